@@ -1,0 +1,80 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let collections = Target.Dependency.product(name: "Collections", package: "swift-collections")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+
+let package = Package(
+    name: "roost",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "roost", targets: ["roost"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.10.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.24.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .systemLibrary(name: "CCrypt", providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]),
+        .target(name: "JSON", dependencies: [collections]),
+        .target(name: "Postgres", dependencies: ["CLibpq", collections, logging]),
+        .target(name: "LocalPostgres", dependencies: [logging]),
+        .target(name: "ParseModel", dependencies: ["JSON", collections]),
+        .target(name: "ServerConfiguration", dependencies: ["JSON", collections]),
+        .target(
+            name: "Schema", path: "schema",
+            resources: [.embedInCode("sql"), .embedInCode("classes")]),
+        .target(
+            name: "ParseStorage",
+            dependencies: ["JSON", "ParseModel", "Postgres", "Schema", collections, logging]),
+        .target(
+            name: "Backend",
+            dependencies: [
+                "CCrypt", "JSON", "ParseModel", "ParseStorage", "ServerConfiguration", collections, logging,
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        .target(
+            name: "ParseHTTP",
+            dependencies: [
+                "Backend", "JSON", "ParseModel", "ServerConfiguration", logging,
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "_NIOFileSystem", package: "swift-nio"),
+            ]),
+        .executableTarget(
+            name: "roost",
+            dependencies: [
+                "Backend", "LocalPostgres", "ParseHTTP", "ServerConfiguration", logging,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
+        .target(
+            name: "TestSupport",
+            dependencies: [
+                "Backend", "JSON", "ParseHTTP", "ParseStorage", "Postgres", "ServerConfiguration",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ],
+            path: "Tests/TestSupport"),
+        .testTarget(name: "JSONTests", dependencies: ["JSON"]),
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres"]),
+        .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres"]),
+        .testTarget(name: "ParseModelTests", dependencies: ["ParseModel", "JSON"]),
+        .testTarget(name: "ServerConfigurationTests", dependencies: ["ServerConfiguration", "JSON"]),
+        .testTarget(name: "ParseStorageTests", dependencies: ["ParseStorage", "TestSupport"]),
+        .testTarget(name: "BackendTests", dependencies: ["Backend", "TestSupport"]),
+        .testTarget(name: "ParseHTTPTests", dependencies: ["ParseHTTP", "TestSupport"]),
+        .testTarget(name: "AppTests", dependencies: ["TestSupport"]),
+    ]
+)
