@@ -32,7 +32,7 @@ extension Backend {
         _ hidden: inout OrderedDictionary<String, JSONValue>, _ context: RequestContext
     ) async throws {
         guard let policy = configuration.passwordPolicy else { return try checkPolicy(password, username: nil) }
-        let rows = try await store.client.query(
+        let rows = try await store.query(
             "SELECT \"username\", \"_hashed_password\", \"_password_history\" FROM \"_User\" WHERE \"objectId\" = $1",
             [.text(objectId)], readOnly: true)
         guard rows.rowCount > 0 else { return }

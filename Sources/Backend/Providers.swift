@@ -65,7 +65,7 @@ extension Backend {
         var owners: Set<String> = []
         for (name, data) in providers {
             guard let id = data["id"]?.stringValue, !id.utf8.contains(0) else { continue }
-            let rows = try await store.client.query(
+            let rows = try await store.query(
                 "SELECT \"objectId\" FROM \"_User\" WHERE \"authData\"->\(SQL.literal(name))->>'id' = $1 LIMIT 2",
                 [.text(id)], readOnly: true)
             for row in 0..<rows.rowCount {
@@ -80,7 +80,7 @@ extension Backend {
         guard !value.isNull else { return nil }
         guard let given = value.objectValue else { throw Self.unsupported }
         if given.isEmpty { return nil }
-        let rows = try await store.client.query(
+        let rows = try await store.query(
             "SELECT \"authData\" FROM \"_User\" WHERE \"objectId\" = $1", [.text(objectId)], readOnly: true)
         let known =
             rows.rowCount > 0

@@ -159,7 +159,7 @@ extension Backend {
         let access = try readAccess(schema, .find, caller)
         try checkProtected(query.filter, query.order, schema, access, caller)
         if let key = query.key, access.hidden.contains(key.root) {
-            throw .denied(
+            throw ParseError.denied(
                 ParseError.operationForbidden,
                 "This user is not allowed to query \(key.root) on class \(schema.name)")
         }

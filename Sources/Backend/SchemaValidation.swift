@@ -2,6 +2,7 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
+import ServerConfiguration
 
 /// What a written object must look like.
 extension Backend {
@@ -85,6 +86,21 @@ extension Backend {
             try Self.checkPoints(fields, in: ClassSchema(name: className))
         }
         return (try await store.ensure(className, fields), filter)
+    }
+
+    /// Makes the class and fields that a write will need, before a transaction begins that the write is part of.
+    ///
+    /// - Parameter path: The write's path below the mount, such as `["classes", "Song", "abc"]`.
+    public func prepareFields(_ path: [String], _ body: JSONObject, _ context: RequestContext) async throws {
+        let names = ["users": "_User", "roles": "_Role", "sessions": "_Session", "installations": "_Installation"]
+        guard let first = path.first?.lowercased(), !body.isEmpty else { return }
+        guard let className = first == "classes" ? path.dropFirst().first : names[first] else { return }
+        try checkClass(className, "create", context.caller)
+        try checkClassCreation(className, context.caller)
+        var fields = body
+        if className == "_User" { fields["password"] = nil }
+        _ = try await prepare(
+            className, try operations(fields, className, isCreating: true), context.caller, isCreating: true)
     }
 
     /// A class has at most one field of type GeoPoint.

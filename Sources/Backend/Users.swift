@@ -180,7 +180,7 @@ extension Backend {
         guard !value.utf8.contains(0) else {
             throw ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")
         }
-        let rows = try await store.client.query(
+        let rows = try await store.query(
             "SELECT 1 FROM \"_User\" WHERE lower(\"\(column)\") = lower($1) AND \"objectId\" <> $2 LIMIT 1",
             [.text(value), .text(objectId ?? "")], readOnly: true)
         return rows.rowCount > 0
