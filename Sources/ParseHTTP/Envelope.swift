@@ -1,5 +1,6 @@
 public import HTTPTypes
 public import JSON
+public import OrderedCollections
 
 /// One request as the routes see it: the method after an override, the path below the mount, the credentials taken
 /// out of wherever they were, and the body as JSON.

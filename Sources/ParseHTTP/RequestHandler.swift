@@ -8,20 +8,3 @@ public protocol RequestHandler: Sendable {
     ///   becomes an internal error, whose details only the log shows.
     func respond(to envelope: Envelope) async throws -> Reply
 }
-
-/// An error that has an HTTP status but none of Parse's numbers: `{"error": message}`.
-public struct HTTPFault: Error, Sendable, Equatable {
-    /// The HTTP status.
-    public var status: Int
-    /// The text for the caller.
-    public var message: String
-
-    /// Makes an error with a status and a text.
-    public init(status: Int, message: String) {
-        self.status = status
-        self.message = message
-    }
-
-    /// The keys of the request are not good enough.
-    public static let unauthorized = HTTPFault(status: 403, message: "unauthorized")
-}
