@@ -41,16 +41,18 @@ let package = Package(
             dependencies: [
                 "CCrypt", "JSON", "ParseModel", "ParseStorage", "ServerConfiguration", collections, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "_NIOFileSystem", package: "swift-nio"),
             ]),
         .target(
             name: "ParseHTTP",
             dependencies: [
-                "Backend", "JSON", "ParseModel", "ServerConfiguration", logging,
-                .product(name: "Hummingbird", package: "hummingbird"),
+                "Backend", "JSON", "ParseModel", "ServerConfiguration", collections, logging,
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "_NIOFileSystem", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         .executableTarget(
             name: "roost",
@@ -74,7 +76,14 @@ let package = Package(
         .testTarget(name: "ServerConfigurationTests", dependencies: ["ServerConfiguration", "JSON"]),
         .testTarget(name: "ParseStorageTests", dependencies: ["ParseStorage", "TestSupport"]),
         .testTarget(name: "BackendTests", dependencies: ["Backend", "TestSupport"]),
-        .testTarget(name: "ParseHTTPTests", dependencies: ["ParseHTTP", "TestSupport"]),
+        .testTarget(
+            name: "ParseHTTPTests",
+            dependencies: [
+                "Backend", "JSON", "ParseHTTP", "ParseModel", "TestSupport", logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "_NIOFileSystem", package: "swift-nio"),
+            ]),
         .testTarget(name: "AppTests", dependencies: ["TestSupport"]),
     ]
 )
