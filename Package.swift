@@ -59,6 +59,7 @@ let package = Package(
             dependencies: [
                 "Backend", "LocalPostgres", "ParseHTTP", "ServerConfiguration", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),

@@ -115,7 +115,7 @@ extension Backend {
     /// Refuses words that the deployment does not want in data, at any depth.
     ///
     /// - Throws: 105.
-    func checkKeywords(_ body: JSONObject) throws(ParseError) {
+    public func checkKeywords(_ body: JSONObject) throws(ParseError) {
         let denied = configuration.requestKeywordDenylist
         guard !denied.isEmpty else { return }
         try checkKeywords(.object(body), denied)

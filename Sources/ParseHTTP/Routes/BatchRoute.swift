@@ -83,7 +83,7 @@ extension ParseRoutes {
 
     private static func split(_ path: String) -> (String, JSONObject) {
         guard let mark = path.firstIndex(of: "?") else { return (path, [:]) }
-        return (String(path[..<mark]), QueryString.parse(String(path[path.index(after: mark)...])))
+        return (String(path[..<mark]), FormEncoding.values(path[path.index(after: mark)...]))
     }
 
     /// Whether a batch may contain such a call.

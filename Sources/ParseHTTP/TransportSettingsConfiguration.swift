@@ -1,0 +1,43 @@
+public import ServerConfiguration
+
+extension TransportSettings {
+    /// The settings that a configuration asks for.
+    ///
+    /// - Throws: `AddressList.InvalidEntry` for what is no address.
+    public init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
+        var access = try AccessRules(applicationID: configuration.appId, masterKey: configuration.masterKey)
+        access.readOnlyMasterKey = configuration.readOnlyMasterKey
+        access.maintenanceKey = configuration.maintenanceKey
+        access.clientKey = configuration.clientKey
+        access.javascriptKey = configuration.javascriptKey
+        access.dotNetKey = configuration.dotNetKey
+        access.restAPIKey = configuration.restAPIKey
+        access.masterKeyAddresses = try AddressList(configuration.masterKeyIps)
+        access.readOnlyMasterKeyAddresses = try AddressList(configuration.readOnlyMasterKeyIps)
+        access.maintenanceKeyAddresses = try AddressList(configuration.maintenanceKeyIps)
+        self.init(access: access, mountPath: configuration.mountPath)
+        maximumBodySize = configuration.maxUploadSize
+        allowedOrigins = configuration.allowOrigin
+        allowedHeaders = configuration.allowHeaders
+        switch configuration.trustProxy {
+        case .nobody: proxyTrust = .nobody
+        case .everybody: proxyTrust = .everybody
+        case .hops(let count): proxyTrust = .hops(count)
+        case .addresses(let list): proxyTrust = try ProxyTrust(list: list)
+        }
+        publicServerURL = configuration.publicServerURL
+        serverURL = configuration.serverURL
+        sanitizesErrors = configuration.enableSanitizedErrorResponse
+        files.upload = FileSettings.Callers(
+            everybody: configuration.fileUpload.enableForPublic,
+            anonymousUsers: configuration.fileUpload.enableForAnonymousUser,
+            authenticatedUsers: configuration.fileUpload.enableForAuthenticatedUser)
+        files.download = FileSettings.Callers(
+            everybody: configuration.fileDownload.enableForPublic,
+            anonymousUsers: configuration.fileDownload.enableForAnonymousUser,
+            authenticatedUsers: configuration.fileDownload.enableForAuthenticatedUser)
+        if let extensions = configuration.fileUpload.fileExtensions { files.extensions = extensions }
+        files.keepsNames = configuration.preserveFileName
+        files.fileKey = configuration.fileKey
+    }
+}
