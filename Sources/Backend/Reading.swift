@@ -34,10 +34,6 @@ extension Backend {
             found.write(row, extra: extra, into: &writer)
         }
         writer.byte(UInt8(ascii: "]"))
-        if options.redirectKey != nil {
-            writer.raw(",\"className\":")
-            writer.string(target)
-        }
         if let count = found.count {
             writer.raw(",\"count\":")
             writer.integer(count)

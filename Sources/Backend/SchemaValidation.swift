@@ -154,7 +154,7 @@ extension Backend {
         for column in SystemClass.requiredFields[schema.name] ?? [] {
             let isMissing: Bool
             switch (column, operations[column]) {
-            case ("ACL", _): isMissing = isCreating && !hasACL
+            case ("ACL", _): isMissing = !hasACL
             case (_, nil): isMissing = isCreating
             case (_, .delete), (_, .set(.null)): isMissing = true
             case (_, .set(.string(let text))): isMissing = text.isEmpty
