@@ -53,8 +53,11 @@ extension Backend {
             let base = configuration.publicServerURL ?? context.mountURL
             return WriteResult(
                 status: 200, location: "\(base)/users/\(id)",
-                body: try await ownRecord(id, context.caller.user ?? SessionUser(
-                    id: id, sessionId: "", token: "", roles: [], isAnonymous: false), context))
+                body: try await ownRecord(
+                    id,
+                    context.caller.user
+                        ?? SessionUser(
+                            id: id, sessionId: "", token: "", roles: [], isAnonymous: false), context))
         }
         let session = try await openSession(
             for: id,

@@ -236,7 +236,9 @@ extension Backend {
     /// Dates of the object itself may be sent, as dates, and are the server's all the same.
     private static func checkDates(_ body: JSONObject, _ className: String) throws(ParseError) {
         for name in ["createdAt", "updatedAt"] {
-            guard let value = body[name], let type = try FieldType.inferred(from: value), type != .date else { continue }
+            guard let value = body[name], let type = try FieldType.inferred(from: value), type != .date else {
+                continue
+            }
             throw ParseError(
                 ParseError.incorrectType, "schema mismatch for \(className).\(name); expected Date but got \(type)")
         }

@@ -36,7 +36,8 @@ extension TransportSettings {
             everybody: configuration.fileDownload.enableForPublic,
             anonymousUsers: configuration.fileDownload.enableForAnonymousUser,
             authenticatedUsers: configuration.fileDownload.enableForAuthenticatedUser)
-        files.extensions = configuration.fileUpload.fileExtensions ?? FileSettings.extensions(preset: configuration.preset)
+        files.extensions =
+            configuration.fileUpload.fileExtensions ?? FileSettings.extensions(preset: configuration.preset)
         files.keepsNames = configuration.preserveFileName
         files.fileKey = configuration.fileKey
     }
