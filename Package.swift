@@ -41,40 +41,55 @@ let package = Package(
             dependencies: [
                 "CCrypt", "JSON", "ParseModel", "ParseStorage", "ServerConfiguration", collections, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "_NIOFileSystem", package: "swift-nio"),
             ]),
         .target(
             name: "ParseHTTP",
             dependencies: [
-                "Backend", "JSON", "ParseModel", "ServerConfiguration", logging,
-                .product(name: "Hummingbird", package: "hummingbird"),
+                "Backend", "JSON", "ParseModel", "ServerConfiguration", collections, logging,
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "_NIOFileSystem", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         .executableTarget(
             name: "roost",
             dependencies: [
                 "Backend", "LocalPostgres", "ParseHTTP", "ServerConfiguration", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         .target(
             name: "TestSupport",
             dependencies: [
-                "Backend", "JSON", "ParseHTTP", "ParseStorage", "Postgres", "ServerConfiguration",
+                "Backend", "JSON", "ParseHTTP", "ParseStorage", "Postgres", "ServerConfiguration", logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Tests/TestSupport"),
         .testTarget(name: "JSONTests", dependencies: ["JSON"]),
-        .testTarget(name: "PostgresTests", dependencies: ["Postgres"]),
-        .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres"]),
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres", logging]),
+        .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres", "Postgres", logging]),
         .testTarget(name: "ParseModelTests", dependencies: ["ParseModel", "JSON"]),
         .testTarget(name: "ServerConfigurationTests", dependencies: ["ServerConfiguration", "JSON"]),
-        .testTarget(name: "ParseStorageTests", dependencies: ["ParseStorage", "TestSupport"]),
-        .testTarget(name: "BackendTests", dependencies: ["Backend", "TestSupport"]),
-        .testTarget(name: "ParseHTTPTests", dependencies: ["ParseHTTP", "TestSupport"]),
-        .testTarget(name: "AppTests", dependencies: ["TestSupport"]),
+        .testTarget(
+            name: "ParseStorageTests",
+            dependencies: ["JSON", "ParseModel", "ParseStorage", "Postgres", "TestSupport", logging]),
+        .testTarget(name: "BackendTests", dependencies: ["Backend", "JSON", "TestSupport"]),
+        .testTarget(
+            name: "ParseHTTPTests",
+            dependencies: [
+                "Backend", "JSON", "ParseHTTP", "ParseModel", "TestSupport", logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "_NIOFileSystem", package: "swift-nio"),
+            ]),
+        .testTarget(name: "AppTests", dependencies: ["JSON", "TestSupport"]),
     ]
 )

@@ -1,0 +1,196 @@
+import JSON
+public import NIOCore
+import _NIOFileSystem
+
+/// Uploaded files in a folder on disk, laid out as parse-server's file-system adapter does: one folder, each file named
+/// by its percent-encoded name. What a client says about a file (metadata, tags, a type that the name does not tell)
+/// lies beside it in the subfolder `.metadata`.
+///
+/// No name reaches outside the folder: percent-encoding leaves no slash in it, and names that begin with a dot are
+/// refused, so that `.`, `..`, the subfolder and unfinished uploads are never files.
+public struct FileStore: Sendable {
+    /// Why the store refuses.
+    public enum Failure: Error, Sendable, Equatable {
+        /// No file has this name.
+        case notFound
+        /// A file cannot have this name here: it is empty, begins with a dot, or is longer than the file system allows.
+        case unusableName
+    }
+
+    /// The folder that holds the files.
+    public let directory: String
+
+    private let fileSystem = FileSystem.shared
+
+    /// How many bytes are read at a time while a file is sent.
+    private static let chunkLength = ByteCount.kibibytes(128)
+
+    /// The longest name of a folder entry on the usual file systems.
+    private static let maximumEntryLength = 255
+
+    /// A store in a folder; the folder is made when it is first needed.
+    public init(directory: String) {
+        self.directory = directory
+    }
+
+    /// Makes the folders.
+    ///
+    /// - Throws: The file system's error when that is not possible.
+    public func prepare() async throws {
+        try await fileSystem.createDirectory(
+            at: metadataFolder, withIntermediateDirectories: true, permissions: .ownerReadWriteExecute)
+    }
+
+    /// Stores a file, replacing one of the same name. The file is visible only when all of it is on the disk.
+    ///
+    /// - Parameters:
+    ///   - name: The name under which it is found again.
+    ///   - details: What the client says about it.
+    ///   - contents: The bytes. When the sequence throws, nothing is stored.
+    /// - Returns: The number of bytes.
+    /// - Throws: ``Failure/unusableName``, the sequence's error, or the file system's.
+    @discardableResult
+    public func write<Contents: AsyncSequence>(
+        name: String, details: FileDetails = FileDetails(), contents: Contents
+    ) async throws -> Int64 where Contents.Element == ByteBuffer {
+        let path = try path(of: name)
+        try await prepare()
+        let size = try await writeDurably(contents, at: path)
+        let detailsPath = try detailsPath(of: name)
+        if details.isEmpty {
+            try await fileSystem.removeItem(at: detailsPath)
+        } else {
+            try await writeDurably(OneBuffer(bytes: details.serialized()), at: detailsPath)
+        }
+        try await fileSystem.withDirectoryHandle(atPath: FilePath(directory)) { try await $0.synchronize() }
+        return size
+    }
+
+    /// Stores a file whose bytes are in memory, as ``write(name:details:contents:)`` does.
+    @discardableResult
+    public func write(name: String, details: FileDetails = FileDetails(), bytes: [UInt8]) async throws -> Int64 {
+        try await write(name: name, details: details, contents: OneBuffer(bytes: bytes))
+    }
+
+    /// Finds a file.
+    ///
+    /// - Parameter name: The name under which it was stored.
+    /// - Returns: Its size and age, or nil if there is none.
+    /// - Throws: The file system's error.
+    public func find(name: String) async throws -> StoredFile? {
+        guard let path = try? path(of: name) else { return nil }
+        guard let info = try await fileSystem.info(forFileAt: path), info.type == .regular else { return nil }
+        return StoredFile(
+            name: name, size: info.size, modifiedSeconds: info.lastDataModificationTime.seconds,
+            modifiedNanoseconds: info.lastDataModificationTime.nanoseconds)
+    }
+
+    /// Reads a part of a file, piece by piece.
+    ///
+    /// - Parameters:
+    ///   - name: The file's name.
+    ///   - range: The bytes wanted.
+    ///   - sink: Takes the pieces; the next one is read when it returns.
+    /// - Throws: ``Failure/notFound``, the sink's error, or the file system's.
+    public func read(name: String, range: Range<Int64>, sink: (ByteBuffer) async throws -> Void) async throws {
+        let path = try path(of: name)
+        let handle = try await openForReading(path)
+        do {
+            for try await chunk in handle.readChunks(in: range, chunkLength: Self.chunkLength) {
+                try await sink(chunk)
+            }
+        } catch {
+            try? await handle.close()
+            throw error
+        }
+        try await handle.close()
+    }
+
+    /// What the client said about a file when it was stored; empty details if it said nothing.
+    ///
+    /// - Throws: The file system's error.
+    public func details(name: String) async throws -> FileDetails {
+        guard let path = try? detailsPath(of: name),
+            let info = try await fileSystem.info(forFileAt: path), info.type == .regular
+        else { return FileDetails() }
+        let bytes = try await ByteBuffer(contentsOf: path, maximumSizeAllowed: .mebibytes(4))
+        return FileDetails(parsing: Array(bytes.readableBytesView))
+    }
+
+    /// Removes a file and what was said about it.
+    ///
+    /// - Throws: ``Failure/notFound`` or the file system's error.
+    public func delete(name: String) async throws {
+        guard try await find(name: name) != nil else { throw Failure.notFound }
+        try await fileSystem.removeItem(at: path(of: name), strategy: .sequential)
+        try await fileSystem.removeItem(at: detailsPath(of: name), strategy: .sequential)
+    }
+
+    private var metadataFolder: FilePath {
+        FilePath(directory).appending(".metadata")
+    }
+
+    private func path(of name: String) throws -> FilePath {
+        FilePath(directory).appending(try entry(of: name))
+    }
+
+    /// The name of a file's entry in its folder: one component, never a hidden one.
+    private func entry(of name: String) throws -> String {
+        let entry = FileName.percentEncoded(name)
+        guard !entry.isEmpty, !entry.hasPrefix("."), entry.utf8.count <= Self.maximumEntryLength else {
+            throw Failure.unusableName
+        }
+        return entry
+    }
+
+    private func detailsPath(of name: String) throws -> FilePath {
+        metadataFolder.appending(try entry(of: name))
+    }
+
+    private func openForReading(_ path: FilePath) async throws -> ReadFileHandle {
+        do {
+            return try await fileSystem.openFile(forReadingAt: path)
+        } catch let error as FileSystemError where error.code == .notFound {
+            throw Failure.notFound
+        }
+    }
+
+    /// Writes to an invisible file in the same folder, waits for the disk, and only then gives it its name.
+    @discardableResult
+    private func writeDurably<Contents: AsyncSequence>(
+        _ contents: Contents, at path: FilePath
+    ) async throws -> Int64 where Contents.Element == ByteBuffer {
+        let handle = try await fileSystem.openFile(
+            forWritingAt: path, options: .newFile(replaceExisting: true, permissions: [.ownerReadWrite, .groupRead]))
+        do {
+            var size: Int64 = 0
+            for try await chunk in contents {
+                size += try await handle.write(contentsOf: chunk.readableBytesView, toAbsoluteOffset: size)
+            }
+            try await handle.synchronize()
+            try await handle.close(makeChangesVisible: true)
+            return size
+        } catch {
+            try? await handle.close(makeChangesVisible: false)
+            throw error
+        }
+    }
+}
+
+/// A sequence of a single buffer.
+private struct OneBuffer: AsyncSequence, Sendable {
+    var bytes: [UInt8]
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var bytes: [UInt8]?
+
+        mutating func next() async -> ByteBuffer? {
+            defer { bytes = nil }
+            return bytes.map { ByteBuffer(bytes: $0) }
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(bytes: bytes)
+    }
+}

@@ -1,0 +1,85 @@
+import HTTPTypes
+import JSON
+import Logging
+import ParseModel
+
+/// Finds out what a request wants, and who answers it.
+struct Dispatcher: Sendable {
+    private let settings: TransportSettings
+    private let handler: any RequestHandler
+    private let files: FileRoutes?
+    private let state: ServerState
+    private let errors: ErrorReply
+    private let opener: EnvelopeOpener
+
+    init(
+        settings: TransportSettings, handler: any RequestHandler, files: FileRoutes?, state: ServerState, logger: Logger
+    ) {
+        self.settings = settings
+        self.handler = handler
+        self.files = files
+        self.state = state
+        errors = ErrorReply(sanitizes: settings.sanitizesErrors, logger: logger)
+        opener = EnvelopeOpener(settings: settings)
+    }
+
+    /// Whether a client that asks before it sends a body may send it.
+    func mayTake(_ body: IncomingBody, headers: HTTPFields) -> Bool {
+        guard let length = body.declaredLength, headers[.parseFileMaximumUploadSize] == nil else { return true }
+        return length <= settings.maximumBodySize
+    }
+
+    /// Answers a request; errors become answers, too.
+    func answer(_ request: IncomingRequest) async -> Reply {
+        do {
+            return try await route(request)
+        } catch {
+            return errors.reply(to: error, requestID: request.id)
+        }
+    }
+
+    private func route(_ request: IncomingRequest) async throws -> Reply {
+        guard let target = RequestTarget(request.target, mount: settings.mountPath) else {
+            throw HTTPFault.noRoute(method: request.method, path: request.target.prefix { $0 != "?" })
+        }
+        if request.method == "OPTIONS" {
+            return Reply(body: .text("OK", contentType: "text/plain; charset=utf-8"))
+        }
+        let components = target.components
+        switch components.first?.lowercased() {
+        case "health" where components.count == 1:
+            return health
+        case "files":
+            let fileRequest = FileRequest(request: request, target: target, opener: opener, state: state)
+            if let reply = try await files?.respond(to: fileRequest) { return reply }
+        default:
+            break
+        }
+        let envelope = try await opener.open(request, target: target)
+        try state.check()
+        return try await handler.respond(to: envelope)
+    }
+
+    private var health: Reply {
+        let phase = state.phase
+        let status = JSONValue.string(phase.rawValue)
+        switch phase {
+        case .ok: return .object(["status": status])
+        case .starting:
+            var reply = Reply.object(["status": status], status: 503)
+            reply.headers = [("Retry-After", "1")]
+            return reply
+        case .initialized, .error: return .object(["status": status], status: 503)
+        }
+    }
+}
+
+extension ServerState {
+    /// Throws when the server takes no requests.
+    func check() throws(HTTPFault) {
+        let phase = phase
+        guard phase == .ok else {
+            throw HTTPFault(status: 503, message: "Invalid server state: \(phase.rawValue)")
+        }
+    }
+}

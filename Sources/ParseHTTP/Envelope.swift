@@ -1,0 +1,63 @@
+public import HTTPTypes
+public import JSON
+public import OrderedCollections
+
+/// One request as the routes see it: the method after an override, the path below the mount, the credentials taken
+/// out of wherever they were, and the body as JSON.
+public struct Envelope: Sendable {
+    /// A short id under which the log speaks about this request.
+    public var id: String
+    /// The method, after `_method` in the body.
+    public var method: Method
+    /// The components below the mount path, percent-decoded; empty ones (double and trailing slashes) are dropped.
+    public var path: [String]
+    /// The path below the mount as it came, for messages.
+    public var rawPath: String
+    /// The query string: each value as JSON if it parses, else as a string; a repeated name gives an array.
+    public var query: JSONObject
+    /// The query string with every value as the string that was sent: for values that are never JSON, such as a
+    /// password.
+    public var queryText: JSONObject
+    /// The JSON body without the credentials that were taken from it. An array counts as an object with the keys
+    /// `0`, `1`, ...; no body as an empty object.
+    public var body: JSONObject
+    /// Who the caller says it is.
+    public var credentials: Credentials
+    /// What the caller's keys are worth.
+    public var access: Access
+    /// The client's IP address; the one that trusted proxies report, if there are such.
+    public var address: String
+    /// The header fields, for the few routes that need more.
+    public var headers: HTTPFields
+    /// `scheme://host/mount`, for links to this server; `publicServerURL` if that is configured.
+    public var mountURL: String
+    /// Whether this is one element of a batch.
+    public var isBatchElement: Bool
+
+    /// Puts a request together.
+    public init(
+        id: String = "", method: Method, path: [String], rawPath: String, query: JSONObject = [:],
+        queryText: JSONObject = [:], body: JSONObject = [:], credentials: Credentials = Credentials(),
+        access: Access = .client, address: String = "", headers: HTTPFields = [:], mountURL: String = "",
+        isBatchElement: Bool = false
+    ) {
+        self.id = id
+        self.method = method
+        self.path = path
+        self.rawPath = rawPath
+        self.query = query
+        self.queryText = queryText
+        self.body = body
+        self.credentials = credentials
+        self.access = access
+        self.address = address
+        self.headers = headers
+        self.mountURL = mountURL
+        self.isBatchElement = isBatchElement
+    }
+
+    /// Body and query string as one object. The query string wins where both have a key.
+    public var parameters: JSONObject {
+        query.isEmpty ? body : body.merging(query) { _, fromQuery in fromQuery }
+    }
+}

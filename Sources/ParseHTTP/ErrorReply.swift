@@ -1,0 +1,44 @@
+import JSON
+import Logging
+import ParseModel
+
+/// Turns errors into the answers that clients understand.
+struct ErrorReply: Sendable {
+    /// Whether errors about permissions have a generic text.
+    let sanitizes: Bool
+    let logger: Logger
+
+    /// The answer for an error. What the caller is not told goes to the log, under the request's id.
+    func reply(to error: any Error, requestID: String) -> Reply {
+        switch error {
+        case let error as ParseError:
+            let text = text(error.message, error.publicMessage, requestID: requestID)
+            let code = JSONValue.number(Double(error.code))
+            return .object(["code": code, "error": .string(text)], status: Self.status(error.code))
+        case let fault as HTTPFault:
+            let text = text(fault.message, fault.publicMessage, requestID: requestID)
+            return .object(["error": .string(text)], status: fault.status)
+        default:
+            logger.error("request failed", metadata: ["id": "\(requestID)", "error": "\(String(reflecting: error))"])
+            return .object(Self.internalError, status: 500)
+        }
+    }
+
+    private func text(_ message: String, _ publicMessage: String?, requestID: String) -> String {
+        guard sanitizes, let publicMessage, publicMessage != message else { return message }
+        logger.info("refused", metadata: ["id": "\(requestID)", "reason": "\(message)"])
+        return publicMessage
+    }
+
+    private static func status(_ code: Int) -> Int {
+        switch code {
+        case ParseError.internalServerError: 500
+        case ParseError.objectNotFound: 404
+        default: 400
+        }
+    }
+
+    private static let internalError: JSONObject = [
+        "code": .number(1), "message": .string("Internal server error."), "error": .string("Internal server error."),
+    ]
+}

@@ -1,0 +1,79 @@
+import Backend
+import HTTPTypes
+
+/// The answer that brings a file, or a part of it, to a client.
+struct FileDownload {
+    let store: FileStore
+    let file: StoredFile
+    let headers: HTTPFields
+
+    /// Works out what to send: the file, a range of it, or that nothing changed.
+    ///
+    /// - Throws: The file system's error.
+    func reply() async throws -> Reply {
+        if isUnchanged { return Reply(status: 304, headers: validators, body: .empty) }
+        let type = try await contentType()
+        var fields = validators
+        fields.append(("Content-Type", FileTypes.contentType(type.essence)))
+        fields.append(("Accept-Ranges", "bytes"))
+        fields.append(("X-Content-Type-Options", "nosniff"))
+        if !FileTypes.isShownInline(type) {
+            fields.append(("Content-Disposition", "attachment; filename*=UTF-8''\(FileName.percentEncoded(givenName))"))
+        }
+        switch requestedRange {
+        case .whole:
+            return Reply(headers: fields, body: .stream(stream(0..<file.size)))
+        case .part(let range):
+            fields.append(("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.size)"))
+            return Reply(status: 206, headers: fields, body: .stream(stream(range)))
+        case .unsatisfiable:
+            let headers = [("Content-Range", "bytes */\(file.size)"), ("X-Content-Type-Options", "nosniff")]
+            return Reply(status: 416, headers: headers, body: .empty)
+        }
+    }
+
+    private var validators: [(String, String)] {
+        [("ETag", file.entityTag), ("Last-Modified", lastModified)]
+    }
+
+    private var lastModified: String {
+        HTTPDate.string(seconds: file.modifiedSeconds)
+    }
+
+    private var isUnchanged: Bool {
+        if let tags = headers[.ifNoneMatch] { return EntityTag.matches(tags, file.entityTag) }
+        return headers[.ifModifiedSince] == lastModified
+    }
+
+    /// A range only counts for the version of the file that the client already has a part of.
+    private var requestedRange: ByteRange {
+        if let version = headers[.ifRange], version != file.entityTag, version != lastModified { return .whole }
+        return ByteRange(headers[.range], size: file.size)
+    }
+
+    /// The type that the extension tells, else the one that was given at the upload.
+    private func contentType() async throws -> MediaType {
+        let known = NameParts(file.name).fileExtension.flatMap(FileTypes.type)
+        let text = if let known { known } else { try await store.details(name: file.name).contentType }
+        return text.flatMap { MediaType($0) } ?? Self.unknownType
+    }
+
+    private static let unknownType = MediaType(known: "application/octet-stream")
+
+    /// The name that the client gave, without folders and the random prefix.
+    private var givenName: String {
+        let last = file.name.split(separator: "/").last ?? ""
+        let prefix = last.prefix(33)
+        let isRandom = prefix.utf8.count == 33 && prefix.last == "_" && prefix.dropLast().allSatisfy(\.isHexDigit)
+        return String(isRandom ? last.dropFirst(33) : last)
+    }
+
+    private func stream(_ range: Range<Int64>) -> Reply.ByteStream {
+        let store = store
+        let name = file.name
+        return Reply.ByteStream(length: range.count) { sink in
+            guard !range.isEmpty else { return }
+            try await store.read(name: name, range: range, sink: sink)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+public import Backend
+import HTTPTypes
+import JSON
+public import Logging
+import ParseModel
+
+/// The routes below `/files`: upload, download, metadata, delete.
+public struct FileRoutes: Sendable {
+    let store: FileStore
+    let resolver: any CallerResolver
+    let settings: TransportSettings
+    let links: FileLinks
+    let logger: Logger
+
+    /// Makes the routes.
+    ///
+    /// - Parameters:
+    ///   - store: Where the files are.
+    ///   - resolver: Finds out who a caller is.
+    ///   - settings: Who may do what.
+    ///   - logger: Gets the reasons why files could not be stored.
+    public init(store: FileStore, resolver: some CallerResolver, settings: TransportSettings, logger: Logger) {
+        self.store = store
+        self.resolver = resolver
+        self.settings = settings
+        self.logger = logger
+        links = FileLinks(applicationID: settings.access.applicationID, fileKey: settings.files.fileKey)
+    }
+
+    /// Answers a request, or gives nil when it is none of these routes.
+    func respond(to request: FileRequest) async throws -> Reply? {
+        switch request.request.method {
+        case "POST" where request.components.count <= 1:
+            return try await FileUpload(routes: self, request: request).perform()
+        case "GET", "HEAD":
+            return try await download(request)
+        case "DELETE" where !request.components.isEmpty:
+            return try await delete(request)
+        default:
+            return nil
+        }
+    }
+
+    private func download(_ request: FileRequest) async throws -> Reply? {
+        guard request.components.count >= 2 else { return nil }
+        let components = try request.decodedComponents()
+        let isMetadata = components.count > 2 && components[1] == "metadata"
+        let name = components.dropFirst(isMetadata ? 2 : 1).joined(separator: "/")
+        guard components[0] == settings.access.applicationID else { return wrongApplication }
+        try await checkDownload(request)
+        if isMetadata {
+            let metadata = try await store.details(name: name).metadata
+            return .object(metadata.isEmpty ? [:] : ["metadata": .object(metadata)])
+        }
+        guard let file = try await store.find(name: name) else {
+            return name.contains("/") ? nil : Self.notFound
+        }
+        return try await FileDownload(store: store, file: file, headers: request.request.headers).reply()
+    }
+
+    private func checkDownload(_ request: FileRequest) async throws {
+        guard !settings.files.download.allowsAll else { return }
+        var uploader = Uploader.publicCaller
+        let credentials = try request.headerCredentials()
+        if credentials.applicationID != nil {
+            uploader = try await resolver.uploader(for: request.envelope(method: .get, credentials: credentials))
+        }
+        if let group = settings.files.download.refusal(of: uploader) {
+            throw ParseError(ParseError.operationForbidden, "File download by \(group) is disabled.")
+        }
+    }
+
+    private func delete(_ request: FileRequest) async throws -> Reply {
+        let envelope = try request.envelope(method: .delete, credentials: request.headerCredentials())
+        switch envelope.access {
+        case .master: break
+        case .readOnlyMaster:
+            throw HTTPFault(
+                status: 403, message: "read-only masterKey isn't allowed to delete a file.",
+                publicMessage: "Permission denied")
+        case .client, .maintenance: throw HTTPFault.masterKeyRequired
+        }
+        var components = envelope.path.dropFirst()
+        if components.count > 1, components.first == settings.access.applicationID { components.removeFirst() }
+        do {
+            try await store.delete(name: components.joined(separator: "/"))
+        } catch {
+            throw ParseError(ParseError.fileDeleteError, "Could not delete file.")
+        }
+        return Reply(body: .empty)
+    }
+
+    private var wrongApplication: Reply {
+        let text = settings.sanitizesErrors ? "Permission denied" : "Invalid application ID."
+        let code = JSONValue.number(Double(ParseError.operationForbidden))
+        return .object(["code": code, "error": .string(text)], status: 403)
+    }
+
+    private static let notFound = Reply(
+        status: 404, body: .text("File not found.", contentType: "text/plain; charset=utf-8"))
+}
+
+extension FileSettings.Callers {
+    /// The group that a caller belongs to, in words, if that group is refused; nil when the caller may.
+    func refusal(of caller: Uploader) -> String? {
+        switch caller {
+        case .master, .maintenance, .readOnlyMaster: nil
+        case .user: authenticatedUsers ? nil : "authenticated user"
+        case .anonymousUser: anonymousUsers ? nil : "anonymous user"
+        case .publicCaller: everybody ? nil : "public"
+        }
+    }
+}

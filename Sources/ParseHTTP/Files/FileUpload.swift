@@ -1,0 +1,203 @@
+import Backend
+import HTTPTypes
+import JSON
+import NIOCore
+import ParseModel
+
+/// One upload: `POST /files/<name>`.
+///
+/// The body is the file itself, or, when the headers do not name this application, JSON with the file in base64 and the
+/// credentials beside it.
+struct FileUpload {
+    let routes: FileRoutes
+    let request: FileRequest
+
+    /// What is known of the file when its form has been read.
+    struct Content {
+        var contentType: String?
+        var directory: JSONValue?
+        var metadata: JSONObject = [:]
+        var tags: JSONObject = [:]
+        var bytes: Bytes
+
+        enum Bytes {
+            case raw
+            case decoded([UInt8])
+        }
+    }
+
+    /// Checks and stores the file.
+    ///
+    /// - Returns: 201 with the name and the address.
+    /// - Throws: ``HTTPFault`` or `ParseError` when a check refuses.
+    func perform() async throws -> Reply {
+        guard let givenName = try request.decodedComponents().first else {
+            throw ParseError(ParseError.invalidFileName, "Filename not provided.")
+        }
+        let (envelope, content) = try await open()
+        try await checkCaller(envelope)
+        let limit = try sizeLimit(envelope)
+        guard try await !isEmpty(content, limit: limit) else {
+            throw ParseError(ParseError.fileSaveError, "Invalid file upload.")
+        }
+        let isMaster = envelope.access == .master
+        let naming = try FileNaming(
+            name: givenName, contentType: content.contentType, allowedExtensions: isMaster ? nil : settings.extensions)
+        let directory = try content.directory.map { try FileNaming.directory($0, isMaster: isMaster) }
+        for details in [content.metadata, content.tags] where !details.isEmpty {
+            try routes.resolver.check(fileDetails: details)
+        }
+        let name = (directory.map { $0 + "/" } ?? "") + (settings.keepsNames ? "" : Self.randomPrefix()) + naming.name
+        let details = FileDetails(metadata: content.metadata, tags: content.tags, contentType: naming.typeToKeep)
+        try await store(content, name: name, details: details, limit: limit)
+        let url = routes.links.url(of: name, mountURL: envelope.mountURL)
+        var reply = Reply.object(["url": .string(url), "name": .string(name)], status: 201)
+        reply.headers = [("Location", url)]
+        return reply
+    }
+
+    private var settings: FileSettings { routes.settings.files }
+    private var headers: HTTPFields { request.request.headers }
+
+    // MARK: Form
+
+    private func open() async throws -> (Envelope, Content) {
+        var credentials = try request.headerCredentials()
+        if routes.settings.access.serves(credentials.applicationID) {
+            let envelope = try request.envelope(method: .post, credentials: credentials)
+            return (envelope, try rawContent())
+        }
+        let bytes = try await request.request.body.collect(upTo: routes.settings.maximumBodySize)
+        guard case .object(var body)? = try? JSONValue(parsing: bytes, maximumDepth: JSONBody.maximumDepth) else {
+            throw HTTPFault.unauthorized
+        }
+        let findings = try request.opener.credentialReader.complete(&credentials, from: &body)
+        let envelope = try request.envelope(method: .post, credentials: credentials)
+        return (envelope, try jsonContent(body, contentType: findings.contentType))
+    }
+
+    private func rawContent() throws -> Content {
+        var content = Content(bytes: .raw)
+        content.contentType = headers[.contentType]
+        content.directory = headers[.parseFileDirectory].map { .string($0) }
+        content.metadata = try jsonHeader(.parseFileMetadata)
+        content.tags = try jsonHeader(.parseFileTags)
+        return content
+    }
+
+    private func jsonHeader(_ name: HTTPField.Name) throws -> JSONObject {
+        guard let text = headers[name] else { return [:] }
+        guard case .object(let object)? = try? JSONValue(parsing: Array(text.utf8), maximumDepth: JSONBody.maximumDepth)
+        else { throw ParseError(ParseError.invalidJSON, "Invalid JSON in \(name.rawName) header.") }
+        return object
+    }
+
+    private func jsonContent(_ body: JSONObject, contentType: String?) throws -> Content {
+        var content = Content(bytes: .decoded([]))
+        content.contentType = contentType
+        if let base64 = body["base64"], !base64.isFalsy {
+            guard case .string(let text) = base64 else { throw HTTPFault.unauthorized }
+            content.bytes = .decoded(Base64.decode(text.utf8))
+        }
+        if case .object(let fileData)? = body["fileData"] {
+            if case .object(let metadata)? = fileData["metadata"] { content.metadata = metadata }
+            if case .object(let tags)? = fileData["tags"] { content.tags = tags }
+            content.directory = fileData["directory"].flatMap { $0 == .null ? nil : $0 }
+        }
+        return content
+    }
+
+    // MARK: Checks
+
+    private func checkCaller(_ envelope: Envelope) async throws {
+        guard envelope.access != .readOnlyMaster else {
+            throw HTTPFault(
+                status: 403, message: "read-only masterKey isn't allowed to create a file.",
+                publicMessage: "Permission denied")
+        }
+        let uploader = try await routes.resolver.uploader(for: envelope)
+        if let group = settings.upload.refusal(of: uploader) {
+            throw ParseError(ParseError.fileSaveError, "File upload by \(group) is disabled.")
+        }
+    }
+
+    private func sizeLimit(_ envelope: Envelope) throws -> Int {
+        guard let override = headers[.parseFileMaximumUploadSize] else { return routes.settings.maximumBodySize }
+        guard envelope.access == .master else { throw HTTPFault.masterKeyRequired }
+        guard let limit = ByteSize.parse(override) else {
+            throw ParseError(ParseError.fileSaveError, "Invalid maxUploadSize override value: \(override)")
+        }
+        return limit
+    }
+
+    private func isEmpty(_ content: Content, limit: Int) async throws -> Bool {
+        switch content.bytes {
+        case .decoded(let bytes):
+            return bytes.isEmpty
+        case .raw:
+            try EnvelopeOpener.refuseEncodings(headers)
+            if let length = request.request.body.declaredLength, length > limit { throw tooLarge(limit) }
+            return try await request.request.body.isEmpty()
+        }
+    }
+
+    private func tooLarge(_ limit: Int) -> any Error {
+        guard headers[.parseUploadMode]?.lowercased() == "stream" else { return HTTPFault.bodyTooLarge }
+        return ParseError(ParseError.fileSaveError, "File size exceeds maximum allowed: \(limit) bytes.")
+    }
+
+    // MARK: Storing
+
+    private func store(_ content: Content, name: String, details: FileDetails, limit: Int) async throws {
+        do {
+            switch content.bytes {
+            case .raw:
+                let body = LimitedBody(body: request.request.body, limit: limit, excess: tooLarge(limit))
+                try await routes.store.write(name: name, details: details, contents: body)
+            case .decoded(let bytes):
+                try await routes.store.write(name: name, details: details, bytes: bytes)
+            }
+        } catch let error as HTTPFault {
+            throw error
+        } catch let error as ParseError {
+            throw error
+        } catch {
+            routes.logger.error(
+                "file not stored", metadata: ["id": "\(request.request.id)", "error": "\(String(reflecting: error))"])
+            throw ParseError(ParseError.fileSaveError, "Could not store file: \(name).")
+        }
+    }
+
+    /// 32 hexadecimal digits and an underscore, so that a stored name cannot be guessed.
+    private static func randomPrefix() -> String {
+        var prefix = ""
+        for _ in 0..<2 {
+            let half = String(UInt64.random(in: .min ... .max), radix: 16)
+            prefix += String(repeating: "0", count: 16 - half.count) + half
+        }
+        return prefix + "_"
+    }
+}
+
+/// A body that throws when more than a number of bytes arrive.
+private struct LimitedBody: AsyncSequence {
+    typealias Element = ByteBuffer
+
+    let body: IncomingBody
+    let limit: Int
+    let excess: any Error
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let limited: LimitedBody
+
+        mutating func next() async throws -> ByteBuffer? {
+            let chunk = try await limited.body.next()
+            guard limited.body.receivedLength <= limited.limit else { throw limited.excess }
+            return chunk
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(limited: self)
+    }
+}

@@ -1,0 +1,57 @@
+import JSON
+
+/// Names and values in the form `name=value&name=value`: query strings and form bodies.
+enum FormEncoding {
+    /// How deep a JSON value in a query string may be nested.
+    static let maximumDepth = 200
+
+    /// Reads every value as a string. A repeated name gives an array, a name without `=` the empty string.
+    static func strings(_ text: some StringProtocol) -> JSONObject {
+        read(text) { .string($0) }
+    }
+
+    /// Reads every value as JSON if it is JSON, else as a string. A repeated name gives an array.
+    static func values(_ text: some StringProtocol) -> JSONObject {
+        read(text, value)
+    }
+
+    private static func read(_ text: some StringProtocol, _ interpret: (String) -> JSONValue) -> JSONObject {
+        var values: [String: [JSONValue]] = [:]
+        var names: [String] = []
+        for pair in text.split(separator: "&") {
+            let end = pair.firstIndex(of: "=") ?? pair.endIndex
+            let name = decode(pair[..<end])
+            guard !name.isEmpty else { continue }
+            if values[name] == nil { names.append(name) }
+            let value = end < pair.endIndex ? decode(pair[pair.index(after: end)...]) : ""
+            values[name, default: []].append(interpret(value))
+        }
+        var result: JSONObject = [:]
+        for name in names {
+            guard let found = values[name] else { continue }
+            result[name] = found.count == 1 ? found[0] : .array(found)
+        }
+        return result
+    }
+
+    private static func decode(_ text: some StringProtocol) -> String {
+        PercentEncoding.decode(text, plusIsSpace: true) ?? String(text)
+    }
+
+    private static func value(_ text: String) -> JSONValue {
+        guard let first = text.utf8.first(where: { $0 > 0x20 }), startsJSON(first),
+            let value = try? JSONValue(parsing: Array(text.utf8), maximumDepth: maximumDepth)
+        else { return .string(text) }
+        return value
+    }
+
+    private static func startsJSON(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""), UInt8(ascii: "-"), UInt8(ascii: "t"),
+            UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default:
+            false
+        }
+    }
+}

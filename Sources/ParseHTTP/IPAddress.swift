@@ -1,0 +1,90 @@
+/// An IP address of either family, as bytes.
+struct IPAddress: Sendable, Hashable {
+    /// Four bytes (IPv4) or sixteen (IPv6), the most significant first.
+    let bytes: [UInt8]
+
+    var isVersion4: Bool { bytes.count == 4 }
+
+    /// The IPv4 address inside an IPv6 one of the form `::ffff:1.2.3.4`; nil for others.
+    var mappedVersion4: IPAddress? {
+        guard bytes.count == 16, bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xFF, bytes[11] == 0xFF else {
+            return nil
+        }
+        return IPAddress(bytes: Array(bytes[12...]))
+    }
+
+    private init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Reads an address in its usual text form, without port; an IPv6 zone (`%eth0`) is ignored.
+    init?(_ text: some StringProtocol) {
+        guard text.utf8.count <= 64 else { return nil }
+        let parsed = text.contains(":") ? Self.version6(text) : Self.version4(text)
+        guard let parsed else { return nil }
+        bytes = parsed
+    }
+
+    /// Whether the first `length` bits are the same.
+    func hasPrefix(_ prefix: IPAddress, length: Int) -> Bool {
+        guard bytes.count == prefix.bytes.count else { return false }
+        let whole = length / 8
+        guard bytes[..<whole] == prefix.bytes[..<whole] else { return false }
+        let rest = length % 8
+        guard rest > 0 else { return true }
+        let mask = UInt8(truncatingIfNeeded: 0xFF00 >> rest)
+        return bytes[whole] & mask == prefix.bytes[whole] & mask
+    }
+
+    private static func version4(_ text: some StringProtocol) -> [UInt8]? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 4 else { return nil }
+        var bytes: [UInt8] = []
+        for part in parts {
+            guard part.utf8.allSatisfy(isDigit), part.count == 1 || part.first != "0", let byte = UInt8(part) else {
+                return nil
+            }
+            bytes.append(byte)
+        }
+        return bytes
+    }
+
+    private static func version6(_ text: some StringProtocol) -> [UInt8]? {
+        let address = text.prefix { $0 != "%" }
+        guard let gap = address.firstRange(of: "::") else {
+            guard let bytes = groups(address), bytes.count == 16 else { return nil }
+            return bytes
+        }
+        guard let head = groups(address[..<gap.lowerBound]), let tail = groups(address[gap.upperBound...]),
+            head.count + tail.count <= 14
+        else { return nil }
+        return head + Array(repeating: 0, count: 16 - head.count - tail.count) + tail
+    }
+
+    /// The bytes of groups separated by colons, of which the last may be an IPv4 address.
+    private static func groups(_ text: some StringProtocol) -> [UInt8]? {
+        guard !text.isEmpty else { return [] }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        var bytes: [UInt8] = []
+        for (index, part) in parts.enumerated() {
+            if index == parts.count - 1, part.contains(".") {
+                guard let last = version4(part) else { return nil }
+                bytes += last
+            } else {
+                guard (1...4).contains(part.utf8.count), part.utf8.allSatisfy(isHexadecimalDigit),
+                    let group = UInt16(part, radix: 16)
+                else { return nil }
+                bytes += [UInt8(group >> 8), UInt8(group & 0xFF)]
+            }
+        }
+        return bytes
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+
+    private static func isHexadecimalDigit(_ byte: UInt8) -> Bool {
+        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)
+    }
+}

@@ -1,0 +1,120 @@
+import HummingbirdCore
+public import Logging
+import NIOCore
+import NIOPosix
+public import ServiceLifecycle
+
+/// The HTTP server: listens, turns requests into envelopes, and replies into responses.
+///
+/// Run it as a service. On a graceful shutdown it takes no more connections, finishes the requests under way, and closes
+/// what is still open after ``Limits/shutdown``.
+public struct ParseServer: Service {
+    /// How long things may take, and how large they may be.
+    public struct Limits: Sendable {
+        /// How long a connection may be idle, and a transfer stand still.
+        public var idle: Duration = .seconds(60)
+        /// How long requests under way may take to finish when the server is shut down.
+        public var shutdown: Duration = .seconds(10)
+        /// The most bytes of all header fields of a request together.
+        public var headers: Int = 64 * 1024
+
+        /// The usual limits.
+        public init() {}
+    }
+
+    private let host: String
+    private let port: Int
+    private let limits: Limits
+    private let logger: Logger
+    private let responder: Responder
+    private let connections = OpenConnections()
+    private let stallGuard: StallGuard
+    private let listeningPort = ListeningPort()
+
+    /// Makes a server; it listens when it is run.
+    ///
+    /// - Parameters:
+    ///   - host: The address to listen on.
+    ///   - port: The port to listen on; 0 for any that is free.
+    ///   - settings: What the transport needs to know of the configuration.
+    ///   - handler: Answers the requests of the interface.
+    ///   - files: Answers the requests below `/files`; nil for none.
+    ///   - state: Whether the server takes requests.
+    ///   - limits: How long things may take.
+    ///   - logger: Gets one line a request at level info.
+    public init(
+        host: String, port: Int, settings: TransportSettings, handler: some RequestHandler, files: FileRoutes?,
+        state: ServerState = ServerState(.ok), limits: Limits = Limits(), logger: Logger
+    ) {
+        self.host = host
+        self.port = port
+        self.limits = limits
+        self.logger = logger
+        stallGuard = StallGuard(patience: limits.idle)
+        responder = Responder(
+            dispatcher: Dispatcher(settings: settings, handler: handler, files: files, state: state, logger: logger),
+            settings: settings, stallGuard: stallGuard, logger: logger)
+    }
+
+    /// The port on which the server listens; waits until it does.
+    ///
+    /// - Throws: What kept the server from listening.
+    public var boundPort: Int {
+        get async throws { try await listeningPort.value }
+    }
+
+    /// Listens and answers until the service is shut down or the task is cancelled.
+    ///
+    /// - Throws: The error of the socket when the address cannot be listened on.
+    public func run() async throws {
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await listen() }
+                group.addTask { await stallGuard.run() }
+                group.addTask { await closeLateConnections() }
+                try await group.next()
+                group.cancelAll()
+            }
+            listeningPort.settle(.failure(CancellationError()))
+        } catch {
+            listeningPort.settle(.failure(error))
+            throw error
+        }
+    }
+
+    private func listen() async throws {
+        let connections = connections
+        var channel = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [connections.makeHandler()], idleTimeout: TimeAmount(limits.idle))
+        channel.httpDecoder = .init(maxHeaderFieldSize: limits.headers / 2, maxHeaderListSize: limits.headers)
+        let responder = responder
+        let listeningPort = listeningPort
+        let server = try HTTPServerBuilder.http1(configuration: channel).buildServer(
+            configuration: HummingbirdCore.ServerConfiguration(address: .hostname(host, port: port)),
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+            logger: logger
+        ) { request, writer, channel in
+            try await responder.respond(to: request, writer: writer, channel: channel)
+        } onServerRunning: { channel in
+            listeningPort.settle(.success(channel.localAddress?.port ?? 0))
+        }
+        try await withTaskCancellationHandler {
+            try await server.run()
+        } onCancel: {
+            connections.closeAll()
+        }
+    }
+
+    /// Waits for a shutdown, gives the requests under way their time, and closes the connections that are left.
+    private func closeLateConnections() async {
+        do {
+            try await gracefulShutdown()
+            try await Task.sleep(for: limits.shutdown)
+            logger.warning("closing connections whose requests did not finish in time")
+            connections.closeAll()
+            while !Task.isCancelled { try await Task.sleep(for: .seconds(60)) }
+        } catch {
+            return
+        }
+    }
+}

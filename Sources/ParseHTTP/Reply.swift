@@ -1,0 +1,58 @@
+public import JSON
+public import NIOCore
+
+/// The answer to one request.
+public struct Reply: Sendable {
+    /// What an answer carries.
+    public enum Body: Sendable {
+        /// JSON text.
+        case json([UInt8])
+        /// Plain text of some type.
+        case text(String, contentType: String)
+        /// Nothing.
+        case empty
+        /// Bytes that are made while they are sent.
+        case stream(ByteStream)
+    }
+
+    /// Bytes that are made while they are sent, so that they never sit in memory together.
+    public struct ByteStream: Sendable {
+        /// Takes the next bytes; returns when the connection can take more.
+        public typealias Sink = (ByteBuffer) async throws -> Void
+
+        /// How many bytes will come, if that is known.
+        public var length: Int?
+        /// Gives the bytes to the sink, piece by piece.
+        public var produce: @Sendable (Sink) async throws -> Void
+
+        /// A stream of `length` bytes that `produce` makes.
+        public init(length: Int?, produce: @escaping @Sendable (Sink) async throws -> Void) {
+            self.length = length
+            self.produce = produce
+        }
+    }
+
+    /// The HTTP status.
+    public var status: Int
+    /// Header fields beyond those that every answer has.
+    public var headers: [(String, String)]
+    /// The content.
+    public var body: Body
+
+    /// Makes an answer.
+    public init(status: Int = 200, headers: [(String, String)] = [], body: Body) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// An answer with JSON text that is already written.
+    public static func json(_ bytes: [UInt8], status: Int = 200) -> Reply {
+        Reply(status: status, body: .json(bytes))
+    }
+
+    /// An answer with a JSON object.
+    public static func object(_ object: JSONObject, status: Int = 200) -> Reply {
+        Reply(status: status, body: .json(JSONValue.object(object).serialized()))
+    }
+}
