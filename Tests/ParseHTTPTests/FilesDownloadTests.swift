@@ -55,7 +55,8 @@ struct FilesDownloadTests {
             ("bytes=99999999999999999999-", 416, "", "bytes */10"),
             ("bytes=0-1,3-4", 200, "0123456789", nil), ("bytes=5-2", 200, "0123456789", nil),
             ("bytes=a-b", 200, "0123456789", nil), ("bytes=-", 200, "0123456789", nil),
-            ("items=0-1", 200, "0123456789", nil), ("bytes", 200, "0123456789", nil), ("bytes=--1", 200, "0123456789", nil),
+            ("items=0-1", 200, "0123456789", nil), ("bytes", 200, "0123456789", nil),
+            ("bytes=--1", 200, "0123456789", nil),
         ] as [(String, Int, String, String?)])
     func ranges(range: String, status: Int, text: String, contentRange: String?) async throws {
         try await withFile { client in
@@ -155,10 +156,9 @@ struct FilesDownloadTests {
     func deletion() async throws {
         for path in ["/parse/files/f.txt", "/parse/files/app/f.txt"] {
             try await withFile { client in
-                for (headers, status) in [
-                    ([:], 403), (Server.client, 403), (Server.application.merging(["X-Parse-Master-Key": "readonly"]) { $1 }, 403),
-                ] as [([String: String], Int)] {
-                    #expect(try await client.request("DELETE", path, headers: headers).status == status)
+                let readOnly = Server.application.merging(["X-Parse-Master-Key": "readonly"]) { $1 }
+                for headers in [[:], Server.client, readOnly] {
+                    #expect(try await client.request("DELETE", path, headers: headers).status == 403)
                 }
                 let deleted = try await client.request("DELETE", path, headers: Server.master)
                 #expect(deleted.status == 200)
@@ -176,7 +176,8 @@ struct FilesDownloadTests {
         } body: { client in
             for path in ["/parse/files/app/f.txt", "/parse/files/app/metadata/f.txt"] {
                 let refused = try await client.request("GET", path)
-                #expect(refused.json == ["code": .number(119), "error": .string("File download by public is disabled.")])
+                #expect(refused.json["code"] == .number(119))
+                #expect(refused.json["error"] == .string("File download by public is disabled."))
                 let user = Server.client.merging(["X-Parse-Session-Token": "r:user"]) { $1 }
                 #expect(try await client.request("GET", path, headers: user).status == 200)
                 #expect(try await client.request("GET", path, headers: Server.master).status == 200)
@@ -214,7 +215,8 @@ struct FilesDownloadTests {
     @Test("Addresses of files: encoded names, and those that parse.com hosted")
     func links() {
         let links = FileLinks(applicationID: "my app")
-        #expect(links.url(of: "sp ace & ü.txt", mountURL: "http://h/1") == "http://h/1/files/my%20app/sp%20ace%20%26%20%C3%BC.txt")
+        let encoded = "http://h/1/files/my%20app/sp%20ace%20%26%20%C3%BC.txt"
+        #expect(links.url(of: "sp ace & ü.txt", mountURL: "http://h/1") == encoded)
         #expect(links.url(of: "tfss-1-a.png", mountURL: "http://h/1") == "http://h/1/files/my%20app/tfss-1-a.png")
         let hosted = FileLinks(applicationID: "app", fileKey: "key")
         #expect(hosted.url(of: "tfss-1-a.png", mountURL: "http://h") == "http://files.parsetfss.com/key/tfss-1-a.png")

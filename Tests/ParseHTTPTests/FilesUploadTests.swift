@@ -7,6 +7,8 @@ import _NIOFileSystem
 struct FilesUploadTests {
     private typealias Server = TransportServer
 
+    private static let invalidCharacters = "Filename contains invalid characters."
+
     private func upload(
         _ client: TransportClient, _ name: String, type: String? = "text/plain", headers: [String: String]? = nil,
         text: String = "data"
@@ -37,7 +39,7 @@ struct FilesUploadTests {
                 return
             }
             #expect(stored.hasSuffix(ending))
-            #expect(stored.prefix(32).allSatisfy(\.isHexDigit))
+            #expect(stored.prefix(32).allSatisfy { $0.isHexDigit })
             #expect(answer.header("Location") == url)
             #expect(url.hasPrefix("http://127.0.0.1:\(client.port)/parse/files/app/"))
             #expect(!url.contains(" ") && !url.contains("@"))
@@ -49,14 +51,12 @@ struct FilesUploadTests {
     @Test(
         "Names that could be paths, options or markup are refused",
         arguments: [
-            (".dot", "Filename contains invalid characters."), ("-dash.txt", "Filename contains invalid characters."),
-            ("sla%2Fsh.txt", "Filename contains invalid characters."), ("%C3%BC.txt", "Filename contains invalid characters."),
-            ("semi;x.txt", "Filename contains invalid characters."), ("a%00b.txt", "Filename contains invalid characters."),
-            ("pct%25.txt", "Filename contains invalid characters."), ("%2e%2e", "Filename contains invalid characters."),
-            ("..%2F..%2Fetc%2Fpasswd", "Filename contains invalid characters."),
-            ("a%22%3Cscript%3E", "Filename contains invalid characters."), ("a%0Ab", "Filename contains invalid characters."),
-            ("a%5Cb", "Filename contains invalid characters."),
-            (String(repeating: "x", count: 125) + ".txt", "Filename too long."), ("", "Filename not provided."),
+            (".dot", invalidCharacters), ("-dash.txt", invalidCharacters), ("sla%2Fsh.txt", invalidCharacters),
+            ("%C3%BC.txt", invalidCharacters), ("semi;x.txt", invalidCharacters), ("a%00b.txt", invalidCharacters),
+            ("pct%25.txt", invalidCharacters), ("%2e%2e", invalidCharacters), ("a%5Cb", invalidCharacters),
+            ("..%2F..%2Fetc%2Fpasswd", invalidCharacters), ("a%22%3Cscript%3E", invalidCharacters),
+            ("a%0Ab", invalidCharacters), (String(repeating: "x", count: 125) + ".txt", "Filename too long."),
+            ("", "Filename not provided."),
         ])
     func refusedNames(name: String, text: String) async throws {
         try await Server.run { client in
@@ -90,7 +90,8 @@ struct FilesUploadTests {
             $0.files.upload = .init(everybody: true, anonymousUsers: true, authenticatedUsers: false)
         } body: { client in
             for (caller, status) in zip(callers, [201, 400, 201, 201, 201]) {
-                #expect(try await upload(client, "a.txt", headers: caller.headers).status == status)
+                let answer = try await upload(client, "a.txt", headers: caller.headers)
+                #expect(answer.status == status)
             }
         }
     }
@@ -121,9 +122,10 @@ struct FilesUploadTests {
         try await Server.run {
             $0.files.extensions = ["^(txt|png)$"]
         } body: { client in
-            #expect(try await upload(client, "a.txt", headers: headers).status == 201)
-            #expect(try await upload(client, "a.gif", headers: headers).status == 400)
-            #expect(try await upload(client, "a.gif").status == 201)
+            let listed = try await upload(client, "a.txt", headers: headers)
+            let unlisted = try await upload(client, "a.gif", headers: headers)
+            let byMaster = try await upload(client, "a.gif")
+            #expect([listed.status, unlisted.status, byMaster.status] == [201, 400, 201])
         }
         try await Server.run {
             $0.files.extensions = ["*"]
@@ -213,15 +215,15 @@ struct FilesUploadTests {
             let stream = Server.master.merging(["X-Parse-Upload-Mode": "stream"]) { $1 }
             let streamed = try await upload(client, "a.txt", headers: stream, text: text)
             #expect(streamed.json["error"] == .string("File size exceeds maximum allowed: 100000 bytes."))
-            let chunked = "POST /parse/files/a.txt HTTP/1.1\r\nHost: x\r\nX-Parse-Application-Id: app\r\n"
-                + "X-Parse-Master-Key: master\r\nTransfer-Encoding: chunked\r\n\r\n249f0\r\n\(text)\r\n0\r\n\r\n"
+            let head = "POST /parse/files/a.txt HTTP/1.1\r\nHost: x\r\nX-Parse-Application-Id: app\r\n"
+            let key = "X-Parse-Master-Key: master\r\n"
+            let chunked = head + key + "Transfer-Encoding: chunked\r\n\r\n249f0\r\n\(text)\r\n0\r\n\r\n"
             let answer = try await client.connect { connection in
                 try await connection.send(chunked)
                 return try await connection.receive()
             }
             #expect(answer?.status == 413)
-            let cutOff = "POST /parse/files/a.txt HTTP/1.1\r\nHost: x\r\nX-Parse-Application-Id: app\r\n"
-                + "X-Parse-Master-Key: master\r\nContent-Length: 90000\r\n\r\n\(text.prefix(40_000))"
+            let cutOff = head + key + "Content-Length: 90000\r\n\r\n\(text.prefix(40_000))"
             _ = try await client.connect { connection in
                 try await connection.send(cutOff)
                 connection.finish()
@@ -236,7 +238,9 @@ struct FilesUploadTests {
     private static func entries(of directory: String) async throws -> [String] {
         try await FileSystem.shared.withDirectoryHandle(atPath: FilePath(directory)) { handle in
             var names: [String] = []
-            for try await entry in handle.listContents() where entry.type == .regular { names.append(entry.name.string) }
+            for try await entry in handle.listContents() where entry.type == .regular {
+                names.append(entry.name.string)
+            }
             return names
         }
     }

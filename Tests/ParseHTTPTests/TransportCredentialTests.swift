@@ -14,7 +14,8 @@ struct TransportCredentialTests {
                 "_SessionToken":"r:1","_MasterKey":"master","_RevocableSession":"1","_noBody":true,"_method":"PUT",
                 "_context":{"c":1},"a":1}
                 """#
-            let answer = try await client.request("POST", "/parse/x", headers: ["Content-Type": "text/plain"], text: text)
+            let headers = ["Content-Type": "text/plain"]
+            let answer = try await client.request("POST", "/parse/x", headers: headers, text: text)
             #expect(answer.status == 200)
             #expect(answer.json["body"] == .object(["a": .number(1)]))
             #expect(answer.json["access"] == .string("master"))
