@@ -1,0 +1,91 @@
+import JSON
+import Logging
+import ParseModel
+import ParseStorage
+import Postgres
+import ServerConfiguration
+
+/// The rules of Parse over one database: what each call means, and who may make it.
+///
+/// Each family of rules is an extension of its own; they all go through the one store.
+public final class Backend: Sendable {
+    /// The options in force.
+    public let configuration: Configuration
+    /// The objects.
+    public let store: ObjectStore
+    let passwords: Passwords
+    let sessions: SessionCache
+    let logger: Logger
+
+    /// Makes the rules over a store.
+    public init(configuration: Configuration, store: ObjectStore, passwords: Passwords = Passwords(), logger: Logger) {
+        self.configuration = configuration
+        self.store = store
+        self.passwords = passwords
+        self.logger = logger
+        sessions = SessionCache(
+            timeToLive: Int64(configuration.cacheTTL), capacity: configuration.cacheMaxSize)
+    }
+
+    /// The classes.
+    public var catalog: SchemaCatalog { store.catalog }
+
+    /// Links to files as answers to a request carry them.
+    func links(_ context: RequestContext) -> FileLinks {
+        let base = configuration.publicServerURL ?? context.mountURL
+        return FileLinks(base: "\(base)/files/\(configuration.appId)/", hostedKey: configuration.fileKey)
+    }
+
+    /// The channel by which processes tell each other that what they remember of users is out of date.
+    static let cacheChannel = "roost.cache"
+
+    /// Forgets what is remembered of a user, here and in every other process.
+    func forget(user id: String) async {
+        sessions.forget(user: id)
+        await announce("user:\(id)")
+    }
+
+    /// Forgets everybody's roles, here and in every other process.
+    func forgetRoles() async {
+        sessions.forgetAll()
+        await announce("roles")
+    }
+
+    private func announce(_ payload: String) async {
+        do {
+            try await store.client.notify(channel: Self.cacheChannel, payload: payload)
+        } catch {
+            // Others learn of it when their entries grow too old.
+            logger.warning("other processes were not told of a change", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Follows what other processes and parse-server announce; returns when the client is shut down.
+    public func followAnnouncements() async {
+        for await event in store.client.listen(channels: [Self.cacheChannel, "schema.change"]) {
+            switch event {
+            case .connected:
+                // Whatever was announced while nobody listened is lost: forget everything.
+                sessions.forgetAll()
+                await reloadSchema()
+            case .notification("schema.change", let payload):
+                if !payload.contains(catalog.senderId) { await reloadSchema() }
+            case .notification(_, let payload):
+                if payload.hasPrefix("user:") {
+                    sessions.forget(user: String(payload.dropFirst(5)))
+                } else {
+                    sessions.forgetAll()
+                }
+            case .disconnected: break
+            }
+        }
+    }
+
+    private func reloadSchema() async {
+        do {
+            try await catalog.reload()
+        } catch {
+            logger.warning("the schema could not be read", metadata: ["error": "\(error)"])
+        }
+    }
+}

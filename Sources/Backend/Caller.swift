@@ -1,0 +1,102 @@
+import ParseModel
+
+/// Who is calling, after keys and session token were looked at.
+public struct Caller: Sendable, Hashable {
+    /// What lifts a caller above the rules, if anything does.
+    public enum Power: Sendable, Hashable {
+        /// A client, with or without a user.
+        case client
+        /// The master key: every rule is lifted.
+        case master
+        /// The read-only master key: reads as the master, writes nothing.
+        case readOnlyMaster
+        /// The maintenance key: internal fields too, but no master-only routes.
+        case maintenance
+    }
+
+    /// The power of the keys that were sent.
+    public var power: Power
+    /// The user of the session, if there is one.
+    public var user: SessionUser?
+    /// The installation that calls, as the SDKs name it.
+    public var installationId: String?
+
+    /// Makes a caller.
+    public init(power: Power = .client, user: SessionUser? = nil, installationId: String? = nil) {
+        self.power = power
+        self.user = user
+        self.installationId = installationId
+    }
+
+    /// The server itself, acting for nobody.
+    public static let server = Caller(power: .master)
+
+    /// Whether permissions are lifted for reading.
+    public var readsEverything: Bool { power != .client }
+
+    /// Whether permissions are lifted for writing.
+    public var writesEverything: Bool { power == .master || power == .maintenance }
+
+    /// Whether master-only routes are open.
+    public var isMaster: Bool { power == .master || power == .readOnlyMaster }
+
+    /// The id of the user, if there is one.
+    public var userId: String? { user?.id }
+
+    /// By which names the caller is let in: `*`, roles, the user's id. Nil when permissions are lifted for reading.
+    public var readPrincipals: [String]? { readsEverything ? nil : principals }
+
+    /// The same for writing.
+    public var writePrincipals: [String]? { writesEverything ? nil : principals }
+
+    /// `*`, the roles as `role:<name>`, and the user's id.
+    public var principals: [String] {
+        guard let user else { return ["*"] }
+        return ["*"] + user.roles + [user.id]
+    }
+}
+
+/// The user of a session.
+public struct SessionUser: Sendable, Hashable {
+    /// The user's id.
+    public var id: String
+    /// The id of the `_Session` row.
+    public var sessionId: String
+    /// The session's token.
+    public var token: String
+    /// The user's roles, inherited ones included, as `role:<name>`.
+    public var roles: [String]
+    /// Whether the user has no account but that of the anonymous provider.
+    public var isAnonymous: Bool
+
+    /// Makes the user of a session.
+    public init(id: String, sessionId: String, token: String, roles: [String], isAnonymous: Bool) {
+        self.id = id
+        self.sessionId = sessionId
+        self.token = token
+        self.roles = roles
+        self.isAnonymous = isAnonymous
+    }
+}
+
+/// What the rules know about the request that they serve.
+public struct RequestContext: Sendable {
+    /// Who is calling.
+    public var caller: Caller
+    /// The URL under which the API was reached, without a trailing slash: the base of links in answers.
+    public var mountURL: String
+    /// The time of the request.
+    public var now: ParseDate
+
+    /// Makes the context of a request.
+    public init(caller: Caller, mountURL: String, now: ParseDate) {
+        self.caller = caller
+        self.mountURL = mountURL
+        self.now = now
+    }
+
+    /// The same request, acting with the server's own rights.
+    public var asServer: RequestContext {
+        RequestContext(caller: .server, mountURL: mountURL, now: now)
+    }
+}

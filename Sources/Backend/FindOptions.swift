@@ -1,0 +1,112 @@
+import JSON
+import ParseModel
+import ParseStorage
+
+/// The parameters of a find, read from the body or the query string of any SDK.
+struct FindOptions: Sendable {
+    var condition: JSONObject = [:]
+    var order: [SortKey] = []
+    /// Nil when the request names none.
+    var limit: Int?
+    var skip = 0
+    var wantsCount = false
+    var keys: [[String]]?
+    var excluded: [[String]] = []
+    var includes: [[String]] = []
+    var includesAll = false
+    var redirectKey: String?
+    var explain: JSONValue?
+
+    private static let ignored: Set<String> = [
+        "hint", "comment", "readPreference", "includeReadPreference", "subqueryReadPreference", "trace", "watch",
+    ]
+    private static let getParameters: Set<String> = [
+        "keys", "include", "excludeKeys", "readPreference", "includeReadPreference", "subqueryReadPreference",
+        "includeAll", "trace",
+    ]
+
+    /// Reads the parameters of a find.
+    ///
+    /// - Throws: 102 for a parameter that does not exist, 107 for a `where` that is not JSON.
+    init(find parameters: JSONObject) throws(ParseError) {
+        for (name, value) in parameters {
+            switch name {
+            case "where": condition = try Self.condition(value)
+            case "order": order = SortKey.list(value)
+            case "limit": limit = try Self.number(value, name)
+            case "skip": skip = try Self.number(value, name) ?? 0
+            case "count": wantsCount = Self.isSet(value)
+            case "redirectClassNameForKey": redirectKey = value.stringValue
+            case "explain": if Self.isSet(value) { explain = value }
+            case "keys", "excludeKeys", "include", "includeAll": readProjection(name, value)
+            default:
+                guard Self.ignored.contains(name) else {
+                    throw ParseError(ParseError.invalidQuery, "Invalid parameter for query: \(name)")
+                }
+            }
+        }
+        finishProjection()
+    }
+
+    /// Reads the parameters of a get by id.
+    ///
+    /// - Throws: 102 for any other.
+    init(get parameters: JSONObject) throws(ParseError) {
+        for (name, value) in parameters {
+            guard Self.getParameters.contains(name) else {
+                throw ParseError(ParseError.invalidQuery, "Improper encode of parameter")
+            }
+            readProjection(name, value)
+        }
+        finishProjection()
+    }
+
+    private mutating func readProjection(_ name: String, _ value: JSONValue) {
+        let names = value.parameterNames
+        let paths = names.map { $0.split(separator: ".", omittingEmptySubsequences: true).map(String.init) }
+            .filter { !$0.isEmpty }
+        switch name {
+        case "keys": if value.stringValue != nil || value.arrayValue != nil { keys = paths }
+        case "excludeKeys": excluded = paths
+        case "include":
+            if names.contains("*") { includesAll = true } else { includes = paths }
+        case "includeAll": includesAll = includesAll || Self.isSet(value)
+        default: break
+        }
+    }
+
+    /// A dotted key chooses fields of an included object, so it includes that object.
+    private mutating func finishProjection() {
+        for path in (keys ?? []) + excluded where path.count > 1 { includes.append(Array(path.dropLast())) }
+        // `includeAll` takes the place of every single include.
+        if includesAll { includes = includes.filter { _ in false } }
+        if keys?.isEmpty == true { keys = nil }
+    }
+
+    private static func condition(_ value: JSONValue) throws(ParseError) -> JSONObject {
+        switch value {
+        case .object(let object): return object
+        case .null: return [:]
+        case .string(let text):
+            if text.isEmpty { return [:] }
+            if let object = (try? JSONValue(parsing: Array(text.utf8)))?.objectValue { return object }
+        default: break
+        }
+        throw ParseError(ParseError.invalidJSON, "where parameter is not valid JSON")
+    }
+
+    /// A number as JavaScript's `Number()` reads it; nil where it would give NaN.
+    private static func number(_ value: JSONValue, _ name: String) throws(ParseError) -> Int? {
+        if case .bool(let flag) = value { return flag ? 1 : 0 }
+        guard let number = value.parameterInteger else { return nil }
+        guard number >= 0 else { throw ParseError(ParseError.invalidQuery, "\(name) must not be negative") }
+        return number
+    }
+
+    private static func isSet(_ value: JSONValue) -> Bool {
+        switch value {
+        case .string(let text): !["", "0", "false"].contains(text)
+        default: value.isTruthy
+        }
+    }
+}

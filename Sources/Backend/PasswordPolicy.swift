@@ -1,0 +1,52 @@
+import Foundation
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Postgres
+
+/// Rules that a deployment sets for passwords.
+extension Backend {
+    /// Checks a new password against the policy.
+    ///
+    /// - Throws: 142.
+    func checkPolicy(_ password: String, username: String?) throws(ParseError) {
+        guard !password.utf8.contains(0) else {
+            throw ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")
+        }
+        guard let policy = configuration.passwordPolicy else { return }
+        if let pattern = policy.validatorPattern, password.range(of: pattern, options: .regularExpression) == nil {
+            throw ParseError(
+                ParseError.validationError,
+                policy.validationError ?? "Password does not meet the Password Policy requirements.")
+        }
+        if policy.doNotAllowUsername, let username, !username.isEmpty, password.contains(username) {
+            throw ParseError(
+                ParseError.validationError, policy.validationError ?? "Password cannot contain your username.")
+        }
+    }
+
+    /// Checks a changed password, and notes what the policy wants to remember of it.
+    func checkPasswordChange(
+        _ password: String, _ body: JSONObject, _ objectId: String,
+        _ hidden: inout OrderedDictionary<String, JSONValue>, _ context: RequestContext
+    ) async throws {
+        guard let policy = configuration.passwordPolicy else { return try checkPolicy(password, username: nil) }
+        let rows = try await store.client.query(
+            "SELECT \"username\", \"_hashed_password\", \"_password_history\" FROM \"_User\" WHERE \"objectId\" = $1",
+            [.text(objectId)], readOnly: true)
+        guard rows.rowCount > 0 else { return }
+        try checkPolicy(password, username: body["username"]?.stringValue ?? rows.string(0, 0))
+        if policy.maxPasswordAge != nil { hidden["_password_changed_at"] = context.now.json }
+        guard policy.maxPasswordHistory > 0 else { return }
+        var history = rows.jsonb(0, 2).flatMap { try? JSONValue(parsing: $0) }?.arrayValue?.compactMap(\.stringValue) ?? []
+        if let current = rows.string(0, 1) { history.insert(current, at: 0) }
+        for hash in history.prefix(policy.maxPasswordHistory) where await passwords.verify(password, hash: hash) {
+            throw ParseError(
+                ParseError.validationError,
+                "New password should not be the same as last \(policy.maxPasswordHistory) passwords.")
+        }
+        hidden["_password_history"] = .array(
+            history.prefix(policy.maxPasswordHistory - 1).map { .string($0) })
+    }
+}

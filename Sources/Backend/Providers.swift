@@ -1,0 +1,99 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Postgres
+
+/// Login providers. The anonymous one is built in; every other is refused as not configured.
+extension Backend {
+    /// The providers that bring data, by name.
+    ///
+    /// - Throws: 252 for data of no form, 162 for an id that is not a text.
+    static func providers(_ authData: JSONValue?) throws(ParseError) -> JSONObject {
+        guard let authData, !authData.isNull else { return [:] }
+        guard let object = authData.objectValue else { throw unsupported }
+        var providers: JSONObject = [:]
+        for (name, data) in object where !data.isNull {
+            guard let fields = data.objectValue else { throw unsupported }
+            guard let id = fields["id"], id.isTruthy else { continue }
+            guard id.stringValue != nil else {
+                throw ParseError(ParseError.invalidValue, "Invalid authData id for provider '\(name)'.")
+            }
+            providers[name] = data
+        }
+        return providers
+    }
+
+    static let unsupported = ParseError(
+        ParseError.unsupportedService, "This authentication method is unsupported.")
+
+    /// Refuses providers that are not built or not enabled.
+    private func checkSupported(_ providers: JSONObject) throws(ParseError) {
+        for name in providers.keys {
+            guard name == "anonymous", configuration.enableAnonymousUsers,
+                configuration.auth["anonymous"]?["enabled"] != false
+            else { throw Self.unsupported }
+        }
+    }
+
+    /// Logs in whoever the providers know already; nil when nobody is known and a new user is to be made.
+    ///
+    /// - Throws: 208 when the data belong to several users, 252 for unsupported providers.
+    func logIn(withProviders providers: JSONObject, _ body: JSONObject, _ context: RequestContext) async throws
+        -> WriteResult?
+    {
+        try checkSupported(providers)
+        let owners = try await owners(of: providers)
+        guard let id = owners.first else { return nil }
+        guard owners.count == 1 else {
+            throw ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
+        }
+        let session = try await openSession(
+            for: id,
+            createdWith: [
+                "action": "login", "authProvider": .string(providers.keys.sorted().joined(separator: ",")),
+            ], context)
+        var user = try await ownRecord(id, session.user, context)
+        user["sessionToken"] = .string(session.token)
+        if configuration.preset < 8 { user["authDataResponse"] = [:] }
+        let base = configuration.publicServerURL ?? context.mountURL
+        return WriteResult(status: 200, location: "\(base)/users/\(id)", body: user)
+    }
+
+    /// The ids of users who have any of the providers' ids.
+    private func owners(of providers: JSONObject) async throws -> [String] {
+        var owners: Set<String> = []
+        for (name, data) in providers {
+            guard let id = data["id"]?.stringValue, !id.utf8.contains(0) else { continue }
+            let rows = try await store.client.query(
+                "SELECT \"objectId\" FROM \"_User\" WHERE \"authData\"->\(SQL.literal(name))->>'id' = $1 LIMIT 2",
+                [.text(id)], readOnly: true)
+            for row in 0..<rows.rowCount {
+                if let owner = rows.string(row, 0) { owners.insert(owner) }
+            }
+        }
+        return owners.sorted()
+    }
+
+    /// The login data of a user after an update: providers with data are linked, `null` unlinks.
+    func mergeProviders(_ value: JSONValue, _ objectId: String, _ context: RequestContext) async throws -> JSONObject? {
+        guard !value.isNull else { return nil }
+        guard let given = value.objectValue else { throw Self.unsupported }
+        if given.isEmpty { return nil }
+        let rows = try await store.client.query(
+            "SELECT \"authData\" FROM \"_User\" WHERE \"objectId\" = $1", [.text(objectId)], readOnly: true)
+        let known =
+            rows.rowCount > 0
+            ? rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:] : [:]
+        // What is sent back unchanged needs no check: iOS sends the whole map with every save.
+        let changed = given.filter { !$0.value.isNull && known[$0.key] != $0.value }
+        let providers = try Self.providers(.object(changed))
+        try checkSupported(changed)
+        for owner in try await owners(of: providers) where owner != objectId {
+            throw ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
+        }
+        var merged = known.filter { !$0.value.isNull }
+        for (name, data) in given { merged[name] = data.isNull ? nil : data }
+        return merged
+    }
+}

@@ -1,0 +1,248 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Postgres
+
+/// Finding and getting objects.
+extension Backend {
+    /// The answer to a find: `{"results":[…]}`, with the count or the class name where they belong.
+    ///
+    /// - Throws: Parse's errors for the query and for permissions.
+    public func find(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
+        let caller = context.caller
+        let options = try FindOptions(find: parameters)
+        try checkClass(className, "find", caller)
+        try checkClassCreation(className, caller)
+        if options.explain != nil, !caller.readsEverything, !configuration.databaseOptions.allowPublicExplain {
+            throw ParseError(
+                ParseError.invalidQuery, "Using the explain query parameter requires the master key")
+        }
+        var target = className
+        if let key = options.redirectKey, let type = catalog.schema(className)?.type(of: key), let redirected = type.targetClass {
+            target = redirected
+            try checkClass(target, "find", caller)
+        }
+        let found = try await search(target, options, context)
+        var writer = JSONWriter(capacity: 64 + found.rowCount * 512)
+        writer.raw("{\"results\":[")
+        let extra =
+            options.redirectKey != nil
+            ? [Array("\"className\":".utf8) + JSONValue.string(target).serialized()] : []
+        for row in 0..<found.rowCount {
+            if row > 0 { writer.byte(UInt8(ascii: ",")) }
+            found.write(row, extra: extra, into: &writer)
+        }
+        writer.byte(UInt8(ascii: "]"))
+        if options.redirectKey != nil {
+            writer.raw(",\"className\":")
+            writer.string(target)
+        }
+        if let count = found.count {
+            writer.raw(",\"count\":")
+            writer.integer(count)
+        }
+        writer.byte(UInt8(ascii: "}"))
+        return writer.bytes
+    }
+
+    /// The answer to a get by id.
+    ///
+    /// - Throws: 101 when there is no such object or the caller may not see it.
+    public func get(_ className: String, _ objectId: String, _ parameters: JSONObject, _ context: RequestContext)
+        async throws -> [UInt8]
+    {
+        let options = try FindOptions(get: parameters)
+        let found = try await lookUp(className, objectId, options, context)
+        var writer = JSONWriter(capacity: 1024)
+        // Users who read themselves get their own token back, as the SDKs keep it with the user.
+        var extra: [[UInt8]] = []
+        if className == "_User", let user = context.caller.user, user.id == objectId {
+            extra.append(Array("\"sessionToken\":".utf8) + JSONValue.string(user.token).serialized())
+        }
+        found.write(0, extra: extra, into: &writer)
+        return writer.bytes
+    }
+
+    /// One object as a value, seen with the caller's eyes.
+    func object(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> JSONObject {
+        try await lookUp(className, objectId, try FindOptions(get: [:]), context).object(0)
+    }
+
+    private func lookUp(_ className: String, _ objectId: String, _ options: FindOptions, _ context: RequestContext)
+        async throws -> ObjectStore.Found
+    {
+        let caller = context.caller
+        try checkClass(className, "get", caller)
+        try checkClassCreation(className, caller)
+        guard let schema = catalog.schema(className), !objectId.utf8.contains(0) else { throw ParseError.notFound }
+        var request = ObjectStore.FindRequest(className: className)
+        request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
+        request.limit = 1
+        request.links = links(context)
+        request.access = try readAccess(
+            schema, .get, caller, isOwnUser: className == "_User" && objectId == caller.userId)
+        try await restrictSessions(&request, caller)
+        project(options, schema, &request, context)
+        let found = try await store.find(request)
+        guard found.rowCount > 0 else { throw ParseError.notFound }
+        return found
+    }
+
+    /// Runs a find with the caller's rights.
+    func search(_ className: String, _ options: FindOptions, _ context: RequestContext) async throws -> ObjectStore.Found {
+        let caller = context.caller
+        var limits = FilterParser.Limits()
+        limits.conditionDepth = configuration.requestComplexity.queryDepth
+        limits.subqueryDepth = configuration.requestComplexity.subqueryDepth
+        limits.subqueryLimit = configuration.requestComplexity.subqueryLimit
+        limits.allowsRegex = configuration.requestComplexity.allowRegex
+        let parser = FilterParser(
+            isMaster: caller.readsEverything, now: context.now.milliseconds, limits: limits,
+            unknownOperatorCode: configuration.preset < 8 ? 107 : 102)
+        var request = ObjectStore.FindRequest(className: className)
+        request.filter = try parser.parse(options.condition)
+        request.order = options.order
+        request.skip = options.skip
+        request.wantsCount = options.wantsCount
+        request.limit = options.limit ?? configuration.defaultLimit
+        if let limit = options.limit, let most = configuration.maxLimit, limit > most, className != "_Installation" {
+            request.limit = most
+        }
+        request.links = links(context)
+        if className == "_Session", !caller.readsEverything, caller.userId == nil {
+            throw ParseError(
+                ParseError.invalidSessionToken, "Invalid session token", publicMessage: "Permission denied")
+        }
+        guard let schema = catalog.schema(className) else { return try await store.find(request) }
+        let isById = options.condition.count == 1 && options.condition["objectId"]?.stringValue != nil
+        // A count without objects needs the permission to count, and no other.
+        let operation: ClassOperation = isById ? .get : (request.limit == 0 && request.wantsCount ? .count : .find)
+        request.access = try readAccess(
+            schema, operation, caller,
+            isOwnUser: isById && className == "_User" && options.condition["objectId"]?.stringValue == caller.userId)
+        if request.wantsCount, operation != .count { _ = try permit(.count, on: schema, caller) }
+        try checkProtected(request.filter, request.order, schema, request.access, caller)
+        if request.filter.hasSubqueries {
+            request.filter = try await request.filter.mapSubqueries { try await self.open($0, context) }
+        }
+        request.filter = try await checkRelations(request.filter, context)
+        try await restrictSessions(&request, caller)
+        project(options, schema, &request, context)
+        try checkIncludes(options, caller)
+        return try await store.find(request)
+    }
+
+    /// Clients meet only their own sessions.
+    private func restrictSessions(_ request: inout ObjectStore.FindRequest, _ caller: Caller) async throws {
+        guard request.className == "_Session", !caller.readsEverything else { return }
+        guard let userId = caller.userId else {
+            throw ParseError(
+                ParseError.invalidSessionToken, "Invalid session token", publicMessage: "Permission denied")
+        }
+        let own = Filter.field(
+            FieldPath("user"), .equal(Pointer(className: "_User", objectId: userId).json))
+        request.filter = request.filter.and(own)
+    }
+
+    /// Gives a query inside a query the caller's rights on its class.
+    private func open(_ query: Subquery, _ context: RequestContext) async throws -> Subquery {
+        var query = query
+        let caller = context.caller
+        try checkClass(query.className, "find", caller)
+        try checkClassCreation(query.className, caller)
+        if let key = query.redirectKey, let target = catalog.schema(query.className)?.type(of: key)?.targetClass {
+            query.className = target
+            try checkClass(target, "find", caller)
+        }
+        guard let schema = catalog.schema(query.className) else { return query }
+        let access = try readAccess(schema, .find, caller)
+        try checkProtected(query.filter, query.order, schema, access, caller)
+        if let key = query.key, access.hidden.contains(key.root) {
+            throw .denied(
+                ParseError.operationForbidden,
+                "This user is not allowed to query \(key.root) on class \(schema.name)")
+        }
+        query.readers = access.readers
+        query.filter = query.filter.and(access.filter)
+        if query.className == "_Session", !caller.readsEverything {
+            let own = Pointer(className: "_User", objectId: caller.userId ?? "").json
+            query.filter = query.filter.and(.field(FieldPath("user"), .equal(own)))
+        }
+        return query
+    }
+
+    /// The owner of a relation must be readable to whoever asks for what it relates to.
+    ///
+    /// Servers before 9 did not look; a deployment that comes from one keeps that.
+    private func checkRelations(_ filter: Filter, _ context: RequestContext) async throws -> Filter {
+        guard configuration.preset >= 9, !context.caller.readsEverything else { return filter }
+        var owners: [Pointer] = []
+        filter.visitLeaves { leaf in
+            if case .related(let owner, _) = leaf { owners.append(owner) }
+        }
+        for owner in Set(owners) {
+            do {
+                _ = try await object(owner.className, owner.objectId, context)
+            } catch let error as ParseError where error.code == ParseError.objectNotFound {
+                return .any([])
+            }
+        }
+        return filter
+    }
+
+    /// What of each object is wanted, and what is included.
+    private func project(
+        _ options: FindOptions, _ schema: ClassSchema, _ request: inout ObjectStore.FindRequest,
+        _ context: RequestContext
+    ) {
+        var includes = options.includes
+        if options.includesAll {
+            includes = schema.fields.compactMap { name, field in
+                switch field.type {
+                case .pointer, .array: [name]
+                default: nil
+                }
+            }
+        }
+        if var keys = options.keys.map({ Set($0.compactMap(\.first)) }) {
+            if options.includesAll { keys.formUnion(includes.compactMap(\.first)) }
+            let whole = options.excluded.filter { $0.count == 1 }.compactMap(\.first)
+            request.keys = keys.subtracting(whole)
+        } else {
+            request.excluded = Set(options.excluded.filter { $0.count == 1 }.compactMap(\.first))
+        }
+        // A field of the object itself decides who sees what, so it is read even when it is not wanted.
+        for rule in request.access.ownerRules {
+            if let field = rule.field { request.keys?.insert(field) }
+        }
+        guard !includes.isEmpty else { return }
+        request.include = IncludeNode(
+            paths: includes, keys: (options.keys ?? []).filter { $0.count > 1 || includes.contains([$0[0]]) },
+            excluded: options.excluded)
+        let caller = context.caller
+        request.accessToIncluded = { [self] className in
+            try checkClass(className, "get", caller)
+            guard let schema = catalog.schema(className) else { return ReadAccess(filter: .any([])) }
+            var access = try readAccess(schema, .get, caller)
+            if className == "_Session", !caller.readsEverything {
+                access.filter = access.filter.and(
+                    .field(
+                        FieldPath("user"), .equal(Pointer(className: "_User", objectId: caller.userId ?? "").json)))
+            }
+            return access
+        }
+    }
+
+    private func checkIncludes(_ options: FindOptions, _ caller: Caller) throws(ParseError) {
+        guard !caller.readsEverything else { return }
+        let limits = configuration.requestComplexity
+        if let most = limits.includeDepth, let deepest = options.includes.map(\.count).max(), deepest > most {
+            throw ParseError(102, "Include depth of \(deepest) exceeds maximum allowed depth of \(most)")
+        }
+        if let most = limits.includeCount, options.includes.count > most {
+            throw ParseError(
+                102, "Number of include fields (\(options.includes.count)) exceeds maximum allowed (\(most))")
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+
+/// What a written object must look like.
+extension Backend {
+    /// Keys of a write that never reach a column of their own.
+    private static let managed: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL"]
+
+    /// Reads the operations of a write, and checks the names of its keys.
+    ///
+    /// - Throws: 105 for names that no field can have; the operations' own errors.
+    func operations(_ body: JSONObject, _ className: String, isCreating: Bool) throws(ParseError)
+        -> OrderedDictionary<String, FieldOperation>
+    {
+        var operations: OrderedDictionary<String, FieldOperation> = [:]
+        for (key, value) in body where !Self.managed.contains(key) {
+            let path = FieldPath(key)
+            if !path.steps.isEmpty {
+                guard Names.isFieldName(path.root, in: className), !path.steps.contains(""), path.root != "authData"
+                else {
+                    throw ParseError(
+                        ParseError.invalidKeyName,
+                        isCreating ? "Invalid field name: \(key)." : "Invalid field name for update: \(key)")
+                }
+                guard path.steps.count <= 100, !path.steps.contains(where: { $0.contains("$") || $0.utf8.contains(0) })
+                else { throw ParseError(ParseError.invalidKeyName, "Invalid field name for update: \(key)") }
+            } else if !Names.isFieldName(key, in: className) {
+                throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(key).")
+            }
+            operations[key] = try FieldOperation(json: value, isCreating: isCreating)
+        }
+        return operations
+    }
+
+    /// The fields that a write brings, by name and type.
+    ///
+    /// - Throws: 111 for values that are of no type.
+    func fields(_ operations: OrderedDictionary<String, FieldOperation>) throws(ParseError)
+        -> OrderedDictionary<String, Field>
+    {
+        var fields: OrderedDictionary<String, Field> = [:]
+        for (key, operation) in operations {
+            let path = FieldPath(key)
+            if let first = path.steps.first {
+                if case .set(let value) = operation { _ = try FieldType.inferred(from: value) }
+                if case .delete = operation { continue }
+                let isIndex = !first.isEmpty && first.utf8.allSatisfy { (48...57).contains($0) }
+                let type: FieldType = isIndex ? .array : .object
+                if fields[path.root] == nil { fields[path.root] = Field(type) }
+                continue
+            }
+            if let type = try operation.impliedType() { fields[path.root] = Field(type) }
+        }
+        return fields
+    }
+
+    /// Checks a write against the class, makes the fields that it lacks, and gives the class as it is then.
+    ///
+    /// - Returns: The class, and a condition on the object for a caller who may add fields to some objects only.
+    /// - Throws: 111 for a value of another type, 119 when the caller may not add fields.
+    func prepare(
+        _ className: String, _ operations: OrderedDictionary<String, FieldOperation>, _ caller: Caller,
+        isCreating: Bool
+    ) async throws -> (schema: ClassSchema, filter: Filter) {
+        let fields = try fields(operations)
+        let known = catalog.schema(className)
+        var filter = Filter.everything
+        if let known {
+            let missing = try SchemaCatalog.missing(fields, in: known)
+            if !missing.isEmpty {
+                filter = try permit(.addField, on: known, caller)
+                if isCreating, filter != .everything {
+                    throw ParseError.denied(
+                        ParseError.operationForbidden,
+                        "Permission denied for action addField on class \(className).")
+                }
+                try Self.checkPoints(missing, in: known)
+            }
+        } else {
+            guard Names.isClassName(className), !Names.isJoinName(className) else {
+                throw ParseError(ParseError.invalidJSON, "schema class name does not revalidate")
+            }
+            try Self.checkPoints(fields, in: ClassSchema(name: className))
+        }
+        return (try await store.ensure(className, fields), filter)
+    }
+
+    /// A class has at most one field of type GeoPoint.
+    private static func checkPoints(_ fields: OrderedDictionary<String, Field>, in schema: ClassSchema) throws(ParseError) {
+        let known = schema.fields.filter { $0.value.type == .geoPoint }.count
+        let new = fields.filter { $0.value.type == .geoPoint }.count
+        if new > 0, known + new > 1 {
+            throw ParseError(ParseError.incorrectType, "there can only be one geopoint field in a class")
+        }
+    }
+
+    /// Refuses words that the deployment does not want in data, at any depth.
+    ///
+    /// - Throws: 105.
+    func checkKeywords(_ body: JSONObject) throws(ParseError) {
+        let denied = configuration.requestKeywordDenylist
+        guard !denied.isEmpty else { return }
+        try checkKeywords(.object(body), denied)
+    }
+
+    private func checkKeywords(_ value: JSONValue, _ denied: [KeywordRule]) throws(ParseError) {
+        switch value {
+        case .object(let object):
+            for (key, member) in object {
+                for rule in denied where rule.matches(key: key, value: member) {
+                    throw ParseError(
+                        ParseError.invalidKeyName, "Prohibited keyword in request data: \(rule.json.text).")
+                }
+                try checkKeywords(member, denied)
+            }
+        case .array(let list):
+            for (index, element) in list.enumerated() {
+                for rule in denied where rule.matches(key: String(index), value: element) {
+                    throw ParseError(
+                        ParseError.invalidKeyName, "Prohibited keyword in request data: \(rule.json.text).")
+                }
+                try checkKeywords(element, denied)
+            }
+        default: break
+        }
+    }
+
+    /// Checks fields that a class demands, and fills in defaults on a new object.
+    ///
+    /// - Returns: The names of the fields that a default filled in.
+    /// - Throws: 111 or 142 for a field that is missing.
+    func applyDefaults(
+        _ operations: inout OrderedDictionary<String, FieldOperation>, hasACL: Bool, _ schema: ClassSchema,
+        isCreating: Bool
+    ) throws(ParseError) -> [String] {
+        for column in SystemClass.requiredFields[schema.name] ?? [] {
+            let isMissing: Bool
+            switch (column, operations[column]) {
+            case ("ACL", _): isMissing = isCreating && !hasACL
+            case (_, nil): isMissing = isCreating
+            case (_, .delete), (_, .set(.null)): isMissing = true
+            case (_, .set(.string(let text))): isMissing = text.isEmpty
+            default: isMissing = false
+            }
+            if isMissing { throw ParseError(ParseError.incorrectType, "\(column) is required.") }
+        }
+        var filled: [String] = []
+        for (name, field) in schema.fields {
+            let operation = operations[name]
+            if isCreating, let value = field.defaultValue, Self.isEmpty(operation) {
+                operations[name] = .set(value)
+                filled.append(name)
+                continue
+            }
+            guard field.isRequired else { continue }
+            switch operation {
+            case nil where isCreating, .delete, .set(.null), .set(.string("")):
+                throw ParseError(ParseError.validationError, "\(name) is required")
+            default: break
+            }
+        }
+        return filled
+    }
+
+    /// Whether a new object's field has no value, so that the default applies.
+    private static func isEmpty(_ operation: FieldOperation?) -> Bool {
+        switch operation {
+        case nil, .delete, .set(.null): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+
+/// Sessions: opening, changing, and who may see them.
+extension Backend {
+    /// A session that was just opened.
+    struct OpenedSession: Sendable {
+        var token: String
+        var user: SessionUser
+        /// The session's members as `POST /sessions` answers them.
+        var body: JSONObject
+    }
+
+    /// Keys of a session that only the server sets.
+    private static let serverOwned = ["sessionToken", "expiresAt", "createdWith", "objectId", "user"]
+
+    /// Opens a session for a user; an older one of the same user and installation ends.
+    func openSession(
+        for userId: String, createdWith: JSONObject, extra: JSONObject = [:], _ context: RequestContext
+    ) async throws -> OpenedSession {
+        let token = Identifiers.sessionToken()
+        let objectId = Identifiers.alphanumeric(configuration.objectIdSize)
+        var body: JSONObject = [
+            "sessionToken": .string(token),
+            "user": Pointer(className: "_User", objectId: userId).json,
+            "createdWith": .object(createdWith),
+        ]
+        if configuration.expireInactiveSessions {
+            let end = context.now.milliseconds + Int64(configuration.sessionLength) * 1000
+            body["expiresAt"] = ParseDate(milliseconds: end).json
+        }
+        let installationId = context.caller.installationId
+        if let installationId { body["installationId"] = .string(installationId) }
+        for (key, value) in extra where body[key] == nil && !Self.serverOwned.contains(key) { body[key] = value }
+        let row = try await insert("_Session", body, context.asServer, id: objectId)
+        if let installationId {
+            try await store.deleteAll(
+                "_Session",
+                where: Self.sessions(of: userId)
+                    .and(.field(FieldPath("installationId"), .equal(.string(installationId))))
+                    .and(.field(FieldPath("objectId"), .notEqual(.string(objectId)))))
+            sessions.forget(user: userId)
+        }
+        body["objectId"] = row.body["objectId"]
+        let user = SessionUser(
+            id: userId, sessionId: objectId, token: token, roles: try await roles(of: userId), isAnonymous: false)
+        return OpenedSession(token: token, user: user, body: body)
+    }
+
+    /// `POST /sessions`: a further session for the caller, or a plain row with the master key.
+    func createSession(_ body: JSONObject, _ context: RequestContext) async throws -> WriteResult {
+        if context.caller.writesEverything {
+            return try await insert("_Session", body, context)
+        }
+        guard let user = context.caller.user else {
+            throw ParseError(ParseError.invalidSessionToken, "Session token required.")
+        }
+        guard body["ACL"] == nil else {
+            throw ParseError(ParseError.invalidKeyName, "Cannot set ACL on a Session.")
+        }
+        let session = try await openSession(
+            for: user.id, createdWith: ["action": "create"], extra: body, context)
+        let base = configuration.publicServerURL ?? context.mountURL
+        return WriteResult(
+            status: 201, location: "\(base)/classes/_Session/\(session.user.sessionId)", body: session.body)
+    }
+
+    /// Changes one of the caller's sessions; what the server owns stays.
+    func updateSession(_ objectId: String, _ body: JSONObject, _ context: RequestContext) async throws -> WriteResult {
+        let caller = context.caller
+        if !caller.writesEverything {
+            guard caller.user != nil else {
+                throw ParseError(ParseError.invalidSessionToken, "Session token required.")
+            }
+            guard body["ACL"] == nil else {
+                throw ParseError(ParseError.invalidKeyName, "Cannot set ACL on a Session.")
+            }
+            for key in ["user", "installationId", "sessionToken", "expiresAt", "createdWith"] where body[key] != nil {
+                throw ParseError(ParseError.invalidKeyName, "Invalid key name: \(key)")
+            }
+            guard try await sessionOwner(objectId) == caller.userId else { throw ParseError.notFound }
+        }
+        let answer = try await modify("_Session", objectId, body, context)
+        if let owner = try await sessionOwner(objectId) { await forget(user: owner) }
+        return WriteResult(status: 200, location: nil, body: answer)
+    }
+
+    /// Whose session a row is; nil when there is no such row.
+    func sessionOwner(_ objectId: String) async throws -> String? {
+        var request = ObjectStore.FindRequest(className: "_Session")
+        request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
+        request.limit = 1
+        return try await store.find(request).objects.first?["user"]?["objectId"]?.stringValue
+    }
+
+    /// Lets a caller remove none but an own session.
+    ///
+    /// - Throws: 209 or 101.
+    func checkOwnSession(_ objectId: String, _ caller: Caller) async throws {
+        guard let userId = caller.userId else {
+            throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
+        }
+        guard try await sessionOwner(objectId) == userId else { throw ParseError.notFound }
+    }
+
+    /// The session of a token, as `GET /sessions/me` gives it; one whose time is over is still shown.
+    public func session(token: String?, _ context: RequestContext) async throws -> JSONObject {
+        guard let token, !token.isEmpty else {
+            throw ParseError(ParseError.invalidSessionToken, "Session token required.")
+        }
+        var request = ObjectStore.FindRequest(className: "_Session")
+        request.filter = .field(FieldPath("sessionToken"), .equal(.string(token)))
+        request.limit = 1
+        request.links = links(context)
+        guard let session = try await store.find(request).objects.first else {
+            throw ParseError(ParseError.invalidSessionToken, "Session token not found.")
+        }
+        return session
+    }
+
+    /// Exchanges a token for a new one: what SDKs do with tokens of the time before sessions could be revoked.
+    public func upgradeSession(_ context: RequestContext) async throws -> JSONObject {
+        guard let user = context.caller.user else {
+            throw ParseError(ParseError.objectNotFound, "invalid session")
+        }
+        return try await openSession(for: user.id, createdWith: ["action": "upgrade"], context).body
+    }
+}

@@ -1,0 +1,203 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+
+/// Signing up, and changing a user.
+extension Backend {
+    /// Makes a user, or logs one in whom a login provider already knows.
+    func createUser(_ body: JSONObject, _ context: RequestContext) async throws -> WriteResult {
+        let caller = context.caller
+        var body = body
+        let providers = try Self.providers(body["authData"])
+        if !providers.isEmpty, let result = try await logIn(withProviders: providers, body, context) { return result }
+        var generatedName: String?
+        if providers.isEmpty {
+            body["authData"] = nil
+            guard let name = body["username"]?.stringValue, !name.isEmpty else {
+                throw ParseError(ParseError.usernameMissing, "bad or missing username")
+            }
+            guard let password = body["password"]?.stringValue, !password.isEmpty else {
+                throw ParseError(ParseError.passwordMissing, "password is required")
+            }
+        } else if body["username"]?.stringValue?.isEmpty ?? true {
+            let name = Identifiers.alphanumeric(25)
+            body["username"] = .string(name)
+            generatedName = name
+        }
+        try checkEmailVerified(body, caller)
+        if let schema = catalog.schema("_User") { _ = try permit(.create, on: schema, caller) }
+        let objectId = try newObjectId(body, "_User")
+        var hidden: OrderedDictionary<String, JSONValue> = [:]
+        if let password = body["password"]?.stringValue {
+            try checkPolicy(password, username: body["username"]?.stringValue)
+            hidden["_hashed_password"] = .string(await passwords.hash(password))
+            if configuration.passwordPolicy?.maxPasswordAge != nil { hidden["_password_changed_at"] = context.now.json }
+        } else if caller.power == .maintenance, let hash = body["_hashed_password"]?.stringValue {
+            hidden["_hashed_password"] = .string(hash)
+        }
+        body["_hashed_password"] = nil
+        body["password"] = nil
+        normalizeNames(&body)
+        try await checkUnique(body, except: nil)
+        let acl = try userACL(body["ACL"], objectId: objectId)
+        var result = try await insert("_User", body, context, hidden: hidden, acl: acl, id: objectId)
+        if let generatedName { result.body["username"] = .string(generatedName) }
+        if !providers.isEmpty { result.body["authData"] = .object(providers) }
+        if !providers.isEmpty, configuration.preset < 8 { result.body["authDataResponse"] = [:] }
+        // With the master key users are made for others, who log in by themselves.
+        let isForOthers = caller.writesEverything && caller.installationId == nil
+        if !isForOthers {
+            let action = providers.isEmpty ? "signup" : "login"
+            let provider = providers.isEmpty ? "password" : providers.keys.sorted().joined(separator: ",")
+            result.body["sessionToken"] = .string(
+                try await openSession(
+                    for: objectId, createdWith: ["action": .string(action), "authProvider": .string(provider)], context
+                ).token)
+        }
+        return result
+    }
+
+    /// Changes a user: their own record, or anybody's with the master key.
+    func updateUser(_ objectId: String, _ body: JSONObject, _ context: RequestContext) async throws -> WriteResult {
+        let caller = context.caller
+        guard caller.writesEverything || caller.userId != nil else {
+            throw ParseError.denied(ParseError.sessionMissing, "Cannot modify user \(objectId).")
+        }
+        // Whoever may not change the record is told before anything of it is looked at.
+        try await authorizeUserUpdate(objectId, caller)
+        if let schema = catalog.schema("_User") { _ = try permit(.update, on: schema, caller) }
+        var body = body
+        try checkEmailVerified(body, caller)
+        var hidden: OrderedDictionary<String, JSONValue> = [:]
+        var passwordChanged = false
+        if let value = body.removeValue(forKey: "password"), value["__op"]?.stringValue != "Delete", !value.isNull {
+            guard let password = value.stringValue else {
+                let type = try FieldType.inferred(from: value) ?? .object
+                throw ParseError(
+                    ParseError.incorrectType, "schema mismatch for _User.password; expected String but got \(type)")
+            }
+            guard !password.isEmpty else { throw ParseError(ParseError.passwordMissing, "password is required") }
+            try await checkPasswordChange(password, body, objectId, &hidden, context)
+            hidden["_hashed_password"] = .string(await passwords.hash(password))
+            passwordChanged = true
+        } else if caller.power == .maintenance, let hash = body["_hashed_password"]?.stringValue {
+            hidden["_hashed_password"] = .string(hash)
+        }
+        body["_hashed_password"] = nil
+        for (key, error) in [("username", "bad or missing username")] {
+            guard let value = body[key] else { continue }
+            if value.stringValue?.isEmpty == true || value.isNull || value["__op"]?.stringValue == "Delete" {
+                throw ParseError(ParseError.usernameMissing, error)
+            }
+        }
+        if passwordChanged || body["email"] != nil {
+            hidden["_perishable_token"] = .null
+            hidden["_perishable_token_expires_at"] = .null
+        }
+        var linked: JSONObject?
+        if let authData = body.removeValue(forKey: "authData") {
+            linked = try await mergeProviders(authData, objectId, context)
+            body["authData"] = linked.map { .object($0) }
+        }
+        normalizeNames(&body)
+        try await checkUnique(body, except: objectId)
+        let acl = body["ACL"] == nil ? nil : try userACL(body["ACL"], objectId: objectId, isUpdate: true)
+        var answer: JSONObject
+        do {
+            answer = try await modify("_User", objectId, body, context, hidden: hidden, acl: acl)
+        } catch let error as ParseError where error.code == ParseError.objectNotFound && !caller.writesEverything {
+            throw ParseError.denied(ParseError.sessionMissing, "Insufficient auth.")
+        }
+        if linked != nil, configuration.preset < 8 { answer["authDataResponse"] = [:] }
+        if passwordChanged {
+            if configuration.revokeSessionOnPasswordReset {
+                try await store.deleteAll("_Session", where: Self.sessions(of: objectId))
+            }
+            if !caller.writesEverything {
+                answer["sessionToken"] = .string(
+                    try await openSession(
+                        for: objectId, createdWith: ["action": "signup", "authProvider": "password"], context
+                    ).token)
+            }
+        }
+        await forget(user: objectId)
+        return WriteResult(status: 200, location: nil, body: answer)
+    }
+
+    /// Whether a caller may change a user's record at all: their own, or one whose ACL lets them.
+    private func authorizeUserUpdate(_ objectId: String, _ caller: Caller) async throws {
+        guard !caller.writesEverything, caller.userId != objectId else { return }
+        var request = ObjectStore.FindRequest(className: "_User")
+        request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
+        request.limit = 1
+        let acl = try await store.find(request).objects.first?["ACL"]?.objectValue
+        let isWritable = acl.map { acl in caller.principals.contains { acl[$0]?["write"] == true } } ?? false
+        guard isWritable else { throw ParseError.denied(ParseError.sessionMissing, "Insufficient auth.") }
+    }
+
+    /// All sessions of a user.
+    static func sessions(of userId: String) -> Filter {
+        .field(FieldPath("user"), .equal(Pointer(className: "_User", objectId: userId).json))
+    }
+
+    private func checkEmailVerified(_ body: JSONObject, _ caller: Caller) throws(ParseError) {
+        guard body["emailVerified"] != nil, !caller.writesEverything else { return }
+        throw .denied(
+            ParseError.operationForbidden, "Clients aren't allowed to manually update email verification.")
+    }
+
+    private func normalizeNames(_ body: inout JSONObject) {
+        if configuration.convertUsernameToLowercase, let name = body["username"]?.stringValue {
+            body["username"] = .string(name.lowercased())
+        }
+        if configuration.convertEmailToLowercase, let email = body["email"]?.stringValue {
+            body["email"] = .string(email.lowercased())
+        }
+    }
+
+    /// User names and mail addresses are taken in any case of their letters.
+    private func checkUnique(_ body: JSONObject, except objectId: String?) async throws {
+        if let name = body["username"]?.stringValue, try await isTaken("username", name, except: objectId) {
+            throw ParseError(ParseError.usernameTaken, "Account already exists for this username.")
+        }
+        guard let email = body["email"], !email.isNull, email["__op"]?.stringValue != "Delete" else { return }
+        guard let address = email.stringValue else {
+            throw ParseError(ParseError.invalidEmailAddress, "Email address format is invalid.")
+        }
+        if !address.isEmpty {
+            let at = address.firstIndex(of: "@")
+            guard let at, at != address.startIndex, address.index(after: at) != address.endIndex,
+                !address.contains(where: \.isNewline)
+            else { throw ParseError(ParseError.invalidEmailAddress, "Email address format is invalid.") }
+        }
+        if try await isTaken("email", address, except: objectId) {
+            throw ParseError(ParseError.emailTaken, "Account already exists for this email address.")
+        }
+    }
+
+    private func isTaken(_ column: String, _ value: String, except objectId: String?) async throws -> Bool {
+        guard !value.utf8.contains(0) else {
+            throw ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")
+        }
+        let rows = try await store.client.query(
+            "SELECT 1 FROM \"_User\" WHERE lower(\"\(column)\") = lower($1) AND \"objectId\" <> $2 LIMIT 1",
+            [.text(value), .text(objectId ?? "")], readOnly: true)
+        return rows.rowCount > 0
+    }
+
+    /// The ACL of a user: always readable and writable by the user, and readable by all where users are public.
+    private func userACL(_ value: JSONValue?, objectId: String, isUpdate: Bool = false) throws(ParseError) -> ACL? {
+        if isUpdate, value?.isNull ?? true { return nil }
+        var acl: ACL
+        if let value, value.isTruthy, let given = try Self.acl(value) {
+            acl = given
+        } else {
+            acl = ACL()
+            if !configuration.enforcePrivateUsers, !isUpdate { acl.readers.append("*") }
+        }
+        if !acl.readers.contains(objectId) { acl.readers.append(objectId) }
+        if !acl.writers.contains(objectId) { acl.writers.append(objectId) }
+        return acl
+    }
+}

@@ -1,0 +1,26 @@
+/// The digits of integers in base ten.
+enum DecimalDigits {
+    /// Appends an integer, with a minus sign when it is negative.
+    static func write(_ value: Int, into bytes: inout [UInt8]) {
+        if value < 0 { bytes.append(UInt8(ascii: "-")) }
+        withDigits(of: UInt64(value.magnitude)) { bytes.append(contentsOf: $0) }
+    }
+
+    /// Calls `body` with the ASCII digits of a number.
+    ///
+    /// The digits stand in a buffer on the stack, unsafe because digits come last to first and an array would have to
+    /// be allocated for each number. It has room for the 20 digits of the greatest 64-bit number.
+    @inline(__always)
+    static func withDigits<Result>(of value: UInt64, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { buffer in
+            var rest = value
+            var first = buffer.count
+            repeat {
+                first -= 1
+                buffer.initializeElement(at: first, to: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+                rest /= 10
+            } while rest != 0
+            return body(UnsafeBufferPointer(rebasing: buffer[first...]))
+        }
+    }
+}

@@ -1,0 +1,88 @@
+/// A number as decimal digits: `significand` times ten to the power of `exponent`.
+struct DecimalNumber {
+    var significand: UInt64
+    var exponent: Int
+
+    /// Ten to the powers of 0 to 22: those that are exact doubles.
+    static let exactPowersOfTen: [Double] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+        1e20, 1e21, 1e22,
+    ]
+
+    /// The nearest double, where a single rounding finds it: a plain integer, or an integer up to 2^53 scaled by an
+    /// exact power of ten. Nil means that it takes more work.
+    @inline(__always)
+    var exactQuotientOrProduct: Double? {
+        if exponent == 0 { return Double(significand) }
+        guard significand <= 1 << 53 else { return nil }
+        if exponent < 0, exponent >= -22 { return Double(significand) / Self.exactPowersOfTen[-exponent] }
+        if exponent > 0, exponent <= 22 { return Double(significand) * Self.exactPowersOfTen[exponent] }
+        return nil
+    }
+
+    /// The digits without zeros at the end.
+    @inline(__always)
+    var normalized: DecimalNumber {
+        guard significand != 0 else { return DecimalNumber(significand: 0, exponent: 0) }
+        var result = self
+        while result.significand % 10 == 0 {
+            result.significand /= 10
+            result.exponent += 1
+        }
+        return result
+    }
+}
+
+extension DecimalNumber {
+    /// The shortest digits that no other double is nearer to, for a positive finite double; of several, the nearest.
+    init(shortest value: Double) {
+        self = Self.upToFifteenDigits(value) ?? Self(describing: value)
+    }
+
+    /// The shortest digits, where fifteen are enough; else nil.
+    ///
+    /// Decimal numbers of fifteen digits are all different as doubles, so if one of them reads back as `value`, it is
+    /// the only one, and it is found by scaling: the product is at most a quarter off an integer.
+    private static func upToFifteenDigits(_ value: Double) -> DecimalNumber? {
+        guard value >= 1e-6, value < 1e15 else { return nil }
+        let powers = Self.exactPowersOfTen
+        var digitsBeforePoint = 0
+        if value >= 1 {
+            while value >= powers[digitsBeforePoint] { digitsBeforePoint += 1 }
+        } else {
+            while value * powers[1 - digitsBeforePoint] < 1 { digitsBeforePoint -= 1 }
+        }
+        let scale = powers[15 - digitsBeforePoint]
+        let significand = (value * scale).rounded()
+        guard significand / scale == value else { return nil }
+        return DecimalNumber(significand: UInt64(significand), exponent: digitsBeforePoint - 15).normalized
+    }
+
+    /// The shortest digits as the standard library finds them, read from its description of `value`.
+    private init(describing value: Double) {
+        var significand: UInt64 = 0
+        var exponent = 0
+        var writtenExponent = 0
+        var isExponentNegative = false
+        var isAfterPoint = false
+        var isAfterE = false
+        for byte in value.description.utf8 {
+            switch byte {
+            case UInt8(ascii: "."): isAfterPoint = true
+            case UInt8(ascii: "e"): isAfterE = true
+            case UInt8(ascii: "-"): isExponentNegative = true
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                let digit = byte - UInt8(ascii: "0")
+                if isAfterE {
+                    writtenExponent = writtenExponent * 10 + Int(digit)
+                } else {
+                    significand = significand * 10 + UInt64(digit)
+                    if isAfterPoint { exponent -= 1 }
+                }
+            default: break
+            }
+        }
+        exponent += isExponentNegative ? -writtenExponent : writtenExponent
+        self = DecimalNumber(significand: significand, exponent: exponent).normalized
+    }
+}

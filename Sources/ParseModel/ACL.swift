@@ -1,0 +1,52 @@
+import JSON
+
+/// Who may read and who may write an object, as the two lists that the table keeps.
+///
+/// An object without an ACL is public; an ACL with empty lists lets nobody but the master key in.
+public struct ACL: Hashable, Sendable {
+    /// Principals that may read: `*`, user ids, `role:<name>`.
+    public var readers: [String]
+    /// Principals that may write.
+    public var writers: [String]
+
+    /// Makes an ACL from its two lists.
+    public init(readers: [String] = [], writers: [String] = []) {
+        self.readers = readers
+        self.writers = writers
+    }
+
+    /// Reads Parse's form `{"<principal>":{"read":true,"write":true}}`; flags other than `true` count as absent.
+    ///
+    /// - Throws: 123 when the ACL names a user that was never saved.
+    public init(json: JSONObject) throws(ParseError) {
+        guard json["*unresolved"] == nil else { throw ParseError(ParseError.invalidACL, "Invalid ACL.") }
+        self.init()
+        for (principal, flags) in json {
+            if flags["read"]?.isTruthy == true { readers.append(principal) }
+            if flags["write"]?.isTruthy == true { writers.append(principal) }
+        }
+    }
+
+    /// Parse's form, readers first, with only the flags that are true.
+    public var json: JSONObject {
+        var object: JSONObject = [:]
+        for reader in readers { object[reader] = ["read": true] }
+        for writer in writers {
+            object[writer] = object[writer] == nil ? ["write": true] : ["read": true, "write": true]
+        }
+        return object
+    }
+}
+
+extension JSONValue {
+    /// What JavaScript takes for true: everything but `null`, `false`, `0` and `""`.
+    public var isTruthy: Bool {
+        switch self {
+        case .null: false
+        case .bool(let value): value
+        case .number(let value): value != 0 && !value.isNaN
+        case .string(let value): !value.isEmpty
+        case .array, .object: true
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import JSON
+import OrderedCollections
+
+/// One field of a class.
+public struct Field: Hashable, Sendable {
+    /// What the field holds.
+    public var type: FieldType
+    /// Whether an object without a value for it is refused.
+    public var isRequired: Bool
+    /// What a new object gets when it brings no value.
+    public var defaultValue: JSONValue?
+
+    /// Makes a field; without options it is neither required nor has it a default.
+    public init(_ type: FieldType, isRequired: Bool = false, defaultValue: JSONValue? = nil) {
+        self.type = type
+        self.isRequired = isRequired
+        self.defaultValue = defaultValue
+    }
+
+    /// The form that `_SCHEMA` rows and the schemas API hold.
+    public var json: JSONObject {
+        var object: JSONObject = ["type": .string(type.name)]
+        if let target = type.targetClass { object["targetClass"] = .string(target) }
+        if isRequired { object["required"] = .bool(true) }
+        if let defaultValue { object["defaultValue"] = defaultValue }
+        return object
+    }
+
+    /// Reads that form; nil when it has no type that Parse knows.
+    public init?(json: JSONValue) {
+        guard let name = json["type"]?.stringValue,
+            let type = FieldType(name: name, targetClass: json["targetClass"]?.stringValue)
+        else { return nil }
+        self.init(type, isRequired: json["required"]?.boolValue ?? false, defaultValue: json["defaultValue"])
+    }
+}
+
+/// What the server knows about a class: its fields, permissions and indexes.
+public struct ClassSchema: Sendable {
+    /// The class's name, which is its table's name too.
+    public let name: String
+    /// The fields by name, the default ones included, in the order of their creation.
+    public var fields: OrderedDictionary<String, Field>
+    /// The class-level permissions; nil when none were ever set, which opens every operation.
+    public var permissions: ClassLevelPermissions?
+    /// Indexes as the schemas API lists them, by name; empty when there are none.
+    public var indexes: JSONObject
+
+    /// Makes a schema from its parts; default columns are added where they are missing.
+    public init(
+        name: String, fields: OrderedDictionary<String, Field> = [:], permissions: ClassLevelPermissions? = nil,
+        indexes: JSONObject = [:]
+    ) {
+        self.name = name
+        self.fields = SystemClass.defaultFields(of: name)
+        for (field, value) in fields { self.fields[field] = value }
+        self.permissions = permissions
+        self.indexes = indexes
+    }
+
+    /// The permissions in force: those that were set, or everything open.
+    public var effectivePermissions: ClassLevelPermissions { permissions ?? .open }
+
+    /// The type of a field, or nil when the class has no such field.
+    public func type(of field: String) -> FieldType? { fields[field]?.type }
+}

@@ -1,0 +1,158 @@
+import JSON
+
+/// What a write does to one field.
+public indirect enum FieldOperation: Sendable, Hashable {
+    /// Replaces the value; `null` removes it.
+    case set(JSONValue)
+    /// Removes the value.
+    case delete
+    /// Adds to a number; an absent one counts as 0.
+    case increment(Double)
+    /// Appends to an array; an absent one counts as empty.
+    case add([JSONValue])
+    /// Appends those elements that the array does not have yet.
+    case addUnique([JSONValue])
+    /// Takes out every element equal to one of these.
+    case remove([JSONValue])
+    /// Puts objects into a relation.
+    case addRelation([Pointer])
+    /// Takes objects out of a relation.
+    case removeRelation([Pointer])
+    /// Several operations on one field, in order; only those on relations have an effect.
+    case batch([FieldOperation])
+
+    /// Reads a value of a write: a plain value, or `{"__op": …}`.
+    ///
+    /// - Throws: 107 for operands of the wrong form, 108 for an operation that does not exist.
+    public init(json value: JSONValue, isCreating: Bool) throws(ParseError) {
+        guard let name = value["__op"] else {
+            self = .set(value)
+            return
+        }
+        switch name.stringValue {
+        case "Delete": self = .delete
+        case "Increment":
+            guard let amount = value["amount"]?.numberValue else {
+                throw ParseError(107, isCreating ? Self.arrayText : "incrementing must provide a number")
+            }
+            self = .increment(amount)
+        case "Add": self = .add(try Self.objects(value))
+        case "AddUnique": self = .addUnique(try Self.objects(value))
+        case "Remove": self = .remove(try Self.objects(value))
+        case "AddRelation": self = .addRelation(try Self.pointers(value))
+        case "RemoveRelation": self = .removeRelation(try Self.pointers(value))
+        case "SetOnInsert": self = isCreating ? .set(value["amount"] ?? .null) : .batch([])
+        case "Batch":
+            guard let list = value["ops"]?.arrayValue else {
+                throw ParseError(107, "ops of a Batch must be an array")
+            }
+            var operations: [FieldOperation] = []
+            for element in list {
+                guard element["__op"]?.stringValue != "Batch" else {
+                    throw ParseError(108, "The Batch operator is not supported yet.")
+                }
+                operations.append(try FieldOperation(json: element, isCreating: isCreating))
+            }
+            self = .batch(operations)
+        default:
+            throw ParseError(
+                ParseError.commandUnavailable, "The \(name.stringValue ?? name.text) operator is not supported yet.")
+        }
+    }
+
+    private static let arrayText = "objects to add must be an array"
+
+    private static func objects(_ value: JSONValue) throws(ParseError) -> [JSONValue] {
+        guard let list = value["objects"]?.arrayValue else { throw ParseError(107, arrayText) }
+        return list
+    }
+
+    private static func pointers(_ value: JSONValue) throws(ParseError) -> [Pointer] {
+        var pointers: [Pointer] = []
+        for element in try objects(value) {
+            guard let pointer = Pointer(json: element) else {
+                throw ParseError(ParseError.incorrectType, "This is not a valid Pointer")
+            }
+            pointers.append(pointer)
+        }
+        return pointers
+    }
+
+    /// The type that a field must have for this operation; nil when any will do.
+    ///
+    /// - Throws: 111 for a value whose `__type` is unknown or malformed.
+    public func impliedType() throws(ParseError) -> FieldType? {
+        switch self {
+        case .set(let value): return try FieldType.inferred(from: value)
+        case .delete: return nil
+        case .increment: return .number
+        case .add, .addUnique, .remove: return .array
+        case .addRelation(let pointers), .removeRelation(let pointers):
+            return pointers.first.map { .relation($0.className) }
+        case .batch(let operations):
+            for operation in operations {
+                if let type = try operation.impliedType() { return type }
+            }
+            return nil
+        }
+    }
+
+    /// Whether the answer to an update carries the value that this operation produced.
+    public var isEchoed: Bool {
+        switch self {
+        case .increment, .add, .addUnique, .remove: true
+        default: false
+        }
+    }
+
+    /// The value that a new object gets from this operation; nil for none.
+    public var valueOnCreate: JSONValue? {
+        switch self {
+        case .set(let value): value
+        case .increment(let amount): .number(amount)
+        case .add(let objects), .addUnique(let objects): .array(objects)
+        case .remove: .array([])
+        case .delete, .addRelation, .removeRelation, .batch: nil
+        }
+    }
+}
+
+extension FieldType {
+    /// The type of a written value; nil for `null`, which says nothing.
+    ///
+    /// - Throws: 111 for a value whose `__type` is unknown or malformed.
+    public static func inferred(from value: JSONValue) throws(ParseError) -> FieldType? {
+        switch value {
+        case .null: return nil
+        case .bool: return .boolean
+        case .number: return .number
+        case .string: return .string
+        case .array: return .array
+        case .object(let object):
+            guard let tag = object["__type"] else { return .object }
+            let type = tag.stringValue ?? tag.text
+            if let inferred = tagged(type, object) { return inferred }
+            throw ParseError(ParseError.incorrectType, "This is not a valid \(type)")
+        }
+    }
+
+    private static func tagged(_ tag: String, _ object: JSONObject) -> FieldType? {
+        func isPresent(_ key: String) -> Bool { object[key]?.isTruthy ?? false }
+        switch tag {
+        case "Pointer":
+            guard isPresent("className"), let target = object["className"]?.stringValue else { return nil }
+            return .pointer(target)
+        case "Relation":
+            guard isPresent("className"), let target = object["className"]?.stringValue else { return nil }
+            return .relation(target)
+        case "File": return isPresent("name") ? .file : nil
+        case "Date": return isPresent("iso") ? .date : nil
+        case "GeoPoint":
+            return object["latitude"]?.isNull ?? true || object["longitude"]?.isNull ?? true ? nil : .geoPoint
+        case "Bytes": return isPresent("base64") ? .bytes : nil
+        case "Polygon": return isPresent("coordinates") ? .polygon : nil
+        case "Object": return .object
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,71 @@
+/// The type of a field, as `_SCHEMA` and the schemas API name it.
+public enum FieldType: Hashable, Sendable, CustomStringConvertible {
+    case string, number, boolean, date, object, array, bytes, file, geoPoint, polygon, acl
+    /// A reference to one object of a class.
+    case pointer(String)
+    /// A set of references to objects of a class, kept in a join table.
+    case relation(String)
+
+    /// Reads the schema's form: a type name, and a target class where the type has one.
+    ///
+    /// `map` is how very old servers wrote `Object`.
+    public init?(name: String, targetClass: String?) {
+        switch name {
+        case "String": self = .string
+        case "Number": self = .number
+        case "Boolean": self = .boolean
+        case "Date": self = .date
+        case "Object", "map": self = .object
+        case "Array": self = .array
+        case "Bytes": self = .bytes
+        case "File": self = .file
+        case "GeoPoint": self = .geoPoint
+        case "Polygon": self = .polygon
+        case "ACL": self = .acl
+        case "Pointer":
+            guard let targetClass else { return nil }
+            self = .pointer(targetClass)
+        case "Relation":
+            guard let targetClass else { return nil }
+            self = .relation(targetClass)
+        default: return nil
+        }
+    }
+
+    /// The type's name without its target class: `Pointer`, `Number`.
+    public var name: String {
+        switch self {
+        case .string: "String"
+        case .number: "Number"
+        case .boolean: "Boolean"
+        case .date: "Date"
+        case .object: "Object"
+        case .array: "Array"
+        case .bytes: "Bytes"
+        case .file: "File"
+        case .geoPoint: "GeoPoint"
+        case .polygon: "Polygon"
+        case .acl: "ACL"
+        case .pointer: "Pointer"
+        case .relation: "Relation"
+        }
+    }
+
+    /// The class that a pointer or relation leads to.
+    public var targetClass: String? {
+        switch self {
+        case .pointer(let target), .relation(let target): target
+        default: nil
+        }
+    }
+
+    /// Whether the field lives in a join table and has no column.
+    public var isRelation: Bool {
+        if case .relation = self { true } else { false }
+    }
+
+    /// The form that error texts use: `Pointer<_User>`, `String`.
+    public var description: String {
+        targetClass.map { "\(name)<\($0)>" } ?? name
+    }
+}

@@ -1,0 +1,268 @@
+import JSON
+
+/// Reads a `where` into a ``Filter``; every operator that is not known is refused.
+public struct FilterParser: Sendable {
+    /// Limits on the shape of a query; nil where there is none.
+    public struct Limits: Sendable {
+        /// Nesting of `$or`, `$and` and `$nor`.
+        public var conditionDepth: Int?
+        /// Nesting of queries inside queries.
+        public var subqueryDepth: Int?
+        /// Objects that one inner query may give.
+        public var subqueryLimit: Int?
+        /// Whether regular expressions are served at all.
+        public var allowsRegex = true
+
+        /// No limit but the ones that protect the server itself.
+        public init() {}
+    }
+
+    /// Keys beginning with `_` that the master key may ask for.
+    static let masterKeys: Set<String> = [
+        "_rperm", "_wperm", "_email_verify_token", "_perishable_token", "_email_verify_token_expires_at",
+        "_perishable_token_expires_at", "_failed_login_count", "_account_lockout_expires_at", "_password_changed_at",
+        "_created_at", "_updated_at", "_id",
+    ]
+    /// What no query needs and a recursive reader must refuse.
+    static let hardDepth = 100
+
+    /// Whether the caller is above the rules on keys (master and maintenance).
+    public var isMaster: Bool
+    /// The limits in force.
+    public var limits: Limits
+    /// The number for an operator that does not exist: servers before 8 answered 107, newer ones 102.
+    public var unknownOperatorCode: Int
+    /// The time that relative dates count from, in milliseconds since 1970.
+    public var now: Int64
+
+    /// Makes a parser for one request.
+    public init(isMaster: Bool, now: Int64, limits: Limits = Limits(), unknownOperatorCode: Int = 102) {
+        self.isMaster = isMaster
+        self.now = now
+        self.limits = limits
+        self.unknownOperatorCode = unknownOperatorCode
+    }
+
+    /// Reads a `where`.
+    ///
+    /// - Throws: 102, 105 or 107 with Parse's texts.
+    public func parse(_ object: JSONObject) throws(ParseError) -> Filter {
+        try parse(object, depth: 0, subqueries: 0, insideNor: false)
+    }
+
+    func parse(_ object: JSONObject, depth: Int, subqueries: Int, insideNor: Bool) throws(ParseError) -> Filter {
+        if let limit = limits.conditionDepth, !isMaster, depth > limit {
+            throw ParseError(102, "Query condition nesting depth exceeds maximum allowed depth of \(limit)")
+        }
+        guard depth <= Self.hardDepth else {
+            throw ParseError(102, "Query condition nesting depth exceeds maximum allowed depth of \(Self.hardDepth)")
+        }
+        var parts: [Filter] = []
+        for (key, value) in object {
+            switch key {
+            case "$or", "$and", "$nor":
+                parts.append(try group(key, value, depth: depth, subqueries: subqueries, insideNor: insideNor))
+            case "$relatedTo" where !insideNor:
+                parts.append(try related(value))
+            case "ACL":
+                throw ParseError(ParseError.invalidQuery, "Cannot query on ACL.")
+            default:
+                try check(key)
+                let path = FieldPath(key)
+                for constraint in try constraints(value, key: key, subqueries: subqueries) {
+                    parts.append(.field(path, constraint))
+                }
+            }
+        }
+        return parts.count == 1 ? parts[0] : .all(parts)
+    }
+
+    private func check(_ key: String) throws(ParseError) {
+        if Names.isQueryKey(key) && !key.contains("..") && !key.hasSuffix(".") { return }
+        if isMaster {
+            if Self.masterKeys.contains(key) { return }
+        }
+        throw ParseError(ParseError.invalidKeyName, "Invalid key name: \(key)")
+    }
+
+    private func group(_ name: String, _ value: JSONValue, depth: Int, subqueries: Int, insideNor: Bool)
+        throws(ParseError) -> Filter
+    {
+        guard let list = value.arrayValue, name != "$nor" || !list.isEmpty else {
+            let form = name == "$nor" ? "an array of at least 1 value" : "an array value"
+            throw ParseError(ParseError.invalidQuery, "Bad \(name) format - use \(form).")
+        }
+        var parts: [Filter] = []
+        for element in list {
+            guard let object = element.objectValue else {
+                throw ParseError(ParseError.invalidQuery, "Bad \(name) format - use an array value.")
+            }
+            parts.append(
+                try parse(
+                    object, depth: depth + 1, subqueries: subqueries, insideNor: insideNor || name == "$nor"))
+        }
+        return switch name {
+        case "$or": list.isEmpty ? .everything : .any(parts)
+        case "$and": .all(parts)
+        default: .none(parts)
+        }
+    }
+
+    private func related(_ value: JSONValue) throws(ParseError) -> Filter {
+        guard let owner = value["object"].flatMap(Pointer.init(json:)), let key = value["key"]?.stringValue else {
+            throw ParseError(ParseError.invalidQuery, "improper usage of $relatedTo")
+        }
+        return .related(owner: owner, key: key)
+    }
+
+    /// Reads what stands at a key: a value to be equal to, or operators.
+    func constraints(_ value: JSONValue, key: String, subqueries: Int) throws(ParseError) -> [Constraint] {
+        guard let object = value.objectValue, object["__type"] == nil, object.keys.contains(where: { $0.hasPrefix("$") })
+        else { return [.equal(value)] }
+        var constraints: [Constraint] = []
+        // Plain keys beside operators are an equality of their own.
+        let plain = object.filter { !$0.key.hasPrefix("$") }
+        if !plain.isEmpty { constraints.append(.equal(.object(plain))) }
+        for (name, operand) in object where name.hasPrefix("$") {
+            if let constraint = try constraint(name, operand, beside: object, key: key, subqueries: subqueries) {
+                constraints.append(constraint)
+            }
+        }
+        return constraints
+    }
+
+    private func constraint(
+        _ name: String, _ operand: JSONValue, beside object: JSONObject, key: String, subqueries: Int
+    ) throws(ParseError) -> Constraint? {
+        switch name {
+        case "$eq", "$ne", "$exists":
+            guard operand["$relativeTime"] == nil else {
+                throw ParseError(
+                    107, "$relativeTime can only be used with the $lt, $lte, $gt, and $gte operators")
+            }
+            if name == "$exists" { return .exists(operand.isTruthy) }
+            return name == "$eq" ? .equal(operand) : .notEqual(operand)
+        case "$lt", "$lte", "$gt", "$gte":
+            guard let comparison = Comparison(rawValue: name) else { return nil }
+            if let relative = operand["$relativeTime"] {
+                return .compareRelative(comparison, milliseconds: try RelativeTime.parse(relative, now: now))
+            }
+            return .compare(comparison, operand)
+        case "$in", "$nin":
+            guard let list = operand.arrayValue else { throw ParseError(107, "bad \(name) value") }
+            // One level of nesting is flattened, as `$in` over the arrays of another query's result needs it.
+            let values = list.flatMap { $0.arrayValue ?? [$0] }
+            return name == "$in" ? .isIn(values) : .notIn(values)
+        case "$all":
+            return try all(operand)
+        case "$containedBy":
+            guard let list = operand.arrayValue else {
+                throw ParseError(107, "bad $containedBy: should be an array")
+            }
+            return .containedBy(list)
+        case "$regex":
+            return try regex(operand, options: object["$options"])
+        case "$options":
+            guard object["$regex"] == nil else { return nil }
+            throw ParseError(ParseError.invalidQuery, "Bad $options value for query: \(operand.text)")
+        case "$text":
+            return .text(try textSearch(operand))
+        case "$nearSphere", "$within", "$geoWithin", "$geoIntersects":
+            return try GeoConstraint.parse(name, operand, beside: object)
+        case "$maxDistance", "$maxDistanceInRadians", "$maxDistanceInMiles", "$maxDistanceInKilometers":
+            return nil
+        case "$inQuery", "$notInQuery", "$select", "$dontSelect":
+            return try subquery(name, operand, depth: subqueries + 1)
+        default:
+            throw ParseError(unknownOperatorCode, "bad constraint: \(name)")
+        }
+    }
+
+    private func all(_ operand: JSONValue) throws(ParseError) -> Constraint {
+        guard let list = operand.arrayValue else { throw ParseError(unknownOperatorCode, "bad $all value") }
+        let patterns = list.map { $0["$regex"]?.stringValue }
+        guard patterns.contains(where: { $0 != nil }) else { return .containsAll(list) }
+        var prefixes: [String] = []
+        for pattern in patterns {
+            guard let pattern, let prefix = RegexPattern.literalPrefix(pattern) else {
+                throw ParseError(
+                    107, "All $all values must be of regex type or none: \(operand.text)")
+            }
+            prefixes.append(prefix)
+        }
+        return .containsAllStarting(prefixes)
+    }
+
+    private func regex(_ operand: JSONValue, options: JSONValue?) throws(ParseError) -> Constraint {
+        guard limits.allowsRegex || isMaster else {
+            throw ParseError(ParseError.invalidQuery, "$regex operator is not allowed")
+        }
+        guard let pattern = operand.stringValue else {
+            throw ParseError(ParseError.invalidQuery, "$regex value must be a string")
+        }
+        var flags = ""
+        if let options {
+            guard let text = options.stringValue, !text.isEmpty, text.allSatisfy({ "imxsu".contains($0) }) else {
+                let shown = options.stringValue ?? options.text
+                throw ParseError(ParseError.invalidQuery, "Bad $options value for query: \(shown)")
+            }
+            flags = text
+        }
+        return .regex(pattern: pattern, options: flags)
+    }
+
+    private func textSearch(_ operand: JSONValue) throws(ParseError) -> TextSearch {
+        guard let search = operand["$search"]?.objectValue else {
+            throw ParseError(107, "bad $text: $search, should be object")
+        }
+        guard let term = search["$term"]?.stringValue else {
+            throw ParseError(107, "bad $text: $term, should be string")
+        }
+        if let language = search["$language"], language.stringValue == nil {
+            throw ParseError(107, "bad $text: $language, should be string")
+        }
+        for name in ["$caseSensitive", "$diacriticSensitive"] {
+            if let flag = search[name], flag.boolValue == nil {
+                throw ParseError(107, "bad $text: \(name), should be boolean")
+            }
+        }
+        return TextSearch(
+            term: term, language: search["$language"]?.stringValue,
+            isCaseSensitive: search["$caseSensitive"]?.boolValue ?? false,
+            isDiacriticSensitive: search["$diacriticSensitive"]?.boolValue ?? true)
+    }
+
+    private func subquery(_ name: String, _ operand: JSONValue, depth: Int) throws(ParseError) -> Constraint {
+        if let limit = limits.subqueryDepth, !isMaster, depth > limit {
+            throw ParseError(102, "Subquery nesting depth exceeds maximum allowed depth of \(limit)")
+        }
+        guard depth <= Self.hardDepth else {
+            throw ParseError(102, "Subquery nesting depth exceeds maximum allowed depth of \(Self.hardDepth)")
+        }
+        let isSelect = name == "$select" || name == "$dontSelect"
+        let body = isSelect ? operand["query"]?.objectValue : operand.objectValue
+        guard let body, let className = body["className"]?.stringValue,
+            !isSelect || (operand["key"]?.stringValue != nil && operand.objectValue?.count == 2)
+        else { throw ParseError(ParseError.invalidQuery, "improper usage of \(name)") }
+        let condition = try Self.condition(body["where"], of: name)
+        var query = Subquery(
+            className: className,
+            filter: try parse(condition, depth: 0, subqueries: depth, insideNor: false),
+            key: isSelect ? operand["key"]?.stringValue.map(FieldPath.init) : nil,
+            redirectKey: body["redirectClassNameForKey"]?.stringValue,
+            order: SortKey.list(body["order"]),
+            limit: body["limit"]?.parameterInteger,
+            skip: body["skip"]?.parameterInteger ?? 0)
+        if let limit = limits.subqueryLimit, !isMaster { query.limit = min(query.limit ?? limit, limit) }
+        return name == "$inQuery" || name == "$select" ? .inQuery(query) : .notInQuery(query)
+    }
+
+    /// An inner query without a condition leaves `where` out (iOS); it means every object.
+    private static func condition(_ value: JSONValue?, of name: String) throws(ParseError) -> JSONObject {
+        switch value {
+        case nil: return [:]
+        case .object(let object): return object
+        default: throw ParseError(ParseError.invalidQuery, "improper usage of \(name)")
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import JSON
+
+/// Reads the constraints on places.
+enum GeoConstraint {
+    /// The earth's radius as the SDKs take it.
+    private static let milesPerRadian = 3959.0
+    private static let kilometersPerRadian = 6371.0
+
+    static func parse(_ name: String, _ operand: JSONValue, beside object: JSONObject) throws(ParseError)
+        -> Constraint
+    {
+        switch name {
+        case "$nearSphere":
+            guard let center = GeoPoint(json: operand) else {
+                throw ParseError(107, "bad $nearSphere value, should be GeoPoint")
+            }
+            return .near(center, radians: try maximumDistance(object))
+        case "$within":
+            guard let corners = operand["$box"]?.arrayValue, corners.count == 2,
+                let southWest = GeoPoint(json: corners[0]), let northEast = GeoPoint(json: corners[1])
+            else { throw ParseError(107, "malformatted $within arg") }
+            return .box(southWest: southWest, northEast: northEast)
+        case "$geoWithin":
+            if let polygon = operand["$polygon"] { return .insidePolygon(try points(polygon)) }
+            if let circle = operand["$centerSphere"] { return try self.circle(circle) }
+            throw ParseError(107, "bad $geoWithin value")
+        default:
+            guard let point = operand["$point"].flatMap(GeoPoint.init(json:)) else {
+                throw ParseError(107, "bad $geoIntersect value; $point should be GeoPoint")
+            }
+            try check(point)
+            return .polygonContains(point)
+        }
+    }
+
+    private static func maximumDistance(_ object: JSONObject) throws(ParseError) -> Double? {
+        let scales = [
+            ("$maxDistance", 1), ("$maxDistanceInRadians", 1), ("$maxDistanceInMiles", milesPerRadian),
+            ("$maxDistanceInKilometers", kilometersPerRadian),
+        ]
+        for (name, scale) in scales {
+            guard let value = object[name] else { continue }
+            guard let number = value.numberValue, number >= 0 else {
+                throw ParseError(107, "bad \(name) value")
+            }
+            return number / scale
+        }
+        return nil
+    }
+
+    private static func points(_ value: JSONValue) throws(ParseError) -> [GeoPoint] {
+        var points: [GeoPoint] = []
+        if value["__type"]?.stringValue == "Polygon" {
+            guard let coordinates = value["coordinates"]?.arrayValue, coordinates.count >= 3 else {
+                throw ParseError(
+                    107, "bad $geoWithin value; Polygon.coordinates should contain at least 3 lon/lat pairs")
+            }
+            // A Polygon object here holds longitude first: what the JavaScript SDK sends.
+            for pair in coordinates { points.append(try point(pair, longitudeFirst: true)) }
+        } else if let list = value.arrayValue {
+            guard list.count >= 3 else {
+                throw ParseError(107, "bad $geoWithin value; $polygon should contain at least 3 GeoPoints")
+            }
+            for element in list { points.append(try point(element, longitudeFirst: true)) }
+        } else {
+            throw ParseError(
+                107, "bad $geoWithin value; $polygon should be Polygon object or Array of Parse.GeoPoint's")
+        }
+        for point in points { try check(point) }
+        return points
+    }
+
+    private static func point(_ value: JSONValue, longitudeFirst: Bool) throws(ParseError) -> GeoPoint {
+        if let point = GeoPoint(json: value) { return point }
+        guard let pair = value.arrayValue, pair.count == 2, let first = pair[0].numberValue,
+            let second = pair[1].numberValue
+        else { throw ParseError(107, "bad $geoWithin value") }
+        return longitudeFirst
+            ? GeoPoint(latitude: second, longitude: first) : GeoPoint(latitude: first, longitude: second)
+    }
+
+    private static func circle(_ value: JSONValue) throws(ParseError) -> Constraint {
+        guard let parts = value.arrayValue, parts.count >= 2 else {
+            throw ParseError(
+                107, "bad $geoWithin value; $centerSphere should be an array of Parse.GeoPoint and distance")
+        }
+        guard let center = try? point(parts[0], longitudeFirst: true) else {
+            throw ParseError(107, "bad $geoWithin value; $centerSphere geo point invalid")
+        }
+        try check(center)
+        guard let radians = parts[1].numberValue, radians >= 0 else {
+            throw ParseError(107, "bad $geoWithin value; $centerSphere distance invalid")
+        }
+        return .insideCircle(center, radians: radians)
+    }
+
+    private static func check(_ point: GeoPoint) throws(ParseError) {
+        guard abs(point.latitude) <= 90 else {
+            throw ParseError(107, "Latitude out of bounds: \(JSONValue.number(point.latitude).text)")
+        }
+        guard abs(point.longitude) <= 180 else {
+            throw ParseError(107, "Longitude out of bounds: \(JSONValue.number(point.longitude).text)")
+        }
+    }
+}

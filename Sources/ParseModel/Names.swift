@@ -1,0 +1,51 @@
+/// The rules for names of classes and fields.
+public enum Names {
+    /// `^[A-Za-z][A-Za-z0-9_]*$`
+    public static func isIdentifier(_ name: String) -> Bool {
+        var utf8 = name.utf8.makeIterator()
+        guard let first = utf8.next(), isLetter(first) else { return false }
+        while let byte = utf8.next() {
+            guard isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "_") else { return false }
+        }
+        return true
+    }
+
+    /// Whether a class may have this name: a system class, a join table's name, or an identifier that is not reserved.
+    public static func isClassName(_ name: String) -> Bool {
+        if SystemClass.names.contains(name) || isJoinName(name) { return true }
+        return isIdentifier(name) && name != "length" && name != "className"
+    }
+
+    /// `_Join:<field>:<class>`
+    public static func isJoinName(_ name: String) -> Bool {
+        let parts = name.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == "_Join", isIdentifier(String(parts[1])) else { return false }
+        return parts[2].utf8.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
+            && !parts[2].isEmpty
+    }
+
+    /// Whether a class may have a field of this name. `className` is kept for the system's own `_Hooks`.
+    public static func isFieldName(_ name: String, in className: String) -> Bool {
+        isIdentifier(name) && name != "length" && (name != "className" || className == "_Hooks")
+    }
+
+    /// What a client's `where` may name: `^[a-zA-Z][a-zA-Z0-9_.]*$`
+    public static func isQueryKey(_ name: String) -> Bool {
+        var utf8 = name.utf8.makeIterator()
+        guard let first = utf8.next(), isLetter(first) else { return false }
+        while let byte = utf8.next() {
+            guard isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".") else {
+                return false
+            }
+        }
+        return true
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+}

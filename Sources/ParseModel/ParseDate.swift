@@ -1,0 +1,183 @@
+import JSON
+
+/// A point in time as Parse keeps it: milliseconds since 1970-01-01T00:00:00Z.
+///
+/// The text form always has three fractional digits and a `Z`: JavaScript and Android SDKs read the digits after the dot
+/// as a count of milliseconds, and the Swift SDK refuses anything else.
+public struct ParseDate: Hashable, Sendable, Comparable {
+    /// Milliseconds since 1970, negative before.
+    public var milliseconds: Int64
+
+    /// Makes a date from milliseconds since 1970.
+    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    public static func < (left: ParseDate, right: ParseDate) -> Bool { left.milliseconds < right.milliseconds }
+
+    /// `YYYY-MM-DDTHH:MM:SS.mmmZ`
+    public var iso: String {
+        String(unsafeUninitializedCapacity: 32) { buffer in
+            var bytes: [UInt8] = []
+            write(into: &bytes)
+            return buffer.initialize(fromContentsOf: bytes)
+        }
+    }
+
+    /// The object form in which every date but `createdAt` and `updatedAt` travels.
+    public var json: JSONValue { .object(["__type": "Date", "iso": .string(iso)]) }
+
+    /// Appends the text form, 24 bytes for years 0 to 9999, without allocating.
+    public func write(into bytes: inout [UInt8]) {
+        let day = milliseconds >= 0 ? milliseconds / 86_400_000 : (milliseconds - 86_399_999) / 86_400_000
+        let time = Int(milliseconds - day * 86_400_000)
+        let (year, month, date) = Self.civil(fromDays: Int(day))
+        if (0...9999).contains(year) {
+            Self.digits(year, 4, into: &bytes)
+        } else {
+            // ECMAScript's expanded years, the only other form that JavaScript reads.
+            bytes.append(year < 0 ? UInt8(ascii: "-") : UInt8(ascii: "+"))
+            Self.digits(abs(year), 6, into: &bytes)
+        }
+        bytes.append(UInt8(ascii: "-"))
+        Self.digits(month, 2, into: &bytes)
+        bytes.append(UInt8(ascii: "-"))
+        Self.digits(date, 2, into: &bytes)
+        bytes.append(UInt8(ascii: "T"))
+        Self.digits(time / 3_600_000, 2, into: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        Self.digits(time / 60_000 % 60, 2, into: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        Self.digits(time / 1000 % 60, 2, into: &bytes)
+        bytes.append(UInt8(ascii: "."))
+        Self.digits(time % 1000, 3, into: &bytes)
+        bytes.append(UInt8(ascii: "Z"))
+    }
+
+    /// Reads an ISO 8601 text: a date alone, or with a time of any precision and a zone (`Z` when it is missing).
+    ///
+    /// Digits beyond the millisecond are cut off. Nil for anything else, and for days that no calendar has.
+    public init?(iso text: String) {
+        var reader = Reader(bytes: Array(text.utf8))
+        guard let year = reader.year(), reader.skip("-"), let month = reader.number(2), (1...12).contains(month),
+            reader.skip("-"), let day = reader.number(2), day >= 1, day <= Self.days(inMonth: month, of: year)
+        else { return nil }
+        var milliseconds = Int64(Self.days(fromCivil: year, month, day)) * 86_400_000
+        if !reader.atEnd {
+            guard reader.skip("T") || reader.skip(" ") || reader.skip("t"), let hour = reader.number(2), hour <= 24,
+                reader.skip(":"), let minute = reader.number(2), minute < 60
+            else { return nil }
+            var second = 0
+            var fraction = 0
+            if reader.skip(":") {
+                guard let value = reader.number(2), value <= 60 else { return nil }
+                second = value
+                if reader.skip(".") || reader.skip(",") {
+                    guard let value = reader.fraction() else { return nil }
+                    fraction = value
+                }
+            }
+            guard let offset = reader.zone(), reader.atEnd, hour < 24 || (minute == 0 && second == 0) else {
+                return nil
+            }
+            milliseconds += Int64(hour * 3_600_000 + minute * 60_000 + second * 1000 + fraction - offset * 60_000)
+        }
+        self.milliseconds = milliseconds
+    }
+
+    private static func digits(_ value: Int, _ count: Int, into bytes: inout [UInt8]) {
+        var divisor = 1
+        for _ in 1..<count { divisor *= 10 }
+        while divisor > 0 {
+            bytes.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
+            divisor /= 10
+        }
+    }
+
+    private static func days(inMonth month: Int, of year: Int) -> Int {
+        switch month {
+        case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// Howard Hinnant's algorithms for the proleptic Gregorian calendar.
+    private static func days(fromCivil year: Int, _ month: Int, _ day: Int) -> Int {
+        let year = month <= 2 ? year - 1 : year
+        let era = (year >= 0 ? year : year - 399) / 400
+        let yearOfEra = year - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    private static func civil(fromDays days: Int) -> (year: Int, month: Int, day: Int) {
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+    }
+
+    private struct Reader {
+        let bytes: [UInt8]
+        var position = 0
+
+        init(bytes: [UInt8]) { self.bytes = bytes }
+
+        var atEnd: Bool { position == bytes.count }
+
+        mutating func skip(_ character: Unicode.Scalar) -> Bool {
+            guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
+            position += 1
+            return true
+        }
+
+        mutating func digit() -> Int? {
+            guard position < bytes.count, (48...57).contains(bytes[position]) else { return nil }
+            position += 1
+            return Int(bytes[position - 1]) - 48
+        }
+
+        mutating func number(_ count: Int) -> Int? {
+            var value = 0
+            for _ in 0..<count {
+                guard let digit = digit() else { return nil }
+                value = value * 10 + digit
+            }
+            return value
+        }
+
+        mutating func year() -> Int? {
+            if skip("+") { return number(6) }
+            if skip("-") { return number(6).map { -$0 } }
+            return number(4)
+        }
+
+        mutating func fraction() -> Int? {
+            guard var value = digit() else { return nil }
+            var count = 1
+            while let next = digit() {
+                if count < 3 { value = value * 10 + next }
+                count += 1
+            }
+            while count < 3 {
+                value *= 10
+                count += 1
+            }
+            return value
+        }
+
+        /// Minutes east of UTC; 0 when no zone is given.
+        mutating func zone() -> Int? {
+            if atEnd || skip("Z") || skip("z") { return 0 }
+            let sign = skip("+") ? 1 : (skip("-") ? -1 : 0)
+            guard sign != 0, let hours = number(2) else { return nil }
+            _ = skip(":")
+            let minutes = atEnd ? 0 : number(2)
+            guard let minutes, hours < 16, minutes < 60 else { return nil }
+            return sign * (hours * 60 + minutes)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import JSON
+
+extension SortKey {
+    /// Reads an `order`: a comma list or a JSON list of names, a leading `-` for descending.
+    public static func list(_ value: JSONValue?) -> [SortKey] {
+        value.map(\.parameterNames).map { names in
+            names.compactMap { name in
+                let isDescending = name.hasPrefix("-")
+                let field = isDescending || name.hasPrefix("+") ? String(name.dropFirst()) : name
+                return field.isEmpty ? nil : SortKey(FieldPath(field), isDescending: isDescending)
+            }
+        } ?? []
+    }
+}
+
+extension JSONValue {
+    /// The names in a parameter that is a comma list or a JSON list of names, without blanks around them.
+    public var parameterNames: [String] {
+        switch self {
+        case .string(let text):
+            text.split(separator: ",").map { $0.trimmingBlanks }.filter { !$0.isEmpty }
+        case .array(let list):
+            list.compactMap(\.stringValue).flatMap { JSONValue.string($0).parameterNames }
+        default: []
+        }
+    }
+
+    /// A count in a parameter: a number, or a numeric string as iOS and Android send it. Nil for anything else.
+    public var parameterInteger: Int? {
+        switch self {
+        case .number(let number): Int(exactly: number.rounded(.towardZero))
+        case .string(let text):
+            Double(text.trimmingBlanks[...]).flatMap { Int(exactly: $0.rounded(.towardZero)) }
+        case .bool(let flag): flag ? 1 : 0
+        default: nil
+        }
+    }
+}
+
+extension StringProtocol {
+    /// The text without blanks at either end.
+    var trimmingBlanks: String {
+        var view = Substring(self)
+        while view.first?.isWhitespace == true { view.removeFirst() }
+        while view.last?.isWhitespace == true { view.removeLast() }
+        return String(view)
+    }
+}

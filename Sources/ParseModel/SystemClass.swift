@@ -1,0 +1,98 @@
+import OrderedCollections
+
+/// The classes that Parse itself defines, with their default columns.
+public enum SystemClass {
+    /// System classes that anybody's requests may name.
+    public static let names: Set<String> = [
+        "_User", "_Installation", "_Role", "_Session", "_Product", "_PushStatus", "_JobStatus", "_JobSchedule",
+        "_Audience", "_Idempotency",
+    ]
+
+    /// Classes that have a table but no row in `_SCHEMA`.
+    public static let volatileNames: [String] = [
+        "_Hooks", "_JobStatus", "_JobSchedule", "_PushStatus", "_GlobalConfig", "_GraphQLConfig", "_Audience",
+        "_Idempotency",
+    ]
+
+    /// Classes that only the master key reaches.
+    public static let masterOnlyNames: Set<String> = [
+        "_JobStatus", "_PushStatus", "_Hooks", "_GlobalConfig", "_GraphQLConfig", "_JobSchedule", "_Audience",
+        "_Idempotency",
+    ]
+
+    /// Columns that every class has.
+    public static let commonFields: OrderedDictionary<String, Field> = [
+        "objectId": Field(.string), "createdAt": Field(.date), "updatedAt": Field(.date), "ACL": Field(.acl),
+    ]
+
+    /// Columns that a system class has besides the common ones.
+    public static let ownFields: [String: OrderedDictionary<String, Field>] = [
+        "_User": [
+            "username": Field(.string), "password": Field(.string), "email": Field(.string),
+            "emailVerified": Field(.boolean), "authData": Field(.object),
+        ],
+        "_Installation": [
+            "installationId": Field(.string), "deviceToken": Field(.string), "channels": Field(.array),
+            "deviceType": Field(.string), "pushType": Field(.string), "GCMSenderId": Field(.string),
+            "timeZone": Field(.string), "localeIdentifier": Field(.string), "badge": Field(.number),
+            "appVersion": Field(.string), "appName": Field(.string), "appIdentifier": Field(.string),
+            "parseVersion": Field(.string),
+        ],
+        "_Role": [
+            "name": Field(.string), "users": Field(.relation("_User")), "roles": Field(.relation("_Role")),
+        ],
+        "_Session": [
+            "user": Field(.pointer("_User")), "installationId": Field(.string), "sessionToken": Field(.string),
+            "expiresAt": Field(.date), "createdWith": Field(.object),
+        ],
+        "_Product": [
+            "productIdentifier": Field(.string), "download": Field(.file), "downloadName": Field(.string),
+            "icon": Field(.file), "order": Field(.number), "title": Field(.string), "subtitle": Field(.string),
+        ],
+        "_PushStatus": [
+            "pushTime": Field(.string), "source": Field(.string), "query": Field(.string),
+            "payload": Field(.string), "title": Field(.string), "expiry": Field(.number),
+            "expiration_interval": Field(.number), "status": Field(.string), "numSent": Field(.number),
+            "numFailed": Field(.number), "pushHash": Field(.string), "errorMessage": Field(.object),
+            "sentPerType": Field(.object), "failedPerType": Field(.object), "sentPerUTCOffset": Field(.object),
+            "failedPerUTCOffset": Field(.object), "count": Field(.number),
+        ],
+        "_JobStatus": [
+            "jobName": Field(.string), "source": Field(.string), "status": Field(.string),
+            "message": Field(.string), "params": Field(.object), "finishedAt": Field(.date),
+        ],
+        "_JobSchedule": [
+            "jobName": Field(.string), "description": Field(.string), "params": Field(.string),
+            "startAfter": Field(.string), "daysOfWeek": Field(.array), "timeOfDay": Field(.string),
+            "lastRun": Field(.number), "repeatMinutes": Field(.number),
+        ],
+        "_Hooks": [
+            "functionName": Field(.string), "className": Field(.string), "triggerName": Field(.string),
+            "url": Field(.string),
+        ],
+        "_GlobalConfig": ["params": Field(.object), "masterKeyOnly": Field(.object)],
+        "_GraphQLConfig": ["config": Field(.object)],
+        "_Audience": [
+            "name": Field(.string), "query": Field(.string), "lastUsed": Field(.date), "timesUsed": Field(.number),
+        ],
+        "_Idempotency": ["reqId": Field(.string), "expire": Field(.date)],
+    ]
+
+    /// Columns that an object of the class must have: a write without them is refused.
+    public static let requiredFields: [String: [String]] = [
+        "_Role": ["name", "ACL"],
+        "_Product": ["productIdentifier", "icon", "order", "title", "subtitle"],
+    ]
+
+    /// The default columns of a class: the common ones, then those of a system class.
+    public static func defaultFields(of className: String) -> OrderedDictionary<String, Field> {
+        var fields = commonFields
+        for (name, field) in ownFields[className] ?? [:] { fields[name] = field }
+        return fields
+    }
+
+    /// Whether a field is one of the class's default columns, which cannot be changed or removed.
+    public static func isDefaultField(_ field: String, of className: String) -> Bool {
+        commonFields[field] != nil || ownFields[className]?[field] != nil
+    }
+}

@@ -1,0 +1,44 @@
+import ParseModel
+import Postgres
+
+/// What PostgreSQL's refusals mean to a Parse client.
+enum DatabaseFailure {
+    /// Whether the schema that a statement was written for is not the schema that the database has.
+    static func isStaleSchema(_ error: PostgresError) -> Bool {
+        ["42703", "42P01", "42804", "42883"].contains(error.sqlState)
+    }
+
+    /// Whether the table of the class is missing.
+    static func isMissingTable(_ error: PostgresError) -> Bool { error.sqlState == "42P01" }
+
+    /// Parse's error for a failed statement.
+    static func parseError(_ error: PostgresError) -> ParseError {
+        switch error.sqlState {
+        case "23505": duplicate(error.constraint ?? "")
+        case "57014": ParseError(ParseError.timeout, "The query took too long and was stopped")
+        case "2201B": ParseError(ParseError.invalidQuery, "Invalid regular expression")
+        case "22021", "22P05":
+            ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")
+        case "22003": ParseError(ParseError.incorrectType, "A number is out of range")
+        case "22008", "22009": ParseError(ParseError.incorrectType, "A date is out of range")
+        case "54000", "54001", "54011", "54023":
+            ParseError(ParseError.invalidQuery, "The request is too large for the database")
+        default: ParseError(ParseError.internalServerError, "An internal server error occurred")
+        }
+    }
+
+    /// The error for a unique index that is violated, by the index's name.
+    private static func duplicate(_ constraint: String) -> ParseError {
+        if constraint == "_User_unique_username" {
+            return ParseError(ParseError.usernameTaken, "Account already exists for this username.")
+        }
+        if constraint == "_User_unique_email" {
+            return ParseError(ParseError.emailTaken, "Account already exists for this email address.")
+        }
+        if constraint.hasPrefix("_User_unique_authData_") {
+            return ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
+        }
+        return ParseError(
+            ParseError.duplicateValue, "A duplicate value for a field with unique values was provided")
+    }
+}

@@ -1,0 +1,125 @@
+import JSON
+import Logging
+import OrderedCollections
+import ParseModel
+import Postgres
+import Schema
+
+/// Makes a database ready: the tables, functions and indexes that parse-server makes at its start, and Roost's own
+/// indexes beside them. Everything is made only where it is missing, and several processes may start at once.
+public struct DatabaseInstaller: Sendable {
+    let client: PostgresClient
+    let catalog: SchemaCatalog
+    let logger: Logger
+
+    /// Makes an installer for a database.
+    public init(client: PostgresClient, catalog: SchemaCatalog, logger: Logger) {
+        self.client = client
+        self.catalog = catalog
+        self.logger = logger
+    }
+
+    /// Installs what is missing and loads the schema.
+    public func install() async throws {
+        // Start-ups take turns: two processes that create the same function at once would collide.
+        try await client.execute(
+            script: """
+                BEGIN;
+                SELECT pg_advisory_xact_lock(\(Self.lockKey));
+                CREATE TABLE IF NOT EXISTS "_SCHEMA" ("className" varchar(120) PRIMARY KEY, "schema" jsonb, "isParseClass" bool);
+                \(Self.volatileTables)
+                \(String(decoding: Schema.parseServerFunctions, as: UTF8.self))
+                \(String(decoding: Schema.functions, as: UTF8.self))
+                \(Self.idempotencyFunction)
+                COMMIT;
+                """)
+        try await catalog.reload()
+        for name in ["_User", "_Role", "_Session", "_Installation"] where catalog.schema(name) == nil {
+            try await catalog.change(name) { $0 ?? ClassSchema(name: name) }
+        }
+        await createIndexes()
+    }
+
+    /// Creates the classes of a list of definitions (parse-server's schema form) where they or their fields are missing.
+    ///
+    /// Permissions are set only on classes that are new, so that an administrator's changes stay.
+    public func define(_ definitions: [UInt8]) async throws {
+        for definition in try JSONValue(parsing: definitions).arrayValue ?? [] {
+            guard let name = definition["className"]?.stringValue else { continue }
+            var fields: OrderedDictionary<String, Field> = [:]
+            for (field, json) in definition["fields"]?.objectValue ?? [:] { fields[field] = Field(json: json) }
+            let wanted = fields
+            let permissions = definition["classLevelPermissions"]?.objectValue
+            let indexes = definition["indexes"]?.objectValue ?? [:]
+            let known = catalog.schema(name)
+            let isComplete =
+                try known.map { try SchemaCatalog.missing(wanted, in: $0).isEmpty } ?? false
+                && indexes.keys.allSatisfy { known?.indexes[$0] != nil }
+            if isComplete { continue }
+            try await catalog.change(name) { current in
+                var schema = current ?? ClassSchema(name: name)
+                for (field, value) in try SchemaCatalog.missing(wanted, in: schema) { schema.fields[field] = value }
+                if current == nil || (name == "_User" && schema.permissions == nil) {
+                    schema.permissions = permissions.map(ClassLevelPermissions.init(json:)) ?? schema.permissions
+                }
+                for (index, columns) in indexes where schema.indexes[index] == nil { schema.indexes[index] = columns }
+                if !indexes.isEmpty { schema.indexes["_id_"] = ["_id": 1] }
+                return schema
+            }
+        }
+    }
+
+    private static let lockKey: Int64 = 0x526F_6F73_7453
+
+    private static var volatileTables: String {
+        SystemClass.volatileNames.map { name in
+            let schema = ClassSchema(name: name)
+            let table = SQL.identifier(name)
+            let columns = TableLayout.columnDefinitions(of: schema)
+            let upgrades = columns.filter { !$0.hasSuffix("PRIMARY KEY") }
+                .map { "ALTER TABLE \(table) ADD COLUMN IF NOT EXISTS \($0);" }
+            return "CREATE TABLE IF NOT EXISTS \(table) (\(columns.joined(separator: ", ")));\n"
+                + upgrades.joined(separator: "\n")
+        }.joined(separator: "\n")
+    }
+
+    private static let idempotencyFunction = """
+        CREATE OR REPLACE FUNCTION idempotency_delete_expired_records() RETURNS void LANGUAGE plpgsql AS $$
+        BEGIN
+            DELETE FROM "_Idempotency" WHERE expire < now() - interval '300 seconds';
+        END
+        $$;
+        """
+
+    /// parse-server's indexes, then Roost's own, whose names begin with `roost_`.
+    private static let indexes = [
+        "CREATE UNIQUE INDEX IF NOT EXISTS \"_User_unique_username\" ON \"_User\" (\"username\")",
+        "CREATE UNIQUE INDEX IF NOT EXISTS \"_User_unique_email\" ON \"_User\" (\"email\")",
+        "CREATE INDEX IF NOT EXISTS \"case_insensitive_username\" ON \"_User\" (lower(\"username\") varchar_pattern_ops)",
+        "CREATE INDEX IF NOT EXISTS \"case_insensitive_email\" ON \"_User\" (lower(\"email\") varchar_pattern_ops)",
+        "CREATE INDEX IF NOT EXISTS \"_email_verify_token\" ON \"_User\" (\"_email_verify_token\")",
+        "CREATE INDEX IF NOT EXISTS \"_perishable_token\" ON \"_User\" (\"_perishable_token\")",
+        "CREATE UNIQUE INDEX IF NOT EXISTS \"_User_unique_authData_anonymous_id\" ON \"_User\" "
+            + "((\"authData\"->'anonymous'->>'id')) WHERE (\"authData\"->'anonymous'->>'id') IS NOT NULL",
+        "CREATE UNIQUE INDEX IF NOT EXISTS \"_Role_unique_name\" ON \"_Role\" (\"name\")",
+        "CREATE UNIQUE INDEX IF NOT EXISTS \"_Idempotency_unique_reqId\" ON \"_Idempotency\" (\"reqId\")",
+        "CREATE INDEX IF NOT EXISTS \"ttl\" ON \"_Idempotency\" (\"expire\")",
+        "CREATE INDEX IF NOT EXISTS \"roost_session_token\" ON \"_Session\" (\"sessionToken\")",
+        "CREATE INDEX IF NOT EXISTS \"roost_session_user\" ON \"_Session\" (\"user\", \"installationId\")",
+        "CREATE INDEX IF NOT EXISTS \"roost_installation_id\" ON \"_Installation\" (\"installationId\")",
+        "CREATE INDEX IF NOT EXISTS \"roost_installation_token\" ON \"_Installation\" (\"deviceToken\")",
+        "CREATE INDEX IF NOT EXISTS \"roost_owner:users:_Role\" ON \"_Join:users:_Role\" (\"owningId\")",
+        "CREATE INDEX IF NOT EXISTS \"roost_owner:roles:_Role\" ON \"_Join:roles:_Role\" (\"owningId\")",
+    ]
+
+    private func createIndexes() async {
+        for statement in Self.indexes {
+            do {
+                _ = try await client.slowQuery(Statement(statement))
+            } catch {
+                // Data that violates a unique index was there before: the server still works, as parse-server does.
+                logger.warning("an index could not be created", metadata: ["statement": "\(statement)", "error": "\(error)"])
+            }
+        }
+    }
+}

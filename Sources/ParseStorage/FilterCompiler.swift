@@ -1,0 +1,157 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// Compiles a ``Filter`` into a condition of SQL, with Parse's meaning: a missing field is null, an array matches by its
+/// elements, and a value of another type is no match, never an error.
+///
+/// Where one field is concerned this follows MongoDB's semantics, which is what Parse clients were written against.
+struct FilterCompiler {
+    /// What a key of a query leads to.
+    enum Operand {
+        /// A column of its own.
+        case column(String, FieldType)
+        /// A place inside a jsonb column.
+        case json(String)
+        /// A relation, kept in a join table.
+        case relation(table: String)
+        /// Nothing that any row has.
+        case absent
+    }
+
+    /// Every class that queries may lead into.
+    let schemas: SchemaSnapshot
+    /// The parameters of the statement.
+    var builder: SQLBuilder
+    /// The expression of a distance to sort by, when the filter asks for nearness.
+    var distance: String?
+    /// The full-text rank, when the filter searches text.
+    var rank: String?
+
+    init(schemas: SchemaSnapshot, builder: SQLBuilder = SQLBuilder()) {
+        self.schemas = schemas
+        self.builder = builder
+    }
+
+    /// The condition as SQL.
+    ///
+    /// - Throws: Parse's errors for operands that do not fit.
+    mutating func compile(_ filter: Filter, _ schema: ClassSchema) throws(ParseError) -> String {
+        switch filter {
+        case .all(let parts): return try join(parts, schema, " AND ", empty: "TRUE")
+        case .any(let parts): return try join(parts, schema, " OR ", empty: "FALSE")
+        case .none(let parts): return "NOT COALESCE(\(try join(parts, schema, " OR ", empty: "FALSE")), FALSE)"
+        case .field(let path, let constraint): return try compile(constraint, at: path, schema)
+        case .related(let owner, let key): return related(owner, key)
+        }
+    }
+
+    /// The condition that a row is visible to (or writable by) one of the principals.
+    mutating func permission(_ column: String, _ principals: [String]) -> String {
+        "(\"\(column)\" IS NULL OR \"\(column)\" && \(builder.bind(.textArray(principals))))"
+    }
+
+    private mutating func join(_ parts: [Filter], _ schema: ClassSchema, _ separator: String, empty: String)
+        throws(ParseError) -> String
+    {
+        var conditions: [String] = []
+        for part in parts { conditions.append(try compile(part, schema)) }
+        if conditions.isEmpty { return empty }
+        return conditions.count == 1 ? conditions[0] : "(\(conditions.joined(separator: separator)))"
+    }
+
+    /// What a key leads to in a class.
+    mutating func operand(_ path: FieldPath, _ schema: ClassSchema) -> Operand {
+        var root = path.root
+        if root == "_created_at" { root = "createdAt" }
+        if root == "_updated_at" { root = "updatedAt" }
+        if root == "_id" { root = "objectId" }
+        guard
+            let type = schema.type(of: root)
+                ?? (schema.name == "_User" && path.steps.isEmpty ? TableLayout.hiddenUserColumns[root] : nil)
+        else { return .absent }
+        let column = SQLBuilder.quote(root)
+        if case .relation = type {
+            return path.steps.isEmpty
+                ? .relation(table: TableLayout.joinTable(field: root, className: schema.name)) : .absent
+        }
+        guard TableLayout.hasColumn(root, of: schema.name, type: type) else { return .absent }
+        if path.steps.isEmpty { return .column(column, type) }
+        guard TableLayout.columnType(type) == "jsonb" else { return .absent }
+        if type == .array, let first = path.steps.first, !first.utf8.allSatisfy({ (48...57).contains($0) }) {
+            // Into every element: `tracks.title` of an array of objects.
+            let steps = path.steps.map { "." + JSONValue.string($0).text }.joined()
+            return .json("jsonb_path_query_array(\(column), \(builder.bind(.text("lax $" + steps)))::text::jsonpath)")
+        }
+        return .json("(\(column) #> \(builder.bind(.textArray(path.steps))))")
+    }
+
+    private mutating func compile(_ constraint: Constraint, at path: FieldPath, _ schema: ClassSchema)
+        throws(ParseError) -> String
+    {
+        switch constraint {
+        case .notEqual(let value):
+            return negate(try compile(.equal(value), at: path, schema))
+        case .notIn(let values):
+            return negate(try compile(.isIn(values), at: path, schema))
+        case .notInQuery(let query):
+            return negate(try compile(.inQuery(query), at: path, schema))
+        case .containsAll(let values):
+            guard !values.isEmpty else { return "FALSE" }
+            var conditions: [String] = []
+            for value in values { conditions.append(try compile(.equal(value), at: path, schema)) }
+            return "(\(conditions.joined(separator: " AND ")))"
+        case .inQuery(let query):
+            return try compile(query, at: path, schema)
+        default:
+            break
+        }
+        switch operand(path, schema) {
+        case .absent: return Self.absent(constraint)
+        case .relation(let table): return relation(constraint, table)
+        case .column(let column, let type):
+            if case .array = type { return try json(constraint, column, isArray: true) }
+            if TableLayout.columnType(type) == "jsonb" { return try json(constraint, column, isArray: false) }
+            return try scalar(constraint, column, type, path)
+        case .json(let expression): return try json(constraint, expression, isArray: false)
+        }
+    }
+
+    /// `NOT x` where an unknown outcome counts as no match, so that its negation matches: a missing field is not equal.
+    private func negate(_ condition: String) -> String {
+        switch condition {
+        case "TRUE": "FALSE"
+        case "FALSE": "TRUE"
+        default: "NOT COALESCE(\(condition), FALSE)"
+        }
+    }
+
+    /// A field that the class does not have is missing from every object.
+    private static func absent(_ constraint: Constraint) -> String {
+        switch constraint {
+        case .equal(.null), .exists(false): "TRUE"
+        case .isIn(let values) where values.contains(.null): "TRUE"
+        default: "FALSE"
+        }
+    }
+
+    private mutating func relation(_ constraint: Constraint, _ table: String) -> String {
+        let values: [JSONValue]
+        switch constraint {
+        case .equal(let value): values = [value]
+        case .isIn(let list): values = list
+        default: return "FALSE"
+        }
+        let ids = values.compactMap { Pointer(json: $0)?.objectId }
+        guard !ids.isEmpty, schemas.hasJoinTable(table) else { return "FALSE" }
+        return "\"objectId\" IN (SELECT \"owningId\" FROM \(SQLBuilder.quote(table)) "
+            + "WHERE \"relatedId\" = ANY(\(builder.bind(.textArray(ids)))))"
+    }
+
+    private mutating func related(_ owner: Pointer, _ key: String) -> String {
+        let table = TableLayout.joinTable(field: key, className: owner.className)
+        guard schemas.hasJoinTable(table) else { return "FALSE" }
+        return "\"objectId\" IN (SELECT \"relatedId\" FROM \(SQLBuilder.quote(table)) "
+            + "WHERE \"owningId\" = \(builder.bind(.text(owner.objectId))))"
+    }
+}

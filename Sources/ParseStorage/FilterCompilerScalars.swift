@@ -1,0 +1,180 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// Conditions on columns that hold one value of a plain type.
+extension FilterCompiler {
+    mutating func scalar(_ constraint: Constraint, _ column: String, _ type: FieldType, _ path: FieldPath)
+        throws(ParseError) -> String
+    {
+        switch constraint {
+        case .equal(.null): return "\(column) IS NULL"
+        case .equal(let value):
+            guard let parameter = Self.parameter(value, type) else { return "FALSE" }
+            return equality(column, type, parameter)
+        case .exists(let exists): return exists ? "\(column) IS NOT NULL" : "\(column) IS NULL"
+        case .isIn(let values): return try membership(values, column, type, path)
+        case .compare(let comparison, let value):
+            guard let parameter = Self.parameter(value, type), Self.isOrdered(type) else { return "FALSE" }
+            return "\(column) \(Self.symbol(comparison)) \(builder.bind(parameter))"
+        case .compareRelative(let comparison, let milliseconds):
+            guard type == .date else { throw ParseError(107, "$relativeTime can only be used with Date field") }
+            return
+                "\(column) \(Self.symbol(comparison)) \(builder.bind(.timestamp(milliseconds: milliseconds)))"
+        case .regex(let pattern, let options):
+            guard TableLayout.columnType(type) == "text" else { return "FALSE" }
+            return try regex(column, pattern, options)
+        case .text(let search):
+            guard type == .string else { return "FALSE" }
+            return textSearch(search, column)
+        case .containsAllStarting(let prefixes):
+            guard type == .string, !prefixes.isEmpty else { return "FALSE" }
+            return "(" + prefixes.map { prefix(column, $0) }.joined(separator: " AND ") + ")"
+        case .near, .box, .insidePolygon, .insideCircle, .polygonContains:
+            return geo(constraint, column, type)
+        case .containedBy, .notEqual, .notIn, .containsAll, .inQuery, .notInQuery:
+            return "FALSE"
+        }
+    }
+
+    /// The value as a parameter for a column; nil when no value of the column can equal it.
+    static func parameter(_ value: JSONValue, _ type: FieldType) -> PostgresParameter? {
+        switch type {
+        case .string: return value.stringValue.flatMap(text)
+        case .number: return value.numberValue.map { .double($0) }
+        case .boolean: return value.boolValue.map { .bool($0) }
+        case .date:
+            let iso = value["__type"]?.stringValue == "Date" ? value["iso"]?.stringValue : value.stringValue
+            return iso.flatMap(ParseDate.init(iso:)).map { .timestamp(milliseconds: $0.milliseconds) }
+        case .pointer(let target):
+            if let pointer = Pointer(json: value) {
+                return pointer.className == target ? text(pointer.objectId) : nil
+            }
+            return value.stringValue.flatMap(text)
+        case .file:
+            let name = value["__type"]?.stringValue == "File" ? value["name"]?.stringValue : value.stringValue
+            return name.flatMap(text)
+        case .geoPoint:
+            return GeoPoint(json: value).map { .point(x: $0.longitude, y: $0.latitude) }
+        case .polygon:
+            return (try? ValueEncoder.polygon(value)).map { .polygon($0) }
+        case .object, .array, .bytes, .acl, .relation: return nil
+        }
+    }
+
+    /// Text that a column can hold: PostgreSQL has no NUL, so nothing equals a text with one.
+    private static func text(_ value: String) -> PostgresParameter? {
+        value.utf8.contains(0) ? nil : .text(value)
+    }
+
+    private mutating func equality(_ column: String, _ type: FieldType, _ parameter: PostgresParameter) -> String {
+        switch type {
+        case .geoPoint, .polygon: "\(column) ~= \(builder.bind(parameter))"
+        default: "\(column) = \(builder.bind(parameter))"
+        }
+    }
+
+    private mutating func membership(_ values: [JSONValue], _ column: String, _ type: FieldType, _ path: FieldPath)
+        throws(ParseError) -> String
+    {
+        if type == .string, schemas.refusesMixedMembership,
+            values.contains(where: { $0.stringValue == nil && !$0.isNull })
+        {
+            throw ParseError(
+                ParseError.invalidQuery, "$in element type mismatch: expected string for field \"\(path.text)\"")
+        }
+        var conditions: [String] = []
+        if values.contains(.null) { conditions.append("\(column) IS NULL") }
+        let parameters = values.compactMap { $0.isNull ? nil : Self.parameter($0, type) }
+        if !parameters.isEmpty {
+            switch type {
+            case .number:
+                let numbers = parameters.compactMap { if case .double(let number) = $0 { number } else { nil } }
+                conditions.append("\(column) = ANY(\(builder.bind(.doubleArray(numbers))))")
+            case .boolean:
+                let flags = parameters.compactMap { if case .bool(let flag) = $0 { flag } else { nil } }
+                conditions.append("\(column) = ANY(\(builder.bind(.boolArray(flags))))")
+            case .date:
+                let dates = parameters.compactMap { if case .timestamp(let date) = $0 { date } else { nil } }
+                conditions.append("\(column) = ANY(\(builder.bind(.timestampArray(milliseconds: dates))))")
+            case .geoPoint, .polygon:
+                for parameter in parameters { conditions.append(equality(column, type, parameter)) }
+            default:
+                let texts = parameters.compactMap { if case .text(let text) = $0 { text } else { nil } }
+                conditions.append("\(column) = ANY(\(builder.bind(.textArray(texts))))")
+            }
+        }
+        if conditions.isEmpty { return "FALSE" }
+        return conditions.count == 1 ? conditions[0] : "(\(conditions.joined(separator: " OR ")))"
+    }
+
+    private static func isOrdered(_ type: FieldType) -> Bool {
+        switch type {
+        case .geoPoint, .polygon: false
+        default: true
+        }
+    }
+
+    static func symbol(_ comparison: Comparison) -> String {
+        switch comparison {
+        case .less: "<"
+        case .lessOrEqual: "<="
+        case .greater: ">"
+        case .greaterOrEqual: ">="
+        }
+    }
+
+    /// A regular expression on a text; one that only says "starts with" becomes a range that an index can serve.
+    mutating func regex(_ text: String, _ pattern: String, _ options: String) throws(ParseError) -> String {
+        guard !pattern.utf8.contains(0) else { return "FALSE" }
+        if options.allSatisfy({ "msu".contains($0) }), let start = RegexPattern.literalPrefix(pattern), !start.isEmpty {
+            return prefix(text, start)
+        }
+        let translated = try RegexPattern.postgres(pattern, options: options)
+        return "\(text) ~ \(builder.bind(.text(translated)))"
+    }
+
+    /// "Starts with", by bytes: `~>=~` and `~<~` compare without the database's collation, as `text_pattern_ops` does.
+    mutating func prefix(_ text: String, _ prefix: String) -> String {
+        guard !prefix.utf8.contains(0) else { return "FALSE" }
+        var scalars = Array(prefix.unicodeScalars)
+        let lower = builder.bind(.text(prefix))
+        // The first text beyond every one with this prefix: the last character that has a successor, advanced.
+        while let last = scalars.popLast() {
+            var next = last.value + 1
+            if next == 0xD800 { next = 0xE000 }
+            if let successor = Unicode.Scalar(next) {
+                scalars.append(successor)
+                var upper = ""
+                upper.unicodeScalars.append(contentsOf: scalars)
+                return "(\(text) ~>=~ \(lower) AND \(text) ~<~ \(builder.bind(.text(upper))))"
+            }
+        }
+        return "\(text) ~>=~ \(lower)"
+    }
+
+    private mutating func textSearch(_ search: TextSearch, _ column: String) -> String {
+        let language = TextLanguage.configuration(search.language)
+        let term = builder.bind(.text(search.term.filter { $0 != "\0" }))
+        let vector = "to_tsvector('\(language)', \(column))"
+        let query = "websearch_to_tsquery('\(language)', \(term))"
+        rank = "ts_rank_cd(\(vector), \(query), 32)"
+        return "\(vector) @@ \(query)"
+    }
+}
+
+/// The languages of PostgreSQL's full-text search.
+enum TextLanguage {
+    private static let names: [String: String] = [
+        "ar": "arabic", "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french",
+        "de": "german", "hu": "hungarian", "it": "italian", "nb": "norwegian", "pt": "portuguese", "ro": "romanian",
+        "ru": "russian", "es": "spanish", "sv": "swedish", "tr": "turkish", "none": "simple",
+    ]
+
+    /// The configuration for a language given by name or code; `english` for one that is not known.
+    static func configuration(_ language: String?) -> String {
+        guard let language = language?.lowercased() else { return "english" }
+        if let name = names[language] { return name }
+        return names.values.contains(language) ? language : "english"
+    }
+}

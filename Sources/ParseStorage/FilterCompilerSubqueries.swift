@@ -1,0 +1,136 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// Queries inside queries, as sub-selects: one statement, whatever the depth.
+extension FilterCompiler {
+    mutating func compile(_ query: Subquery, at path: FieldPath, _ outer: ClassSchema) throws(ParseError) -> String {
+        guard !query.isClosed, let schema = schemas[query.className] else { return "FALSE" }
+        let target = operand(path, outer)
+        if case .absent = target { return "FALSE" }
+        guard let key = query.key else { return try pointers(query, schema, target) }
+        let values: String
+        switch operand(key, schema) {
+        case .absent, .relation: return "FALSE"
+        case .column(let column, let type):
+            if case .column(let outerColumn, let outerType) = target, type == outerType,
+                TableLayout.columnType(type) != "jsonb", type != .geoPoint, type != .polygon
+            {
+                return "\(outerColumn) IN (\(try select(query, schema, column, notNull: column)))"
+            }
+            values = Self.jsonValue(column, type)
+        case .json(let expression): values = expression
+        }
+        let selected = try select(query, schema, "\(values) AS s", notNull: values)
+        // Arrays on either side count by their elements.
+        let list =
+            "SELECT s FROM (\(selected)) AS q UNION ALL SELECT jsonb_array_elements(s) "
+            + "FROM (\(selected)) AS q WHERE jsonb_typeof(s) = 'array'"
+        switch target {
+        case .absent: return "FALSE"
+        case .relation: return "FALSE"
+        case .column(let column, let type):
+            return candidates(Self.jsonValue(column, type), isArray: type == .array, "v IN (\(list))")
+        case .json(let expression):
+            return candidates(expression, isArray: false, "v IN (\(list))")
+        }
+    }
+
+    /// Pointers to the objects that the inner query finds.
+    private mutating func pointers(_ query: Subquery, _ schema: ClassSchema, _ target: Operand) throws(ParseError)
+        -> String
+    {
+        switch target {
+        case .column(let column, .pointer(let className)):
+            guard className == query.className else { return "FALSE" }
+            return "\(column) IN (\(try select(query, schema, "\"objectId\"", notNull: nil)))"
+        case .column(let column, let type) where TableLayout.columnType(type) == "jsonb":
+            return try pointers(inside: column, isArray: type == .array, query, schema)
+        case .json(let expression):
+            return try pointers(inside: expression, isArray: false, query, schema)
+        case .relation(let table):
+            guard schemas.hasJoinTable(table) else { return "FALSE" }
+            return "\"objectId\" IN (SELECT \"owningId\" FROM \(SQLBuilder.quote(table)) WHERE \"relatedId\" IN "
+                + "(\(try select(query, schema, "\"objectId\"", notNull: nil))))"
+        case .column, .absent:
+            return "FALSE"
+        }
+    }
+
+    private mutating func pointers(
+        inside expression: String, isArray: Bool, _ query: Subquery, _ schema: ClassSchema
+    ) throws(ParseError) -> String {
+        let className = builder.bind(.text(query.className))
+        let ids = try select(query, schema, "\"objectId\"", notNull: nil)
+        return candidates(
+            expression, isArray: isArray,
+            "v ->> '__type' = 'Pointer' AND v ->> 'className' = \(className) AND v ->> 'objectId' IN (\(ids))")
+    }
+
+    private mutating func select(_ query: Subquery, _ schema: ClassSchema, _ columns: String, notNull: String?)
+        throws(ParseError) -> String
+    {
+        // Nearness and rank of the inner query do not order the outer one.
+        let outerDistance = distance
+        let outerRank = rank
+        defer {
+            distance = outerDistance
+            rank = outerRank
+        }
+        var conditions = [try compile(query.filter, schema)]
+        if let readers = query.readers { conditions.append(permission("_rperm", readers)) }
+        if let notNull { conditions.append("\(notNull) IS NOT NULL") }
+        var text =
+            "SELECT \(columns) FROM \(SQLBuilder.quote(schema.name)) WHERE \(conditions.joined(separator: " AND "))"
+        if query.limit != nil || query.skip > 0 {
+            let order = try orderBy(query.order, schema)
+            if !order.isEmpty { text += " ORDER BY \(order)" }
+            if let limit = query.limit { text += " LIMIT \(builder.bind(.int(Int64(max(0, limit)))))" }
+            if query.skip > 0 { text += " OFFSET \(builder.bind(.int(Int64(query.skip))))" }
+        }
+        return text
+    }
+
+    /// A column's value in the form in which JSON holds it.
+    static func jsonValue(_ column: String, _ type: FieldType) -> String {
+        switch type {
+        case .pointer(let target):
+            "jsonb_build_object('__type', 'Pointer', 'className', \(SQL.literal(target)), 'objectId', \(column))"
+        case .date:
+            "jsonb_build_object('__type', 'Date', 'iso', "
+                + "to_char(\(column) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'))"
+        case .object, .array, .bytes: column
+        default: "to_jsonb(\(column))"
+        }
+    }
+
+    /// The columns to order by; fields that the class does not have are left out.
+    ///
+    /// - Throws: 105 for names that no field can have.
+    mutating func orderBy(_ keys: [SortKey], _ schema: ClassSchema) throws(ParseError) -> String {
+        var terms: [String] = []
+        for key in keys {
+            let root = key.path.root
+            if root == "score" || root == "$score", let rank {
+                terms.append("\(rank) DESC")
+                continue
+            }
+            if root == "$score" { continue }
+            guard root == "_created_at" || root == "_updated_at" || Names.isIdentifier(root), !key.path.steps.contains("")
+            else { throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(key.path.text).") }
+            guard !(schema.name == "_User" && root == "authData" && !key.path.steps.isEmpty) else {
+                throw ParseError(ParseError.invalidKeyName, "Cannot sort by \(key.path.text)")
+            }
+            let expression: String
+            switch operand(key.path, schema) {
+            case .column(let column, let type):
+                if type == .geoPoint || type == .polygon { continue }
+                expression = column
+            case .json(let json): expression = json
+            case .relation, .absent: continue
+            }
+            terms.append("\(expression) \(key.isDescending ? "DESC" : "ASC")")
+        }
+        return terms.joined(separator: ", ")
+    }
+}

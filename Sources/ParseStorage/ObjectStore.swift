@@ -1,0 +1,270 @@
+import JSON
+import Logging
+import OrderedCollections
+import ParseModel
+import Postgres
+
+/// Objects of classes, in PostgreSQL: every read and write of the server goes through here.
+///
+/// It knows what a class is, but not who may do what: conditions of permission arrive as part of each call.
+public struct ObjectStore: Sendable {
+    /// The connections.
+    public let client: PostgresClient
+    /// The classes.
+    public let catalog: SchemaCatalog
+    let logger: Logger
+
+    /// Makes a store on an open client.
+    public init(client: PostgresClient, catalog: SchemaCatalog, logger: Logger) {
+        self.client = client
+        self.catalog = catalog
+        self.logger = logger
+    }
+
+    /// A find, ready to be compiled.
+    public struct FindRequest: Sendable {
+        /// The class.
+        public var className: String
+        /// Which objects.
+        public var filter: Filter = .everything
+        /// In which order; none leaves the order open.
+        public var order: [SortKey] = []
+        /// At most so many; nil for all.
+        public var limit: Int?
+        /// How many to leave out first.
+        public var skip = 0
+        /// Whether the number of all matching objects is wanted too.
+        public var wantsCount = false
+        /// The fields wanted; nil for all.
+        public var keys: Set<String>?
+        /// Fields not wanted.
+        public var excluded: Set<String> = []
+        /// With whose eyes.
+        public var access = ReadAccess()
+        /// What is included; nil for nothing.
+        public var include: IncludeNode?
+        /// The access to included classes.
+        public var accessToIncluded: @Sendable (String) async throws -> ReadAccess = { _ in ReadAccess() }
+        /// How file names become URLs.
+        public var links = FileLinks(base: "")
+
+        /// Asks for every object of a class.
+        public init(className: String) { self.className = className }
+    }
+
+    /// What a find gave: rows, not yet JSON.
+    public struct Found: Sendable {
+        let result: PostgresResult?
+        let plan: ReadPlan?
+        let access: ReadAccess
+        let included: IncludedObjects
+        let include: IncludeNode?
+        let links: FileLinks
+        /// The number of all matching objects, when it was asked for.
+        public let count: Int?
+
+        /// How many objects there are.
+        public var rowCount: Int { result?.rowCount ?? 0 }
+
+        /// Writes one object, with members added at its end (each as `"key":value`).
+        public func write(_ row: Int, extra: [[UInt8]] = [], into writer: inout JSONWriter) {
+            guard let result, let plan else { return }
+            RowWriter(links: links, included: included).write(
+                result, row, plan, node: include,
+                omitting: access.ownerRules.isEmpty ? [] : hidden(row), extra: extra, into: &writer)
+        }
+
+        /// One object as a value.
+        public func object(_ row: Int) -> JSONObject {
+            var writer = JSONWriter(capacity: 512)
+            write(row, into: &writer)
+            return (try? JSONValue(parsing: writer.bytes))?.objectValue ?? [:]
+        }
+
+        /// All objects as values.
+        public var objects: [JSONObject] { (0..<rowCount).map(object) }
+
+        /// The id of one object.
+        public func objectId(_ row: Int) -> String? {
+            guard let result, let index = plan?.index(of: "objectId") else { return nil }
+            return result.string(row, index)
+        }
+
+        /// The fields hidden in one object, by the rules that look into it.
+        func hidden(_ row: Int) -> Set<String> {
+            guard let result, let plan else { return [] }
+            return Fetched(result: result, plan: plan, access: access).hidden(row)
+        }
+    }
+
+    /// Rows of one class with the plan that reads them.
+    struct Fetched {
+        let result: PostgresResult
+        let plan: ReadPlan
+        let access: ReadAccess
+
+        func hidden(_ row: Int) -> Set<String> {
+            guard !access.ownerRules.isEmpty else { return [] }
+            var hidden = access.hidden
+            for rule in access.ownerRules where applies(rule, row) { hidden.formIntersection(rule.hidden) }
+            return hidden
+        }
+
+        private func applies(_ rule: ReadAccess.OwnerRule, _ row: Int) -> Bool {
+            guard let index = plan.index(of: rule.field ?? "objectId"), !result.isNull(row, index) else { return false }
+            switch plan.columns[index].encoding {
+            case .pointer, .text: return result.string(row, index) == rule.userId
+            case .json:
+                guard let bytes = result.jsonb(row, index), let json = try? JSONValue(parsing: bytes) else {
+                    return false
+                }
+                return (json.arrayValue ?? [json]).contains { Pointer(json: $0)?.objectId == rule.userId }
+            default: return false
+            }
+        }
+    }
+
+    /// Finds objects.
+    ///
+    /// A class, table or column that does not exist gives no objects, not an error.
+    /// - Throws: `ParseError`.
+    public func find(_ request: FindRequest) async throws -> Found {
+        guard let schema = catalog.schema(request.className) else { return Self.nothing(request) }
+        do {
+            return try await find(request, schema)
+        } catch let error as PostgresError where DatabaseFailure.isStaleSchema(error) {
+            // Another process changed the class: learn what it is now, and ask once more.
+            try await catalog.reload()
+            guard let schema = catalog.schema(request.className) else { return Self.nothing(request) }
+            do {
+                return try await find(request, schema)
+            } catch let error as PostgresError where DatabaseFailure.isMissingTable(error) {
+                return Self.nothing(request)
+            } catch let error as PostgresError {
+                throw failure(error)
+            }
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
+    }
+
+    private static func nothing(_ request: FindRequest) -> Found {
+        Found(
+            result: nil, plan: nil, access: request.access, included: IncludedObjects(), include: nil,
+            links: request.links, count: request.wantsCount ? 0 : nil)
+    }
+
+    private func find(_ request: FindRequest, _ schema: ClassSchema) async throws -> Found {
+        // Rules that look into an object need to see fields that are hidden from others.
+        let isDecidedPerRow = !request.access.ownerRules.isEmpty
+        let plan = ReadPlan(
+            schema, keys: request.keys, excluded: request.excluded,
+            hidden: isDecidedPerRow ? [] : request.access.hidden)
+        let snapshot = catalog.snapshot
+        var statements: [Statement] = []
+        let isFetching = request.limit != 0
+        if isFetching {
+            var compiler = FilterCompiler(schemas: snapshot)
+            let condition = try Self.condition(request, schema, &compiler)
+            var sql = "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(schema.name)) WHERE \(condition)"
+            var order = try compiler.orderBy(request.order, schema)
+            // Nearest first, unless an order was asked for.
+            if let distance = compiler.distance { order = distance }
+            if !order.isEmpty { sql += " ORDER BY \(order)" }
+            if let limit = request.limit { sql += " LIMIT \(compiler.builder.bind(.int(Int64(limit))))" }
+            if request.skip > 0 { sql += " OFFSET \(compiler.builder.bind(.int(Int64(request.skip))))" }
+            statements.append(Statement(sql, compiler.builder.parameters))
+        }
+        if request.wantsCount {
+            var compiler = FilterCompiler(schemas: snapshot)
+            let condition = try Self.condition(request, schema, &compiler)
+            statements.append(
+                Statement(
+                    "SELECT count(*) FROM \(SQLBuilder.quote(schema.name)) WHERE \(condition)",
+                    compiler.builder.parameters))
+        }
+        guard !statements.isEmpty else { return Self.nothing(request) }
+        let results = try await run(statements, isSlow: request.wantsCount || Self.isSlow(request.filter))
+        var included = IncludedObjects()
+        if isFetching, let include = request.include {
+            included = try await IncludeLoader(store: self, access: request.accessToIncluded)
+                .load(results[0], plan, include)
+        }
+        return Found(
+            result: isFetching ? results[0] : nil, plan: isFetching ? plan : nil, access: request.access,
+            included: included, include: request.include, links: request.links,
+            count: request.wantsCount ? results.last?.int(0, 0).map(Int.init) : nil)
+    }
+
+    private static func condition(_ request: FindRequest, _ schema: ClassSchema, _ compiler: inout FilterCompiler)
+        throws(ParseError) -> String
+    {
+        var conditions = [try compiler.compile(request.filter.and(request.access.filter), schema)]
+        if let readers = request.access.readers, !TableLayout.classesWithoutACL.contains(schema.name) {
+            conditions.append(compiler.permission("_rperm", readers))
+        }
+        return conditions.joined(separator: " AND ")
+    }
+
+    /// Whether a condition can take so long that other statements should not wait behind it.
+    private static func isSlow(_ filter: Filter) -> Bool {
+        var isSlow = false
+        filter.visitLeaves { leaf in
+            guard case .field(_, let constraint) = leaf else { return }
+            switch constraint {
+            case .regex(let pattern, let options):
+                if !options.isEmpty || RegexPattern.literalPrefix(pattern) == nil { isSlow = true }
+            case .text, .near, .insideCircle, .insidePolygon: isSlow = true
+            default: break
+            }
+        }
+        return isSlow
+    }
+
+    private func run(_ statements: [Statement], isSlow: Bool) async throws -> [PostgresResult] {
+        if isSlow {
+            var results: [PostgresResult] = []
+            for statement in statements { results.append(try await client.slowQuery(statement)) }
+            return results
+        }
+        if statements.count == 1 {
+            return [try await client.query(statements[0].sql, statements[0].parameters, readOnly: true)]
+        }
+        return try await client.group(statements)
+    }
+
+    /// Fetches objects of several classes by id, in one round trip.
+    func fetch(_ ids: [String: Set<String>], _ accesses: [String: ReadAccess]) async throws -> [Fetched] {
+        var statements: [Statement] = []
+        var plans: [(ReadPlan, ReadAccess)] = []
+        let snapshot = catalog.snapshot
+        for (className, ids) in ids {
+            guard let schema = snapshot[className], let access = accesses[className] else { continue }
+            let plan = ReadPlan(schema, hidden: access.ownerRules.isEmpty ? access.hidden : [])
+            var compiler = FilterCompiler(schemas: snapshot)
+            var request = FindRequest(className: className)
+            request.access = access
+            let condition = try Self.condition(request, schema, &compiler)
+            let list = compiler.builder.bind(.textArray(ids.sorted()))
+            statements.append(
+                Statement(
+                    "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(className)) "
+                        + "WHERE \"objectId\" = ANY(\(list)) AND \(condition)", compiler.builder.parameters))
+            plans.append((plan, access))
+        }
+        guard !statements.isEmpty else { return [] }
+        return zip(try await run(statements, isSlow: false), plans)
+            .map { Fetched(result: $0, plan: $1.0, access: $1.1) }
+    }
+
+    /// The Parse error for a failed statement; what the client is not told goes to the log.
+    func failure(_ error: PostgresError) -> ParseError {
+        let answer = DatabaseFailure.parseError(error)
+        if answer.code == ParseError.internalServerError {
+            logger.error(
+                "database failure",
+                metadata: ["sqlstate": "\(error.sqlState)", "message": "\(error.message)", "kind": "\(error.kind)"])
+        }
+        return answer
+    }
+}

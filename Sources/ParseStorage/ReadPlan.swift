@@ -1,0 +1,179 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// How rows of one class become JSON: which columns are selected, and how each is written.
+///
+/// Made once for a shape of query; everything that does not change from row to row is text already.
+public struct ReadPlan: Sendable {
+    /// How one column's value is written.
+    enum Encoding: Sendable {
+        case text, number, boolean, json, point, polygon
+        /// `createdAt` and `updatedAt`: a plain text.
+        case plainDate
+        case date
+        /// The text before the object's id.
+        case pointer(prefix: [UInt8], target: String)
+        /// A file's name, to which its URL is added.
+        case file
+        /// A jsonb object of login providers, of which those without data are left out.
+        case authData
+    }
+
+    /// One selected column.
+    struct Column: Sendable {
+        let name: String
+        /// `"name":`
+        let key: [UInt8]
+        let encoding: Encoding
+    }
+
+    /// The class.
+    let className: String
+    /// The columns in the order of the select list; the two permission lists follow them when the ACL is wanted.
+    let columns: [Column]
+    /// Whether `_rperm` and `_wperm` are selected.
+    let hasACL: Bool
+    /// Relation markers and whatever else is the same for every row, each as `"key":value`.
+    let constants: [[UInt8]]
+    /// The select list.
+    let selectList: String
+    /// `{"__type":"Object","className":"X"`, which opens an object inside another.
+    let embeddedOpening: [UInt8]
+
+    /// Plans the reading of a class.
+    ///
+    /// - Parameters:
+    ///   - keys: The fields wanted; nil for all. The id, the dates and the ACL always are.
+    ///   - excluded: Fields not wanted.
+    ///   - hidden: Fields that the caller may not see, whatever was asked for.
+    public init(_ schema: ClassSchema, keys: Set<String>? = nil, excluded: Set<String> = [], hidden: Set<String> = []) {
+        className = schema.name
+        var columns: [Column] = []
+        var constants: [[UInt8]] = []
+        var selected: [String] = []
+        for (name, field) in schema.fields {
+            if hidden.contains(name) { continue }
+            let isCommon = SystemClass.commonFields[name] != nil
+            if !isCommon {
+                if let keys, !keys.contains(name), !field.type.isRelation { continue }
+                if excluded.contains(name) { continue }
+            }
+            if case .relation(let target) = field.type {
+                constants.append(
+                    Self.key(name) + JSONValue.object(["__type": "Relation", "className": .string(target)]).serialized()
+                )
+                continue
+            }
+            guard TableLayout.hasColumn(name, of: schema.name, type: field.type),
+                !Self.isAbsent(name, of: schema.name), let encoding = Self.encoding(name, field.type, schema.name)
+            else { continue }
+            columns.append(Column(name: name, key: Self.key(name), encoding: encoding))
+            selected.append(SQLBuilder.quote(name))
+        }
+        hasACL = !TableLayout.classesWithoutACL.contains(schema.name) && !hidden.contains("ACL")
+        if hasACL { selected += ["\"_rperm\"", "\"_wperm\""] }
+        self.columns = columns
+        self.constants = constants
+        selectList = selected.joined(separator: ", ")
+        embeddedOpening =
+            Array("{\"__type\":\"Object\",\"className\":".utf8) + JSONValue.string(schema.name).serialized()
+    }
+
+    private static func isAbsent(_ name: String, of className: String) -> Bool {
+        switch className {
+        case "_Hooks": SystemClass.commonFields[name] != nil
+        case "_GlobalConfig", "_GraphQLConfig": name == "createdAt" || name == "updatedAt"
+        default: false
+        }
+    }
+
+    private static func key(_ name: String) -> [UInt8] {
+        JSONValue.string(name).serialized() + [UInt8(ascii: ":")]
+    }
+
+    private static func encoding(_ name: String, _ type: FieldType, _ className: String) -> Encoding? {
+        switch type {
+        case .string: return .text
+        case .number: return .number
+        case .boolean: return .boolean
+        case .date: return name == "createdAt" || name == "updatedAt" ? .plainDate : .date
+        case .object where className == "_User" && name == "authData": return .authData
+        case .object, .array, .bytes: return .json
+        case .file: return .file
+        case .geoPoint: return .point
+        case .polygon: return .polygon
+        case .pointer(let target):
+            let prefix = Array("{\"__type\":\"Pointer\",\"className\":".utf8) + JSONValue.string(target).serialized()
+            return .pointer(prefix: prefix + Array(",\"objectId\":".utf8), target: target)
+        case .acl, .relation: return nil
+        }
+    }
+
+    /// The position of a column in the select list.
+    func index(of column: String) -> Int? { columns.firstIndex { $0.name == column } }
+}
+
+/// The URLs of stored files, as they are written into answers.
+public struct FileLinks: Sendable {
+    /// What stands before the name, up to and with the last slash.
+    public var prefix: [UInt8]
+    /// The key of files that were stored by hosted Parse (`fileKey`); nil when there are none.
+    public var hostedKey: String?
+
+    /// Makes links below a base such as `https://host/parse/files/appId/`.
+    public init(base: String, hostedKey: String? = nil) {
+        prefix = Array(base.utf8)
+        self.hostedKey = hostedKey
+    }
+
+    /// Appends the URL of a file.
+    func write(_ name: UnsafeRawBufferPointer, into writer: inout JSONWriter) {
+        writer.byte(UInt8(ascii: "\""))
+        if let hostedKey, let base = Self.hostedBase(name, key: hostedKey) {
+            writer.raw(Array(base.utf8))
+        } else {
+            writer.raw(prefix)
+        }
+        for byte in name {
+            if Self.isPlain(byte) {
+                writer.byte(byte)
+            } else {
+                writer.byte(UInt8(ascii: "%"))
+                writer.byte(Self.hexadecimal[Int(byte >> 4)])
+                writer.byte(Self.hexadecimal[Int(byte & 15)])
+            }
+        }
+        writer.byte(UInt8(ascii: "\""))
+    }
+
+    /// The URL of a file as text.
+    public func url(_ name: String) -> String {
+        var writer = JSONWriter(capacity: 128)
+        var name = name
+        name.withUTF8 { write(UnsafeRawBufferPointer($0), into: &writer) }
+        return String(decoding: writer.bytes.dropFirst().dropLast(), as: UTF8.self)
+    }
+
+    private static let hexadecimal = Array("0123456789ABCDEF".utf8)
+
+    /// What JavaScript's `encodeURIComponent` leaves alone, and the slashes of directories.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 48...57, 65...90, 97...122: true
+        default: "-_.!~*'()/".utf8.contains(byte)
+        }
+    }
+
+    private static func hostedBase(_ name: UnsafeRawBufferPointer, key: String) -> String? {
+        let text = String(decoding: name, as: UTF8.self)
+        if text.hasPrefix("tfss-") { return "http://files.parsetfss.com/\(key)/" }
+        let parts = text.prefix(37)
+        let isUUID =
+            parts.count == 37 && parts.last == "-"
+            && parts.enumerated().allSatisfy { index, character in
+                [8, 13, 18, 23, 36].contains(index) ? character == "-" : character.isHexDigit
+            }
+        return isUUID ? "http://files.parse.com/\(key)/" : nil
+    }
+}

@@ -1,0 +1,19 @@
+import ParseModel
+
+/// All classes as they were at one moment.
+public struct SchemaSnapshot: Sendable {
+    /// The classes by name.
+    public internal(set) var classes: [String: ClassSchema]
+    /// Whether `$in` on a text field refuses values that are not texts, as servers since 9.6 do.
+    var refusesMixedMembership = false
+
+    /// The class, or nil when there is none.
+    public subscript(name: String) -> ClassSchema? { classes[name] }
+
+    /// Whether a relation's join table exists.
+    func hasJoinTable(_ table: String) -> Bool {
+        let parts = table.split(separator: ":", maxSplits: 2)
+        guard parts.count == 3, let field = classes[String(parts[2])]?.type(of: String(parts[1])) else { return false }
+        return field.isRelation
+    }
+}

@@ -1,0 +1,113 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// How parse-server lays classes out in tables. Either server must be able to run on what the other made.
+enum TableLayout {
+    /// Columns of `_User` that no schema lists, by the type that a query sees.
+    static let hiddenUserColumns: [String: FieldType] = [
+        "_hashed_password": .string, "_email_verify_token": .string, "_email_verify_token_expires_at": .date,
+        "_perishable_token": .string, "_perishable_token_expires_at": .date, "_password_changed_at": .date,
+        "_failed_login_count": .number, "_account_lockout_expires_at": .date, "_password_history": .array,
+    ]
+
+    /// System classes without an ACL.
+    static let classesWithoutACL: Set<String> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
+
+    /// The SQL type of a field's column; nil for what has no column of its own.
+    static func columnType(_ type: FieldType) -> String? {
+        switch type {
+        case .string, .pointer, .file: "text"
+        case .number: "double precision"
+        case .boolean: "boolean"
+        case .date: "timestamp with time zone"
+        case .object, .array, .bytes: "jsonb"
+        case .geoPoint: "point"
+        case .polygon: "polygon"
+        case .acl, .relation: nil
+        }
+    }
+
+    /// The type of a column as a parameter.
+    static func parameterType(_ type: FieldType) -> PostgresType {
+        switch type {
+        case .string, .pointer, .file, .acl, .relation: .text
+        case .number: .float8
+        case .boolean: .bool
+        case .date: .timestamptz
+        case .object, .array, .bytes: .jsonb
+        case .geoPoint: .point
+        case .polygon: .polygon
+        }
+    }
+
+    /// The table of a relation field.
+    static func joinTable(field: String, className: String) -> String { "_Join:\(field):\(className)" }
+
+    /// Whether a field of a class has a column. `_User.password` has none: only its hash is kept.
+    static func hasColumn(_ field: String, of className: String, type: FieldType) -> Bool {
+        columnType(type) != nil && !(className == "_User" && field == "password")
+    }
+
+    /// The columns of a new table, as `CREATE TABLE` lists them.
+    static func columnDefinitions(of schema: ClassSchema) -> [String] {
+        var definitions: [String] = []
+        for (name, field) in schema.fields where hasColumn(name, of: schema.name, type: field.type) {
+            if let excluded = missingDefaults[schema.name], excluded.contains(name) { continue }
+            guard let type = columnType(field.type) else { continue }
+            let key = name == "objectId" ? " PRIMARY KEY" : ""
+            definitions.append("\(SQLBuilder.quote(name)) \(type)\(key)")
+        }
+        if !classesWithoutACL.contains(schema.name) {
+            definitions.append("\"_rperm\" text[]")
+            definitions.append("\"_wperm\" text[]")
+        }
+        if schema.name == "_User" {
+            for (name, type) in hiddenUserColumns.sorted(by: { $0.key < $1.key }) {
+                definitions.append("\(SQLBuilder.quote(name)) \(columnType(type) ?? "text")")
+            }
+        }
+        return definitions
+    }
+
+    /// Default columns that some volatile tables do without.
+    private static let missingDefaults: [String: Set<String>] = [
+        "_Hooks": ["objectId", "createdAt", "updatedAt"],
+        "_GlobalConfig": ["createdAt", "updatedAt"],
+        "_GraphQLConfig": ["createdAt", "updatedAt"],
+    ]
+
+    /// The JSON of a class's row in `_SCHEMA`.
+    static func schemaRow(of schema: ClassSchema) -> JSONObject {
+        var fields: JSONObject = [:]
+        for (name, field) in schema.fields where field.type != .acl {
+            if schema.name == "_User", name == "password" { continue }
+            fields[name] = .object(field.json)
+        }
+        fields["_rperm"] = ["type": "Array", "contents": ["type": "String"]]
+        fields["_wperm"] = ["type": "Array", "contents": ["type": "String"]]
+        if schema.name == "_User" { fields["_hashed_password"] = ["type": "String"] }
+        var row: JSONObject = ["className": .string(schema.name), "fields": .object(fields)]
+        if let permissions = schema.permissions { row["classLevelPermissions"] = .object(permissions.source) }
+        if !schema.indexes.isEmpty { row["indexes"] = .object(schema.indexes) }
+        return row
+    }
+
+    /// Reads a row of `_SCHEMA` in either of its forms: parse-server's own, and the one it leaves after a field was deleted.
+    static func schema(name: String, row: JSONValue) -> ClassSchema {
+        var schema = ClassSchema(name: name)
+        for (field, json) in row["fields"]?.objectValue ?? [:] where !field.hasPrefix("_") {
+            // What is known of a default column outweighs what an old row says.
+            guard !SystemClass.isDefaultField(field, of: name), let value = Field(json: json), value.type != .acl else {
+                if let value = Field(json: json), let known = schema.fields[field], known.type == value.type {
+                    schema.fields[field] = value
+                }
+                continue
+            }
+            schema.fields[field] = value
+        }
+        schema.permissions = row["classLevelPermissions"]?.objectValue.map(ClassLevelPermissions.init(json:))
+        schema.indexes = row["indexes"]?.objectValue ?? [:]
+        return schema
+    }
+}

@@ -1,0 +1,112 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// Turns written values into what their columns take.
+enum ValueEncoder {
+    /// The parameter for a value in a column of a type; null for `null`.
+    ///
+    /// - Throws: Parse's errors for values that the column cannot hold.
+    static func encode(_ value: JSONValue, _ type: FieldType, field: String) throws(ParseError) -> PostgresParameter {
+        if value.isNull { return .null(TableLayout.parameterType(type)) }
+        switch type {
+        case .string:
+            if let text = value.stringValue { return try Self.text(text) }
+        case .number:
+            if let number = value.numberValue { return .double(number) }
+        case .boolean:
+            if let flag = value.boolValue { return .bool(flag) }
+        case .date:
+            guard let iso = value["iso"]?.stringValue, let date = ParseDate(iso: iso) else {
+                throw ParseError(ParseError.incorrectType, "This is not a valid Date")
+            }
+            return .timestamp(milliseconds: date.milliseconds)
+        case .object, .array, .bytes:
+            return .jsonb(try json(value))
+        case .pointer:
+            guard let id = value["objectId"] else { return .null(.text) }
+            guard let id = id.stringValue else {
+                throw ParseError(ParseError.incorrectType, "This is not a valid Pointer")
+            }
+            return try Self.text(id)
+        case .file:
+            if let name = value["name"]?.stringValue { return try Self.text(name) }
+        case .geoPoint:
+            guard let latitude = value["latitude"]?.numberValue, let longitude = value["longitude"]?.numberValue else {
+                throw ParseError(ParseError.incorrectType, "This is not a valid GeoPoint")
+            }
+            return .point(x: longitude, y: latitude)
+        case .polygon:
+            return .polygon(try polygon(value))
+        case .acl, .relation:
+            return .null(.text)
+        }
+        throw ParseError(ParseError.incorrectType, "This is not a valid \(type.name) for \(field)")
+    }
+
+    /// Text for a column. PostgreSQL holds no NUL.
+    static func text(_ text: String) throws(ParseError) -> PostgresParameter {
+        guard !text.utf8.contains(0) else { throw nulCharacter }
+        return .text(text)
+    }
+
+    /// JSON text for a jsonb column: no NUL, and no nested key that a path could not name.
+    static func json(_ value: JSONValue) throws(ParseError) -> [UInt8] {
+        try checkNestedKeys(value)
+        return value.serialized()
+    }
+
+    /// The corners of a polygon, closed, as (longitude, latitude).
+    static func polygon(_ value: JSONValue) throws(ParseError) -> [(x: Double, y: Double)] {
+        guard let pairs = value["coordinates"]?.arrayValue, pairs.count >= 3 else {
+            throw ParseError(ParseError.invalidJSON, "Polygon must have at least 3 values")
+        }
+        var points: [(x: Double, y: Double)] = []
+        for pair in pairs {
+            let point = GeoPoint(json: pair)
+            guard let latitude = point?.latitude ?? pair.arrayValue?.first?.numberValue,
+                let longitude = point?.longitude ?? pair.arrayValue?.dropFirst().first?.numberValue
+            else { throw ParseError(ParseError.invalidJSON, "bad polygon: coordinates should be pairs of numbers") }
+            points.append((x: longitude, y: latitude))
+        }
+        if let first = points.first, let last = points.last, first != last { points.append(first) }
+        let distinct = Set(points.map { [$0.x, $0.y] })
+        guard distinct.count >= 3 else {
+            throw ParseError(
+                ParseError.invalidJSON, "GeoJSON: Loop must have at least 3 different vertices")
+        }
+        return points
+    }
+
+    /// Whether a NUL character stands anywhere in a value.
+    static func hasNUL(_ value: JSONValue) -> Bool {
+        switch value {
+        case .string(let text): text.utf8.contains(0)
+        case .array(let list): list.contains(where: hasNUL)
+        case .object(let object): object.contains { $0.key.utf8.contains(0) || hasNUL($0.value) }
+        case .null, .bool, .number: false
+        }
+    }
+
+    private static let nulCharacter = ParseError(
+        ParseError.invalidJSON, "Strings cannot contain the NUL character")
+
+    private static func checkNestedKeys(_ value: JSONValue) throws(ParseError) {
+        switch value {
+        case .object(let object):
+            for (key, value) in object {
+                guard !key.contains("$"), !key.contains(".") else {
+                    throw ParseError(
+                        ParseError.invalidNestedKey, "Nested keys should not contain the '$' or '.' characters")
+                }
+                guard !key.utf8.contains(0) else { throw nulCharacter }
+                try checkNestedKeys(value)
+            }
+        case .array(let list):
+            for element in list { try checkNestedKeys(element) }
+        case .string(let text):
+            guard !text.utf8.contains(0) else { throw nulCharacter }
+        case .null, .bool, .number: break
+        }
+    }
+}

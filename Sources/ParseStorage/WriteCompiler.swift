@@ -1,0 +1,238 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import Postgres
+
+/// A write of one object, ready for its table.
+public struct ObjectWrite: Sendable {
+    /// What happens to each key; keys with dots reach inside a value.
+    public var operations: OrderedDictionary<String, FieldOperation> = [:]
+    /// The new ACL: nil leaves it as it is.
+    public var acl: ACL?
+    /// Values of columns that no schema lists (password hash, tokens), by column.
+    public var hidden: OrderedDictionary<String, JSONValue> = [:]
+    /// When the object was made; only for new ones.
+    public var createdAt: ParseDate?
+    /// When the object was last changed.
+    public var updatedAt: ParseDate?
+
+    /// A write that changes nothing.
+    public init() {}
+}
+
+/// Compiles writes into one INSERT or UPDATE with the join rows of their relations.
+struct WriteCompiler {
+    let schema: ClassSchema
+    var builder = SQLBuilder()
+
+    init(schema: ClassSchema) { self.schema = schema }
+
+    /// Rows to put into and take out of one relation's join table.
+    struct RelationChange {
+        var table: String
+        var added: [String] = []
+        var removed: [String] = []
+    }
+
+    /// The statements that make a new object, to be sent as one group.
+    mutating func insert(objectId: String, _ write: ObjectWrite) throws(ParseError) -> [Statement] {
+        var columns = ["\"objectId\""]
+        var values = [builder.bind(try ValueEncoder.text(objectId))]
+        func name(_ column: String) -> String { SQLBuilder.quote(column) }
+        if let date = write.createdAt {
+            columns.append("\"createdAt\"")
+            values.append(builder.bind(.timestamp(milliseconds: date.milliseconds)))
+        }
+        if let date = write.updatedAt {
+            columns.append("\"updatedAt\"")
+            values.append(builder.bind(.timestamp(milliseconds: date.milliseconds)))
+        }
+        for (field, value) in try nestedValues(write.operations) where !value.isNull {
+            guard let type = schema.type(of: field), TableLayout.hasColumn(field, of: schema.name, type: type) else {
+                continue
+            }
+            columns.append(name(field))
+            values.append(builder.bind(try ValueEncoder.encode(value, type, field: field)))
+        }
+        for (column, value) in write.hidden where !value.isNull {
+            columns.append(name(column))
+            values.append(builder.bind(try hiddenParameter(value, column)))
+        }
+        if let acl = write.acl {
+            columns += ["\"_rperm\"", "\"_wperm\""]
+            values += try permissions(acl)
+        }
+        let sql = "INSERT INTO \(name(schema.name)) (\(columns.joined(separator: ", "))) "
+            + "VALUES (\(values.joined(separator: ", ")))"
+        var statements = [Statement(sql, builder.parameters)]
+        for change in relationChanges(write.operations) where !change.added.isEmpty {
+            statements.append(
+                Statement(
+                    "INSERT INTO \(name(change.table)) (\"relatedId\", \"owningId\") "
+                        + "SELECT unnest($1::text[]), $2 ON CONFLICT DO NOTHING",
+                    [.textArray(change.added), .text(objectId)]))
+        }
+        return statements
+    }
+
+    /// The statement that changes an object; it gives one row with the asked columns, or none when nothing matched.
+    mutating func update(
+        objectId: String, _ write: ObjectWrite, condition: String, returning: [String]
+    ) throws(ParseError) -> Statement {
+        var assignments: [String] = []
+        if let date = write.updatedAt {
+            assignments.append("\"updatedAt\" = \(builder.bind(.timestamp(milliseconds: date.milliseconds)))")
+        }
+        if let date = write.createdAt {
+            assignments.append("\"createdAt\" = \(builder.bind(.timestamp(milliseconds: date.milliseconds)))")
+        }
+        var expressions: OrderedDictionary<String, String> = [:]
+        for (key, operation) in write.operations {
+            let path = FieldPath(key)
+            guard let type = schema.type(of: path.root),
+                TableLayout.hasColumn(path.root, of: schema.name, type: type)
+            else { continue }
+            let column = SQLBuilder.quote(path.root)
+            let current = expressions[path.root] ?? column
+            let expression =
+                path.steps.isEmpty
+                ? try self.expression(operation, column, type, field: path.root)
+                : try nestedExpression(operation, current, type, path)
+            if let expression { expressions[path.root] = expression }
+        }
+        for (field, expression) in expressions { assignments.append("\(SQLBuilder.quote(field)) = \(expression)") }
+        for (column, value) in write.hidden {
+            assignments.append("\(SQLBuilder.quote(column)) = \(builder.bind(try hiddenParameter(value, column)))")
+        }
+        if let acl = write.acl {
+            let lists = try permissions(acl)
+            assignments += ["\"_rperm\" = \(lists[0])", "\"_wperm\" = \(lists[1])"]
+        }
+        if assignments.isEmpty { assignments.append("\"objectId\" = \"objectId\"") }
+        let table = SQLBuilder.quote(schema.name)
+        let id = builder.bind(try ValueEncoder.text(objectId))
+        let update = "UPDATE \(table) SET \(assignments.joined(separator: ", ")) "
+            + "WHERE \"objectId\" = \(id) AND \(condition)"
+        let columns = returning.isEmpty ? "1" : returning.map(SQLBuilder.quote).joined(separator: ", ")
+        let changes = relationChanges(write.operations)
+        if changes.isEmpty { return Statement("\(update) RETURNING \(columns)", builder.parameters) }
+        // The join rows go with the row: one statement, and none of it when the row is not to be changed.
+        var parts = ["updated AS (\(update) RETURNING *)"]
+        for (index, change) in changes.enumerated() {
+            let join = SQLBuilder.quote(change.table)
+            if !change.added.isEmpty {
+                parts.append(
+                    "added\(index) AS (INSERT INTO \(join) (\"relatedId\", \"owningId\") SELECT r, "
+                        + "updated.\"objectId\" FROM updated, unnest(\(builder.bind(.textArray(change.added)))) AS r "
+                        + "ON CONFLICT DO NOTHING)")
+            }
+            if !change.removed.isEmpty {
+                parts.append(
+                    "removed\(index) AS (DELETE FROM \(join) USING updated WHERE \"owningId\" = updated.\"objectId\" "
+                        + "AND \"relatedId\" = ANY(\(builder.bind(.textArray(change.removed)))))")
+            }
+        }
+        return Statement(
+            "WITH \(parts.joined(separator: ", ")) SELECT \(columns) FROM updated", builder.parameters)
+    }
+
+    /// The new value of a field's column; nil when the operation does not touch it.
+    private mutating func expression(
+        _ operation: FieldOperation, _ column: String, _ type: FieldType, field: String
+    ) throws(ParseError) -> String? {
+        switch operation {
+        case .set(let value): return builder.bind(try ValueEncoder.encode(value, type, field: field))
+        case .delete: return "NULL"
+        case .increment(let amount): return "COALESCE(\(column), 0) + \(builder.bind(.double(amount)))"
+        case .add(let objects):
+            return "COALESCE(\(column), '[]'::jsonb) || \(builder.bind(json: try ValueEncoder.json(.array(objects))))"
+        case .addUnique(let objects):
+            return "roost_add_unique(\(column), \(builder.bind(json: try ValueEncoder.json(.array(objects)))))"
+        case .remove(let objects):
+            return "roost_remove(\(column), \(builder.bind(json: try ValueEncoder.json(.array(objects)))))"
+        case .addRelation, .removeRelation, .batch: return nil
+        }
+    }
+
+    /// The new value of a jsonb column of which one place changes; parents are made where they are missing.
+    private mutating func nestedExpression(
+        _ operation: FieldOperation, _ current: String, _ type: FieldType, _ path: FieldPath
+    ) throws(ParseError) -> String? {
+        guard TableLayout.columnType(type) == "jsonb" else { return nil }
+        let steps = builder.bind(.textArray(path.steps))
+        let here = "(\(current) #> \(steps))"
+        let value: String
+        switch operation {
+        case .set(let json): value = builder.bind(json: try ValueEncoder.json(json))
+        case .delete: return "(\(current) #- \(steps))"
+        case .increment(let amount): value = "roost_increment(\(here), \(builder.bind(.double(amount))))"
+        case .add(let objects):
+            value = "roost_add(\(here), \(builder.bind(json: try ValueEncoder.json(.array(objects)))))"
+        case .addUnique(let objects):
+            value = "roost_add_unique(\(here), \(builder.bind(json: try ValueEncoder.json(.array(objects)))))"
+        case .remove(let objects):
+            value = "roost_remove(\(here), \(builder.bind(json: try ValueEncoder.json(.array(objects)))))"
+        case .addRelation, .removeRelation, .batch: return nil
+        }
+        return "roost_set(\(current), \(steps), \(value))"
+    }
+
+    /// A new object's values, with dotted keys folded into objects.
+    private func nestedValues(_ operations: OrderedDictionary<String, FieldOperation>) throws(ParseError)
+        -> OrderedDictionary<String, JSONValue>
+    {
+        var values: OrderedDictionary<String, JSONValue> = [:]
+        for (key, operation) in operations {
+            guard let value = operation.valueOnCreate else { continue }
+            let path = FieldPath(key)
+            values[path.root] =
+                path.steps.isEmpty
+                ? value : Self.setting(path.steps[...], in: values[path.root] ?? .object([:]), to: value)
+        }
+        return values
+    }
+
+    private static func setting(_ steps: ArraySlice<String>, in value: JSONValue, to new: JSONValue) -> JSONValue {
+        guard let step = steps.first else { return new }
+        var object = value.objectValue ?? [:]
+        object[step] = setting(steps.dropFirst(), in: object[step] ?? .object([:]), to: new)
+        return .object(object)
+    }
+
+    private func relationChanges(_ operations: OrderedDictionary<String, FieldOperation>) -> [RelationChange] {
+        var changes: [RelationChange] = []
+        for (field, operation) in operations {
+            guard case .relation = schema.type(of: field) else { continue }
+            var change = RelationChange(table: TableLayout.joinTable(field: field, className: schema.name))
+            Self.collect(operation, into: &change)
+            if !change.added.isEmpty || !change.removed.isEmpty { changes.append(change) }
+        }
+        return changes
+    }
+
+    /// The last word on each object counts.
+    private static func collect(_ operation: FieldOperation, into change: inout RelationChange) {
+        switch operation {
+        case .addRelation(let pointers):
+            let ids = pointers.map(\.objectId)
+            change.removed.removeAll { ids.contains($0) }
+            change.added += ids
+        case .removeRelation(let pointers):
+            let ids = pointers.map(\.objectId)
+            change.added.removeAll { ids.contains($0) }
+            change.removed += ids
+        case .batch(let operations):
+            for operation in operations { collect(operation, into: &change) }
+        default: break
+        }
+    }
+
+    private mutating func permissions(_ acl: ACL) throws(ParseError) -> [String] {
+        for principal in acl.readers + acl.writers { _ = try ValueEncoder.text(principal) }
+        return [builder.bind(.textArray(acl.readers)), builder.bind(.textArray(acl.writers))]
+    }
+
+    private func hiddenParameter(_ value: JSONValue, _ column: String) throws(ParseError) -> PostgresParameter {
+        try ValueEncoder.encode(value, TableLayout.hiddenUserColumns[column] ?? .string, field: column)
+    }
+}

@@ -1,0 +1,66 @@
+-- Functions of Roost's own. parse-server neither has nor minds them.
+
+CREATE OR REPLACE FUNCTION roost_add(list jsonb, items jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN jsonb_typeof(list) = 'array' THEN list ELSE '[]'::jsonb END || items
+$$;
+
+-- The array, then those items that it does not have yet, each once, in their order.
+CREATE OR REPLACE FUNCTION roost_add_unique(list jsonb, items jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN jsonb_typeof(list) = 'array' THEN list ELSE '[]'::jsonb END || COALESCE((
+        SELECT jsonb_agg(item ORDER BY place)
+        FROM (SELECT item, min(place) AS place FROM jsonb_array_elements(items) WITH ORDINALITY AS i(item, place)
+              GROUP BY item) AS fresh
+        WHERE NOT EXISTS (
+            SELECT 1 FROM jsonb_array_elements(CASE WHEN jsonb_typeof(list) = 'array' THEN list END) AS e(element)
+            WHERE element = item)), '[]'::jsonb)
+$$;
+
+-- The array without any element equal to one of the items.
+CREATE OR REPLACE FUNCTION roost_remove(list jsonb, items jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT COALESCE((
+        SELECT jsonb_agg(element ORDER BY place)
+        FROM jsonb_array_elements(CASE WHEN jsonb_typeof(list) = 'array' THEN list END)
+             WITH ORDINALITY AS e(element, place)
+        WHERE NOT EXISTS (SELECT 1 FROM jsonb_array_elements(items) AS i(item) WHERE item = element)), '[]'::jsonb)
+$$;
+
+-- A number in JSON plus an amount; anything that is not a number counts as 0.
+CREATE OR REPLACE FUNCTION roost_increment(number jsonb, amount double precision) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT to_jsonb(CASE WHEN jsonb_typeof(number) = 'number' THEN number::text::double precision ELSE 0 END + amount)
+$$;
+
+-- The document with the value at a path replaced. Parents that are missing become objects; an array that is too short
+-- is filled with nulls; what is neither object nor array gives way.
+CREATE OR REPLACE FUNCTION roost_set(document jsonb, path text[], value jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    step text := path[1];
+    place int;
+    child jsonb;
+BEGIN
+    IF cardinality(path) = 0 THEN
+        RETURN value;
+    END IF;
+    IF jsonb_typeof(document) = 'array' AND step ~ '^[0-9]{1,6}$' THEN
+        place := step::int;
+        child := roost_set(document -> place, path[2:], value);
+        FOR missing IN jsonb_array_length(document) .. place LOOP
+            document := document || 'null'::jsonb;
+        END LOOP;
+        RETURN jsonb_set(document, ARRAY[step], child);
+    END IF;
+    IF document IS NULL OR jsonb_typeof(document) <> 'object' THEN
+        document := '{}'::jsonb;
+    END IF;
+    RETURN document || jsonb_build_object(step, roost_set(document -> step, path[2:], value));
+END
+$$;
+
+-- The great-circle distance between a point (longitude, latitude in degrees) and a place, in radians.
+CREATE OR REPLACE FUNCTION roost_distance(place point, longitude double precision, latitude double precision)
+RETURNS double precision LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT 2 * asin(sqrt(least(1.0,
+        power(sin(radians(latitude - place[1]) / 2), 2)
+        + cos(radians(latitude)) * cos(radians(place[1])) * power(sin(radians(longitude - place[0]) / 2), 2))))
+$$;
