@@ -3,6 +3,7 @@ import JSON
 import NIOCore
 import ParseHTTP
 import Testing
+import _NIOFileSystem
 
 @Suite("Downloading and deleting files")
 struct FilesDownloadTests {
@@ -149,7 +150,7 @@ struct FilesDownloadTests {
             #expect((400..<500).contains(deleted.status))
         }
         #expect(try await FileStore(directory: parent).find(name: "secret.txt") != nil)
-        try await FileStore(directory: parent).delete(name: "secret.txt")
+        try await FileSystem.shared.removeItem(at: FilePath(parent))
     }
 
     @Test("Only the master key deletes, by name or by the path of the file's own address")

@@ -1,7 +1,6 @@
 import Logging
 import ParseHTTP
 import ServiceLifecycle
-import Synchronization
 import Testing
 
 @Suite("Connections: many requests on one, and those that misbehave")
@@ -183,14 +182,15 @@ struct TransportConnectionTests {
         var limits = ParseServer.Limits()
         limits.shutdown = patience
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let handler = EchoHandler()
         let server = ParseServer(
             host: "127.0.0.1", port: 0, settings: TransportSettings(access: try Server.rules()),
-            handler: EchoHandler(), files: nil, limits: limits, logger: logger)
+            handler: handler, files: nil, limits: limits, logger: logger)
         let group = ServiceGroup(services: [server], logger: logger)
         let running = Task { try await group.run() }
         let client = TransportClient(port: try await server.boundPort)
         let request = Task { try? await client.request("GET", path, headers: Server.client) }
-        try await Task.sleep(for: .milliseconds(100))
+        while handler.arrivals.all.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
         let start = ContinuousClock.now
         await group.triggerGracefulShutdown()
         try await running.value
@@ -210,17 +210,6 @@ struct TransportConnectionTests {
         #expect(line.contains("status="))
         #expect(line.contains("id="))
         #expect(!box.all.contains { $0.contains("secret") || $0.contains("master") })
-    }
-}
-
-/// The lines that a test logged.
-final class Lines: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    var all: [String] { lines.withLock { $0 } }
-
-    func append(_ line: String) {
-        lines.withLock { $0.append(line) }
     }
 }
 

@@ -9,7 +9,11 @@ import _NIOFileSystem
 struct EchoHandler: RequestHandler {
     struct Unexpected: Error {}
 
+    /// Gets the path of each request when it arrives.
+    var arrivals = Lines()
+
     func respond(to envelope: Envelope) async throws -> Reply {
+        arrivals.append(envelope.rawPath)
         switch envelope.path.first {
         case "parse-error":
             throw ParseError(Int(envelope.path[1]) ?? 0, "exact", publicMessage: "Permission denied")
