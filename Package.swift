@@ -59,23 +59,29 @@ let package = Package(
             dependencies: [
                 "Backend", "LocalPostgres", "ParseHTTP", "ServerConfiguration", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         .target(
             name: "TestSupport",
             dependencies: [
-                "Backend", "JSON", "ParseHTTP", "ParseStorage", "Postgres", "ServerConfiguration",
+                "Backend", "JSON", "ParseHTTP", "ParseStorage", "Postgres", "ServerConfiguration", logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Tests/TestSupport"),
         .testTarget(name: "JSONTests", dependencies: ["JSON"]),
-        .testTarget(name: "PostgresTests", dependencies: ["Postgres"]),
-        .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres"]),
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres", logging]),
+        .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres", "Postgres", logging]),
         .testTarget(name: "ParseModelTests", dependencies: ["ParseModel", "JSON"]),
         .testTarget(name: "ServerConfigurationTests", dependencies: ["ServerConfiguration", "JSON"]),
-        .testTarget(name: "ParseStorageTests", dependencies: ["ParseStorage", "TestSupport"]),
-        .testTarget(name: "BackendTests", dependencies: ["Backend", "TestSupport"]),
+        .testTarget(
+            name: "ParseStorageTests",
+            dependencies: ["JSON", "ParseModel", "ParseStorage", "Postgres", "TestSupport", logging]),
+        .testTarget(name: "BackendTests", dependencies: ["Backend", "JSON", "TestSupport"]),
         .testTarget(
             name: "ParseHTTPTests",
             dependencies: [
@@ -84,6 +90,6 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
             ]),
-        .testTarget(name: "AppTests", dependencies: ["TestSupport"]),
+        .testTarget(name: "AppTests", dependencies: ["JSON", "TestSupport"]),
     ]
 )

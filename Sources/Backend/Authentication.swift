@@ -38,7 +38,7 @@ extension Backend {
         guard !token.utf8.contains(0) else { throw invalid }
         let generation = sessions.generation
         do {
-            let rows = try await store.client.query(Self.sessionStatement, [.text(token)], readOnly: true)
+            let rows = try await store.query(Self.sessionStatement, [.text(token)], readOnly: true)
             guard rows.rowCount > 0, let sessionId = rows.string(0, 0), let userId = rows.string(0, 1) else {
                 throw invalid
             }
@@ -60,7 +60,7 @@ extension Backend {
 
     /// A user's roles, those inherited included, as `role:<name>`.
     func roles(of userId: String) async throws -> [String] {
-        let rows = try await store.client.query(Self.rolesStatement, [.text(userId)], readOnly: true)
+        let rows = try await store.query(Self.rolesStatement, [.text(userId)], readOnly: true)
         return (0..<rows.rowCount).compactMap { rows.string($0, 0) }.map { "role:\($0)" }
     }
 
@@ -71,7 +71,7 @@ extension Backend {
             now.milliseconds - entry.updatedAt > length / 2
         else { return }
         do {
-            _ = try await store.client.query(
+            _ = try await store.query(
                 "UPDATE \"_Session\" SET \"expiresAt\" = $1, \"updatedAt\" = $2 WHERE \"objectId\" = $3",
                 [
                     .timestamp(milliseconds: now.milliseconds + length), .timestamp(milliseconds: now.milliseconds),

@@ -27,6 +27,19 @@ public final class Backend: Sendable {
             timeToLive: Int64(configuration.cacheTTL), capacity: configuration.cacheMaxSize)
     }
 
+    private init(_ other: Backend, store: ObjectStore) {
+        configuration = other.configuration
+        passwords = other.passwords
+        sessions = other.sessions
+        logger = other.logger
+        self.store = store
+    }
+
+    /// Runs calls in one transaction: what `body` throws undoes everything that it did through the rules it is given.
+    public func transaction<R: Sendable>(_ body: @escaping @Sendable (Backend) async throws -> R) async throws -> R {
+        try await store.transaction { try await body(Backend(self, store: $0)) }
+    }
+
     /// The classes.
     public var catalog: SchemaCatalog { store.catalog }
 

@@ -37,7 +37,7 @@ extension Backend {
             operations["params.\(name)"] = try FieldOperation(json: value, isCreating: false)
             operations["masterKeyOnly.\(name)"] = .set(.bool(masterKeyOnly[name]?.isTruthy ?? false))
         }
-        _ = try await store.client.query(
+        _ = try await store.query(
             "INSERT INTO \"_GlobalConfig\" (\"objectId\") VALUES ('1') ON CONFLICT DO NOTHING", [])
         var write = ObjectWrite()
         write.operations = operations

@@ -28,7 +28,8 @@ extension Backend {
     public func verifyPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         let id = try await checkPassword(parameters, context)
         return try await ownRecord(
-            id, SessionUser(id: id, sessionId: "", token: "", roles: try await roles(of: id), isAnonymous: false), context)
+            id, SessionUser(id: id, sessionId: "", token: "", roles: try await roles(of: id), isAnonymous: false),
+            context)
     }
 
     /// Opens a session for a user with the master key.
@@ -117,10 +118,10 @@ extension Backend {
         let parameters: [PostgresParameter] = email.isEmpty ? [.text(name)] : [.text(name), .text(email)]
         let rows: PostgresResult
         do {
-            rows = try await store.client.query(
+            rows = try await store.query(
                 "\(Self.loginStatement) WHERE \(condition) ORDER BY 3 DESC LIMIT 1", parameters, readOnly: true)
         } catch let error as PostgresError {
-            throw store.parseError(error)
+            throw store.failure(error)
         }
         guard rows.rowCount > 0, let id = rows.string(0, 0) else { return nil }
         let isLockedAway = rows.textArray(0, 3)?.isEmpty == true && rows.textArray(0, 4)?.isEmpty == true
@@ -153,14 +154,14 @@ extension Backend {
                     + "\"_account_lockout_expires_at\" = CASE WHEN COALESCE(\"_failed_login_count\", 0) + 1 >= $2 "
                     + "THEN $3 ELSE \"_account_lockout_expires_at\" END WHERE \"objectId\" = $1",
                 [.text(row.id), .double(Double(policy.threshold)), .timestamp(milliseconds: until)])
-        _ = try await store.client.query(statement)
+        _ = try await store.query(statement)
     }
 
     /// Passwords grow too old from the day that is noted; where none is, that day is today.
     private func checkAge(_ row: Candidate, _ context: RequestContext) async throws {
         guard let days = configuration.passwordPolicy?.maxPasswordAge else { return }
         guard let changedAt = row.passwordChangedAt else {
-            _ = try await store.client.query(
+            _ = try await store.query(
                 "UPDATE \"_User\" SET \"_password_changed_at\" = $1 WHERE \"objectId\" = $2",
                 [.timestamp(milliseconds: context.now.milliseconds), .text(row.id)])
             return

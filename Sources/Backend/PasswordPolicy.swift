@@ -32,14 +32,15 @@ extension Backend {
         _ hidden: inout OrderedDictionary<String, JSONValue>, _ context: RequestContext
     ) async throws {
         guard let policy = configuration.passwordPolicy else { return try checkPolicy(password, username: nil) }
-        let rows = try await store.client.query(
+        let rows = try await store.query(
             "SELECT \"username\", \"_hashed_password\", \"_password_history\" FROM \"_User\" WHERE \"objectId\" = $1",
             [.text(objectId)], readOnly: true)
         guard rows.rowCount > 0 else { return }
         try checkPolicy(password, username: body["username"]?.stringValue ?? rows.string(0, 0))
         if policy.maxPasswordAge != nil { hidden["_password_changed_at"] = context.now.json }
         guard policy.maxPasswordHistory > 0 else { return }
-        var history = rows.jsonb(0, 2).flatMap { try? JSONValue(parsing: $0) }?.arrayValue?.compactMap(\.stringValue) ?? []
+        var history =
+            rows.jsonb(0, 2).flatMap { try? JSONValue(parsing: $0) }?.arrayValue?.compactMap(\.stringValue) ?? []
         if let current = rows.string(0, 1) { history.insert(current, at: 0) }
         for hash in history.prefix(policy.maxPasswordHistory) where await passwords.verify(password, hash: hash) {
             throw ParseError(

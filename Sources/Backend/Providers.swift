@@ -48,6 +48,17 @@ extension Backend {
         guard owners.count == 1 else {
             throw ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
         }
+        if context.caller.userId == id {
+            // Already logged in: nothing to open, the record is all there is to give.
+            let base = configuration.publicServerURL ?? context.mountURL
+            return WriteResult(
+                status: 200, location: "\(base)/users/\(id)",
+                body: try await ownRecord(
+                    id,
+                    context.caller.user
+                        ?? SessionUser(
+                            id: id, sessionId: "", token: "", roles: [], isAnonymous: false), context))
+        }
         let session = try await openSession(
             for: id,
             createdWith: [
@@ -65,7 +76,7 @@ extension Backend {
         var owners: Set<String> = []
         for (name, data) in providers {
             guard let id = data["id"]?.stringValue, !id.utf8.contains(0) else { continue }
-            let rows = try await store.client.query(
+            let rows = try await store.query(
                 "SELECT \"objectId\" FROM \"_User\" WHERE \"authData\"->\(SQL.literal(name))->>'id' = $1 LIMIT 2",
                 [.text(id)], readOnly: true)
             for row in 0..<rows.rowCount {
@@ -80,7 +91,7 @@ extension Backend {
         guard !value.isNull else { return nil }
         guard let given = value.objectValue else { throw Self.unsupported }
         if given.isEmpty { return nil }
-        let rows = try await store.client.query(
+        let rows = try await store.query(
             "SELECT \"authData\" FROM \"_User\" WHERE \"objectId\" = $1", [.text(objectId)], readOnly: true)
         let known =
             rows.rowCount > 0

@@ -2,6 +2,7 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
+import ServerConfiguration
 
 /// What a written object must look like.
 extension Backend {
@@ -87,8 +88,25 @@ extension Backend {
         return (try await store.ensure(className, fields), filter)
     }
 
+    /// Makes the class and fields that a write will need, before a transaction begins that the write is part of.
+    ///
+    /// - Parameter path: The write's path below the mount, such as `["classes", "Song", "abc"]`.
+    public func prepareFields(_ path: [String], _ body: JSONObject, _ context: RequestContext) async throws {
+        let names = ["users": "_User", "roles": "_Role", "sessions": "_Session", "installations": "_Installation"]
+        guard let first = path.first?.lowercased(), !body.isEmpty else { return }
+        guard let className = first == "classes" ? path.dropFirst().first : names[first] else { return }
+        try checkClass(className, "create", context.caller)
+        try checkClassCreation(className, context.caller)
+        var fields = body
+        if className == "_User" { fields["password"] = nil }
+        _ = try await prepare(
+            className, try operations(fields, className, isCreating: true), context.caller, isCreating: true)
+    }
+
     /// A class has at most one field of type GeoPoint.
-    private static func checkPoints(_ fields: OrderedDictionary<String, Field>, in schema: ClassSchema) throws(ParseError) {
+    private static func checkPoints(_ fields: OrderedDictionary<String, Field>, in schema: ClassSchema)
+        throws(ParseError)
+    {
         let known = schema.fields.filter { $0.value.type == .geoPoint }.count
         let new = fields.filter { $0.value.type == .geoPoint }.count
         if new > 0, known + new > 1 {
@@ -99,7 +117,7 @@ extension Backend {
     /// Refuses words that the deployment does not want in data, at any depth.
     ///
     /// - Throws: 105.
-    func checkKeywords(_ body: JSONObject) throws(ParseError) {
+    public func checkKeywords(_ body: JSONObject) throws(ParseError) {
         let denied = configuration.requestKeywordDenylist
         guard !denied.isEmpty else { return }
         try checkKeywords(.object(body), denied)
@@ -138,7 +156,7 @@ extension Backend {
         for column in SystemClass.requiredFields[schema.name] ?? [] {
             let isMissing: Bool
             switch (column, operations[column]) {
-            case ("ACL", _): isMissing = isCreating && !hasACL
+            case ("ACL", _): isMissing = !hasACL
             case (_, nil): isMissing = isCreating
             case (_, .delete), (_, .set(.null)): isMissing = true
             case (_, .set(.string(let text))): isMissing = text.isEmpty

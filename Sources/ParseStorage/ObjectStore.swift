@@ -10,15 +10,59 @@ import Postgres
 public struct ObjectStore: Sendable {
     /// The connections.
     public let client: PostgresClient
+    /// The transaction that everything is part of; nil when each call stands for itself.
+    private let session: PostgresSession?
     /// The classes.
     public let catalog: SchemaCatalog
     let logger: Logger
 
     /// Makes a store on an open client.
     public init(client: PostgresClient, catalog: SchemaCatalog, logger: Logger) {
+        self.init(client: client, catalog: catalog, session: nil, logger: logger)
+    }
+
+    private init(client: PostgresClient, catalog: SchemaCatalog, session: PostgresSession?, logger: Logger) {
         self.client = client
         self.catalog = catalog
+        self.session = session
         self.logger = logger
+    }
+
+    /// Runs calls in one transaction, all or nothing.
+    ///
+    /// - Parameter body: Is given a store whose every call is part of the transaction; what it throws undoes all of them.
+    public func transaction<R: Sendable>(_ body: @escaping @Sendable (ObjectStore) async throws -> R) async throws -> R
+    {
+        do {
+            return try await client.transaction { session in
+                try await body(ObjectStore(client: client, catalog: catalog, session: session, logger: logger))
+            }
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
+    }
+
+    /// Runs one statement.
+    ///
+    /// - Throws: `PostgresError`.
+    public func query(_ sql: String, _ parameters: [PostgresParameter] = [], readOnly: Bool = false) async throws
+        -> PostgresResult
+    {
+        if let session { return try await session.query(sql, parameters) }
+        return try await client.query(sql, parameters, readOnly: readOnly)
+    }
+
+    /// Runs one statement.
+    ///
+    /// - Throws: `PostgresError`.
+    public func query(_ statement: Statement) async throws -> PostgresResult {
+        try await query(statement.sql, statement.parameters)
+    }
+
+    /// Runs statements as one: all or none, in one round trip.
+    func group(_ statements: [Statement]) async throws -> [PostgresResult] {
+        if let session { return try await session.group(statements) }
+        return try await client.group(statements)
     }
 
     /// A find, ready to be compiled.
@@ -222,15 +266,15 @@ public struct ObjectStore: Sendable {
     }
 
     private func run(_ statements: [Statement], isSlow: Bool) async throws -> [PostgresResult] {
-        if isSlow {
+        if isSlow, session == nil {
             var results: [PostgresResult] = []
             for statement in statements { results.append(try await client.slowQuery(statement)) }
             return results
         }
         if statements.count == 1 {
-            return [try await client.query(statements[0].sql, statements[0].parameters, readOnly: true)]
+            return [try await query(statements[0].sql, statements[0].parameters, readOnly: true)]
         }
-        return try await client.group(statements)
+        return try await group(statements)
     }
 
     /// Fetches objects of several classes by id, in one round trip.
@@ -258,7 +302,7 @@ public struct ObjectStore: Sendable {
     }
 
     /// The Parse error for a failed statement; what the client is not told goes to the log.
-    func failure(_ error: PostgresError) -> ParseError {
+    public func failure(_ error: PostgresError) -> ParseError {
         let answer = DatabaseFailure.parseError(error)
         if answer.code == ParseError.internalServerError {
             logger.error(

@@ -37,7 +37,7 @@ extension ObjectStore {
             guard let schema = catalog.schema(className) else { throw ParseError.notFound }
             var compiler = WriteCompiler(schema: schema)
             let statements = try compiler.insert(objectId: objectId, write)
-            _ = try await client.group(statements)
+            _ = try await group(statements)
         }
     }
 
@@ -50,7 +50,7 @@ extension ObjectStore {
                 var compiler = WriteCompiler(schema: schema)
                 statements += try compiler.insert(objectId: object.objectId, object.write)
             }
-            _ = try await client.group(statements)
+            _ = try await group(statements)
         }
     }
 
@@ -73,7 +73,7 @@ extension ObjectStore {
             let statement = try compiler.update(
                 objectId: objectId, write, condition: condition,
                 returning: echo.isEmpty ? [] : columns + (plan.hasACL ? ["_rperm", "_wperm"] : []))
-            let result = try await client.query(statement)
+            let result = try await query(statement)
             guard result.rowCount > 0 else { return nil }
             guard !echo.isEmpty else { return [:] }
             let found = Found(
@@ -84,9 +84,11 @@ extension ObjectStore {
     }
 
     /// Removes an object. False when there is no such object or it may not be removed.
-    public func delete(_ className: String, objectId: String, access: WriteAccess = WriteAccess()) async throws -> Bool {
+    public func delete(_ className: String, objectId: String, access: WriteAccess = WriteAccess()) async throws -> Bool
+    {
         guard !objectId.utf8.contains(0) else { return false }
-        return try await deleteAll(className, where: .field(FieldPath("objectId"), .equal(.string(objectId))), access) > 0
+        return try await deleteAll(className, where: .field(FieldPath("objectId"), .equal(.string(objectId))), access)
+            > 0
     }
 
     /// Removes every object that a condition holds for, and says how many.
@@ -100,7 +102,7 @@ extension ObjectStore {
             let condition = try Self.condition(
                 WriteAccess(writers: access.writers, filter: filter.and(access.filter)), schema, &compiler)
             let sql = "DELETE FROM \(SQLBuilder.quote(className)) WHERE \(condition)"
-            return try await client.query(sql, compiler.builder.parameters).affectedRows
+            return try await query(sql, compiler.builder.parameters).affectedRows
         }
     }
 

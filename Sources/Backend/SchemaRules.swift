@@ -1,0 +1,153 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ServerConfiguration
+
+/// What a class may be made of. Pure: nothing is looked up, nothing is changed.
+enum SchemaRules {
+    /// Fields of a new class, or further ones of a class that is known.
+    static func newFields(_ value: JSONValue?, of className: String, known: ClassSchema) throws(ParseError)
+        -> OrderedDictionary<String, Field>
+    {
+        var fields: OrderedDictionary<String, Field> = [:]
+        for (name, json) in value?.objectValue ?? [:] {
+            guard Names.isFieldName(name, in: className) else {
+                throw ParseError(ParseError.invalidKeyName, "invalid field name: \(name)")
+            }
+            guard !SystemClass.isDefaultField(name, of: className) else {
+                throw ParseError(136, "field \(name) cannot be added")
+            }
+            fields[name] = try field(json, name: name, of: className)
+        }
+        try checkPoints(fields, in: known)
+        return fields
+    }
+
+    /// Reads one field with its options.
+    static func field(_ json: JSONValue, name: String, of className: String) throws(ParseError) -> Field {
+        guard let typeName = json["type"]?.stringValue else {
+            throw ParseError(ParseError.invalidJSON, "invalid JSON")
+        }
+        if typeName == "Pointer" || typeName == "Relation" {
+            guard let target = json["targetClass"] else {
+                throw ParseError(135, "type \(typeName) needs a class name")
+            }
+            guard let target = target.stringValue else { throw ParseError(ParseError.invalidJSON, "invalid JSON") }
+            guard Names.isClassName(target) else {
+                throw ParseError(
+                    ParseError.invalidClassName,
+                    "Invalid classname: \(target), classnames can only have alphanumeric characters and _, and must "
+                        + "start with an alpha character ")
+            }
+        }
+        guard let type = FieldType(name: typeName, targetClass: json["targetClass"]?.stringValue), type != .acl else {
+            throw ParseError(ParseError.incorrectType, "invalid field type: \(typeName)")
+        }
+        let field = Field(
+            type, isRequired: json["required"]?.boolValue ?? false,
+            defaultValue: json["defaultValue"].flatMap { $0.isNull ? nil : $0 })
+        if let value = field.defaultValue {
+            let given = try FieldType.inferred(from: value)
+            guard given == type else {
+                throw ParseError(
+                    ParseError.incorrectType,
+                    "schema mismatch for \(className).\(name) default value; expected \(type) but got "
+                        + "\(given.map(\.description) ?? "undefined")")
+            }
+            if type.isRelation {
+                throw ParseError(
+                    ParseError.incorrectType, "The 'default value' option is not applicable for \(type)")
+            }
+        }
+        if field.isRequired, type.isRelation {
+            throw ParseError(ParseError.incorrectType, "The 'required' option is not applicable for \(type)")
+        }
+        return field
+    }
+
+    /// Adds, removes and changes fields of a class.
+    static func apply(fields value: JSONValue?, to schema: inout ClassSchema) throws(ParseError) {
+        let changes = value?.objectValue ?? [:]
+        var added: JSONObject = [:]
+        for (name, json) in changes {
+            let isRemoval = json["__op"]?.stringValue == "Delete"
+            let known = schema.fields[name]
+            if isRemoval {
+                guard !SystemClass.isDefaultField(name, of: schema.name) else {
+                    throw ParseError(136, "field \(name) cannot be changed")
+                }
+                guard known != nil else {
+                    throw ParseError(
+                        ParseError.invalidSchemaOperation, "Field \(name) does not exist, cannot delete.")
+                }
+                continue
+            }
+            guard let known else {
+                added[name] = json
+                continue
+            }
+            guard
+                FieldType(name: json["type"]?.stringValue ?? "", targetClass: json["targetClass"]?.stringValue)
+                    == known.type
+            else {
+                throw ParseError(ParseError.invalidSchemaOperation, "Field \(name) exists, cannot update.")
+            }
+        }
+        let new = try newFields(.object(added), of: schema.name, known: schema)
+        for (name, json) in changes {
+            if json["__op"]?.stringValue == "Delete" {
+                schema.fields[name] = nil
+            } else if schema.fields[name] != nil {
+                schema.fields[name] = try field(json, name: name, of: schema.name)
+            }
+        }
+        for (name, field) in new { schema.fields[name] = field }
+    }
+
+    private static func checkPoints(_ fields: OrderedDictionary<String, Field>, in known: ClassSchema)
+        throws(ParseError)
+    {
+        var points = known.fields.filter { $0.value.type == .geoPoint }.map(\.key)
+        for (name, field) in fields where field.type == .geoPoint {
+            if let first = points.first {
+                throw ParseError(
+                    ParseError.incorrectType,
+                    "currently, only one GeoPoint field may exist in an object. Adding \(name) when \(first) "
+                        + "already exists.")
+            }
+            points.append(name)
+        }
+    }
+
+    /// The indexes of a class after a change.
+    static func indexes(_ value: JSONValue?, of schema: ClassSchema, _ configuration: Configuration) throws(ParseError)
+        -> JSONObject
+    {
+        var indexes = schema.indexes
+        guard let changes = value?.objectValue, !changes.isEmpty else { return indexes }
+        for (name, json) in changes {
+            if json["__op"]?.stringValue == "Delete" {
+                guard indexes[name] != nil else {
+                    throw ParseError(ParseError.invalidQuery, "Index \(name) does not exist, cannot delete.")
+                }
+                indexes[name] = nil
+                continue
+            }
+            guard indexes[name] == nil else {
+                throw ParseError(ParseError.invalidQuery, "Index \(name) exists, cannot update.")
+            }
+            guard let columns = json.objectValue, !columns.isEmpty else {
+                throw ParseError(ParseError.invalidJSON, "invalid JSON")
+            }
+            for column in columns.keys {
+                let field = column.hasPrefix("_p_") ? String(column.dropFirst(3)) : column
+                guard schema.fields[field] != nil else {
+                    throw ParseError(ParseError.invalidQuery, "Field \(column) does not exist, cannot add index.")
+                }
+            }
+            indexes[name] = json
+        }
+        indexes["_id_"] = ["_id": 1]
+        return indexes
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+
+/// As whom PostgreSQL runs: as whoever runs the server, or as `postgres` when that is root, which PostgreSQL refuses.
+struct Account: Sendable {
+    /// The user and group of `postgres`; nil when nothing needs to be changed.
+    let identity: (user: uid_t, group: gid_t)?
+
+    static func forServer() throws -> Account {
+        guard getuid() == 0 else { return Account(identity: nil) }
+        guard let entry = getpwnam("postgres") else {
+            throw LocalPostgres.Failure(
+                "PostgreSQL does not run as root, and there is no user postgres: install the package postgresql, "
+                    + "run as another user, or give a databaseURI")
+        }
+        return Account(identity: (entry.pointee.pw_uid, entry.pointee.pw_gid))
+    }
+
+    /// A command that runs as this account.
+    func wrap(_ command: [String]) -> [String] {
+        guard identity != nil else { return command }
+        return ["/usr/sbin/runuser", "-u", "postgres", "--"] + command
+    }
+
+    /// Makes a folder that its owner alone can use.
+    func makePrivateFolder(_ path: String) throws {
+        let files = FileManager.default
+        try files.createDirectory(atPath: path, withIntermediateDirectories: true)
+        guard chmod(path, 0o700) == 0 else { throw LocalPostgres.Failure("\(path) cannot be made private") }
+        if let identity, chown(path, identity.user, identity.group) != 0 {
+            throw LocalPostgres.Failure("\(path) cannot be given to the user postgres")
+        }
+    }
+
+    /// Checks that every folder above can be passed by the account.
+    func checkReach(of path: String) throws {
+        guard let identity else { return }
+        var parent = (path as NSString).deletingLastPathComponent
+        while parent != "/", !parent.isEmpty {
+            var status = stat()
+            if stat(parent, &status) == 0 {
+                let isOwner = status.st_uid == identity.user
+                let isGroup = status.st_gid == identity.group
+                let bit: mode_t = isOwner ? 0o100 : isGroup ? 0o010 : 0o001
+                guard status.st_mode & bit != 0 else {
+                    throw LocalPostgres.Failure(
+                        "the user postgres cannot reach \(path), because \(parent) is closed to it: choose another "
+                            + "folder with --dataDir, or run as another user than root")
+                }
+            }
+            parent = (parent as NSString).deletingLastPathComponent
+        }
+    }
+}

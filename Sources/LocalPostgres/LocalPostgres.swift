@@ -1,0 +1,115 @@
+import Foundation
+import Logging
+
+/// The embedded default: a private PostgreSQL cluster beside the server.
+///
+/// It listens on a Unix socket only, in a folder that nobody else can read, and belongs to one server at a time.
+public actor LocalPostgres {
+    /// Why the cluster could not be had, in words for whoever starts the server.
+    public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
+        /// The words.
+        public let description: String
+
+        init(_ description: String) { self.description = description }
+    }
+
+    private let dataFolder: String
+    private let logger: Logger
+    private var lock: FolderLock?
+    private var binaries: PostgresBinaries?
+
+    /// Makes a cluster that lives below a folder; nothing happens before ``start()``.
+    public init(dataFolder: String, logger: Logger) {
+        self.dataFolder = dataFolder
+        self.logger = logger
+    }
+
+    private var cluster: String { dataFolder + "/cluster" }
+    private var log: String { dataFolder + "/postgres.log" }
+
+    /// Makes the cluster if there is none, starts it, and gives the connection string of its database `roost`.
+    ///
+    /// A cluster that was left running or broken off, because its server was killed, is taken over and recovers by
+    /// itself.
+    /// - Throws: ``Failure``.
+    public func start() async throws -> String {
+        let binaries = try PostgresBinaries.newest()
+        self.binaries = binaries
+        let account = try Account.forServer()
+        try account.makePrivateFolder(dataFolder)
+        lock = try FolderLock(dataFolder + "/roost.lock")
+        try account.checkReach(of: dataFolder)
+        let socketFolder = try self.socketFolder(account)
+        if !FileManager.default.fileExists(atPath: cluster + "/PG_VERSION") {
+            logger.info("making a PostgreSQL cluster", metadata: ["folder": "\(cluster)"])
+            try await command(
+                binaries.path("initdb"),
+                [
+                    "-D", cluster, "-U", "roost", "-A", "trust", "-E", "UTF8", "--no-locale", "--data-checksums",
+                ], account)
+        }
+        if try await command(binaries.path("pg_ctl"), ["-D", cluster, "status"], account, mayFail: true) == 0 {
+            // The server before this one was killed: its cluster is stopped properly and started anew.
+            try await command(
+                binaries.path("pg_ctl"), ["-D", cluster, "-m", "fast", "-w", "stop"], account, mayFail: true)
+        }
+        let options = [
+            "listen_addresses=''", "unix_socket_directories='\(socketFolder)'", "unix_socket_permissions=0700",
+            "max_connections=100", "shared_buffers=128MB", "logging_collector=off", "fsync=on",
+        ]
+        try await command(
+            binaries.path("pg_ctl"),
+            [
+                "-D", cluster, "-l", log, "-w", "-t", "120", "-o", options.map { "-c " + $0 }.joined(separator: " "),
+                "start",
+            ],
+            account)
+        let encoded = socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? socketFolder
+        if try await command(
+            binaries.path("psql"),
+            ["-h", socketFolder, "-U", "roost", "-d", "roost", "-Atc", "SELECT 1"], account, mayFail: true) != 0
+        {
+            try await command(binaries.path("createdb"), ["-h", socketFolder, "-U", "roost", "roost"], account)
+        }
+        return "postgres:///roost?host=\(encoded)&user=roost"
+    }
+
+    /// Stops the cluster: no more connections, those that are there are ended, everything is written.
+    public func stop() async {
+        defer { lock = nil }
+        guard let binaries, let account = try? Account.forServer() else { return }
+        do {
+            try await command(
+                binaries.path("pg_ctl"), ["-D", cluster, "-m", "fast", "-w", "-t", "60", "stop"], account)
+        } catch {
+            logger.error("PostgreSQL could not be stopped", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// The folder of the socket: in the data folder, or a private one with a short name, because the path of a socket
+    /// may not be longer than about a hundred bytes.
+    private func socketFolder(_ account: Account) throws -> String {
+        let inside = dataFolder + "/socket"
+        if inside.utf8.count <= 80 {
+            try account.makePrivateFolder(inside)
+            return inside
+        }
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in dataFolder.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        let outside = FileManager.default.temporaryDirectory.path + "/roost-\(String(hash, radix: 16))"
+        try account.makePrivateFolder(outside)
+        return outside
+    }
+
+    @discardableResult
+    private func command(_ path: String, _ arguments: [String], _ account: Account, mayFail: Bool = false) async throws
+        -> Int32
+    {
+        let log = dataFolder + "/commands.log"
+        let (status, output) = try await Command.run(account.wrap([path] + arguments), in: dataFolder, log: log)
+        guard status == 0 || mayFail else {
+            throw Failure("\((path as NSString).lastPathComponent) failed: \(output.suffix(500))")
+        }
+        return status
+    }
+}

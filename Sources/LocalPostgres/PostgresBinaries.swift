@@ -1,0 +1,50 @@
+import Foundation
+
+/// Where the programs of PostgreSQL are.
+struct PostgresBinaries: Sendable {
+    let folder: String
+    let version: Int
+
+    func path(_ name: String) -> String { folder + "/" + name }
+
+    /// The newest that is installed: on the PATH, in Debian's place, or in Homebrew's.
+    ///
+    /// - Throws: `LocalPostgres.Failure` when there is none of version 13 or later.
+    static func newest() throws -> PostgresBinaries {
+        let files = FileManager.default
+        var folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        for parent in ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"] {
+            let names = (try? files.contentsOfDirectory(atPath: parent)) ?? []
+            folders += names.filter { parent.hasSuffix("postgresql") || $0.hasPrefix("postgresql") }
+                .map { "\(parent)/\($0)/bin" }
+        }
+        let found = folders.compactMap { folder -> PostgresBinaries? in
+            guard files.isExecutableFile(atPath: folder + "/initdb"),
+                files.isExecutableFile(atPath: folder + "/pg_ctl"),
+                let version = version(of: folder)
+            else { return nil }
+            return PostgresBinaries(folder: folder, version: version)
+        }
+        guard let newest = found.max(by: { $0.version < $1.version }), newest.version >= 13 else {
+            throw LocalPostgres.Failure(
+                "no PostgreSQL of version 13 or later was found: install the package postgresql, or give a databaseURI")
+        }
+        return newest
+    }
+
+    /// `initdb (PostgreSQL) 15.8 (Debian …)` is 15.
+    private static func version(of folder: String) -> Int? {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: folder + "/initdb")
+        process.arguments = ["--version"]
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return nil }
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        let words = text.split(separator: " ")
+        guard words.count >= 3 else { return nil }
+        return Int(words[2].prefix { $0.isNumber })
+    }
+}

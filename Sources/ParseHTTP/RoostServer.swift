@@ -1,0 +1,93 @@
+import Backend
+public import Logging
+import ParseModel
+import ParseStorage
+import Postgres
+import Schema
+public import ServerConfiguration
+public import ServiceLifecycle
+
+/// The whole server over one database: driver, storage, rules, routes and HTTP.
+public struct RoostServer: Service {
+    private let http: ParseServer
+    private let client: PostgresClient
+    private let backend: Backend
+    private let state: ServerState
+    private let installer: DatabaseInstaller
+    private let files: FileStore
+    private let configuration: Configuration
+    private let logger: Logger
+
+    /// Puts the parts together; nothing is opened yet.
+    ///
+    /// - Parameters:
+    ///   - connectionString: The database, as libpq takes it.
+    ///   - filesDirectory: The folder of uploaded files.
+    ///   - passwordCost: The cost of new password hashes; below 10 for tests only.
+    /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration.
+    public init(
+        configuration: Configuration, connectionString: String, filesDirectory: String, passwordCost: Int = 10,
+        logger: Logger
+    ) throws {
+        self.configuration = configuration
+        self.logger = logger
+        var database = PostgresConfiguration(connectionString: connectionString)
+        database.statementTimeout = .milliseconds(configuration.statementTimeout)
+        database.exclusiveConnections = configuration.databaseOptions.poolSize
+        client = PostgresClient(configuration: database, logger: logger)
+        let catalog = SchemaCatalog(
+            client: client, senderId: Identifiers.hexadecimal(32), refusesMixedMembership: configuration.preset >= 9,
+            logger: logger)
+        installer = DatabaseInstaller(client: client, catalog: catalog, logger: logger)
+        let store = ObjectStore(client: client, catalog: catalog, logger: logger)
+        backend = Backend(
+            configuration: configuration, store: store, passwords: Passwords(cost: passwordCost), logger: logger)
+        state = ServerState(.starting)
+        files = FileStore(directory: filesDirectory)
+        let routes = ParseRoutes(backend: backend, logger: logger)
+        let settings = try TransportSettings(configuration)
+        http = ParseServer(
+            host: configuration.host, port: configuration.port, settings: settings, handler: routes,
+            files: FileRoutes(store: files, resolver: routes, settings: settings, logger: logger), state: state,
+            logger: logger)
+    }
+
+    /// The port that the server listens on, once it does.
+    public var boundPort: Int {
+        get async throws { try await http.boundPort }
+    }
+
+    /// Opens the database, installs what it lacks, and makes the classes that the configuration names.
+    ///
+    /// - Throws: `PostgresError` when the database cannot be reached, `UnknownDefinitions` for a name of none.
+    public func prepare() async throws {
+        try await client.start()
+        try await installer.install()
+        if let name = configuration.classDefinitions {
+            guard let definitions = Schema.classDefinitions(name) else { throw UnknownDefinitions(name: name) }
+            try await installer.define(definitions)
+        }
+        try await files.prepare()
+        state.phase = .ok
+    }
+
+    /// Serves until the service is shut down; requests under way are finished.
+    public func run() async throws {
+        defer { Task { [client] in await client.shutdown() } }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await backend.followAnnouncements() }
+            group.addTask { try await http.run() }
+            // Following ends only with the server, so the first end is that of the server.
+            try await group.next()
+            await client.shutdown()
+            group.cancelAll()
+        }
+    }
+
+    /// Class definitions that the binary does not have.
+    public struct UnknownDefinitions: Error, CustomStringConvertible {
+        let name: String
+        /// What to tell whoever wrote the configuration.
+        public var description: String { "option classDefinitions: there are no definitions named \(name)" }
+    }
+}

@@ -1,0 +1,177 @@
+import Backend
+import JSON
+import ParseModel
+
+/// `POST /batch`: several calls in one request.
+extension ParseRoutes {
+    /// What SDKs send at most is 50; this only keeps one request from holding the server.
+    private static let mostElements = 1000
+
+    func batch(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
+        guard let requests = envelope.body["requests"]?.arrayValue else {
+            throw ParseError(ParseError.invalidJSON, "requests must be an array")
+        }
+        let limit = configuration.requestComplexity.batchRequestLimit ?? Self.mostElements
+        guard requests.count <= limit || context.caller.readsEverything else {
+            throw ParseError(
+                ParseError.invalidJSON,
+                "Batch request contains \(requests.count) sub-requests, which exceeds the limit of \(limit).")
+        }
+        var elements: [Envelope] = []
+        for request in requests { elements.append(try element(request, of: envelope)) }
+        let isTransaction = envelope.body["transaction"] == true
+        let results =
+            isTransaction
+            ? try await together(elements, context) : try await sideBySide(elements, context)
+        var writer = JSONWriter(capacity: results.reduce(16) { $0 + $1.count + 1 })
+        writer.byte(UInt8(ascii: "["))
+        for (index, result) in results.enumerated() {
+            if index > 0 { writer.byte(UInt8(ascii: ",")) }
+            writer.raw(result)
+        }
+        writer.byte(UInt8(ascii: "]"))
+        return .json(writer.bytes)
+    }
+
+    /// One call of a batch, with the credentials of the whole.
+    ///
+    /// - Throws: 107 when it leads nowhere, which refuses the whole batch.
+    private func element(_ request: JSONValue, of envelope: Envelope) throws(ParseError) -> Envelope {
+        guard let path = request["path"]?.stringValue else {
+            throw ParseError(ParseError.invalidJSON, "batch request path must be a string")
+        }
+        let (text, query) = Self.split(path)
+        guard let below = below(text) else {
+            throw ParseError(ParseError.invalidJSON, "cannot route batch path \(path)")
+        }
+        let name = request["method"]?.stringValue ?? "undefined"
+        let components = below.split(separator: "/", omittingEmptySubsequences: true)
+            .map { $0.removingPercentEncoding ?? String($0) }
+        guard let method = Method(rawValue: name), Self.isRouted(components, method) else {
+            throw ParseError(ParseError.invalidJSON, "cannot route \(name) \(below)")
+        }
+        var element = envelope
+        element.method = method
+        element.path = components
+        element.rawPath = below
+        element.query = query
+        element.body = request["body"]?.objectValue ?? [:]
+        for key in [
+            "_method", "_ApplicationId", "_ClientVersion", "_InstallationId", "_SessionToken", "_JavaScriptKey",
+        ] {
+            element.body[key] = nil
+        }
+        element.isBatchElement = true
+        return element
+    }
+
+    /// The path below the mount, for a path that begins with the prefix of the interface.
+    private func below(_ path: String) -> String? {
+        var prefixes = [configuration.mountPath]
+        for url in [configuration.serverURL, configuration.publicServerURL ?? ""] {
+            if let scheme = url.range(of: "://"), let slash = url[scheme.upperBound...].firstIndex(of: "/") {
+                prefixes.append(String(url[slash...]))
+            }
+        }
+        for prefix in prefixes.map({ $0.hasSuffix("/") ? String($0.dropLast()) : $0 }) {
+            if prefix.isEmpty || path.hasPrefix(prefix + "/") {
+                let rest = path.dropFirst(prefix.count)
+                // A server without a mount path makes some SDKs send two slashes.
+                return "/" + rest.drop { $0 == "/" }
+            }
+        }
+        return nil
+    }
+
+    private static func split(_ path: String) -> (String, JSONObject) {
+        guard let mark = path.firstIndex(of: "?") else { return (path, [:]) }
+        return (String(path[..<mark]), FormEncoding.values(path[path.index(after: mark)...]))
+    }
+
+    /// Whether a batch may contain such a call.
+    private static func isRouted(_ path: [String], _ method: Method) -> Bool {
+        guard let first = path.first?.lowercased() else { return false }
+        let isObject = ["users", "sessions", "roles", "installations"].contains(first)
+        switch first {
+        case "classes": return path.count == 2 ? method == .get || method == .post : path.count == 3 && method != .post
+        case _ where isObject:
+            return path.count == 1 ? method == .get || method == .post : path.count == 2 && method != .post
+        case "login", "verifypassword": return path.count == 1 && (method == .get || method == .post)
+        case "logout", "loginas", "upgradetorevocablesession", "requestpasswordreset", "verificationemailrequest",
+            "challenge":
+            return path.count == 1 && method == .post
+        case "config": return path.count == 1 && (method == .get || method == .put)
+        case "events": return path.count == 2 && method == .post
+        case "serverinfo": return path.count == 1 && method == .get
+        case "schemas": return path.count <= 2
+        case "purge": return path.count == 2 && method == .delete
+        default: return false
+        }
+    }
+
+    /// All calls at once, each for itself.
+    private func sideBySide(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
+        try await withThrowingTaskGroup(of: (Int, [UInt8]).self) { group in
+            for (index, element) in elements.enumerated() {
+                group.addTask { (index, try await self.outcome(of: element, context).bytes) }
+            }
+            var results = [[UInt8]](repeating: [], count: elements.count)
+            for try await (index, bytes) in group { results[index] = bytes }
+            return results
+        }
+    }
+
+    /// A call of a transaction that failed, which undoes all of them.
+    private struct Undone: Error {
+        var results: [[UInt8]]
+    }
+
+    /// All calls in one transaction, in their order: all or none.
+    private func together(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
+        // Fields and classes are made before: the transaction would lock out the change of its own tables.
+        for element in elements { try? await backend.prepareFields(element.path, element.body, context) }
+        do {
+            return try await backend.transaction { backend in
+                let routes = ParseRoutes(backend: backend, logger: logger)
+                var results: [[UInt8]] = []
+                for element in elements {
+                    let outcome = try await routes.outcome(of: element, context)
+                    results.append(outcome.bytes)
+                    guard outcome.succeeded else { throw Undone(results: results) }
+                }
+                return results
+            }
+        } catch let undone as Undone {
+            return undone.results
+                + [[UInt8]](
+                    repeating: Array(
+                        "{\"error\":{\"code\":-1,\"error\":\"undone with the transaction\"}}".utf8),
+                    count: elements.count - undone.results.count)
+        }
+    }
+
+    private func outcome(of element: Envelope, _ context: RequestContext) async throws -> (
+        succeeded: Bool, bytes: [UInt8]
+    ) {
+        do {
+            let reply = try await route(element, context)
+            guard case .json(let bytes) = reply.body else { return (true, Array("{\"success\":{}}".utf8)) }
+            return (true, Array("{\"success\":".utf8) + bytes + [UInt8(ascii: "}")])
+        } catch let error as ParseError {
+            let error = published(error)
+            return (
+                false,
+                JSONValue.object([
+                    "error": ["code": .number(Double(error.code)), "error": .string(error.message)]
+                ]).serialized()
+            )
+        } catch let fault as HTTPFault {
+            return (false, JSONValue.object(["error": ["error": .string(fault.message)]]).serialized())
+        } catch let error where !(error is CancellationError) {
+            logger.error("a call of a batch failed", metadata: ["error": "\(error)"])
+            return (
+                false, Array("{\"error\":{\"code\":1,\"error\":\"Internal server error.\"}}".utf8)
+            )
+        }
+    }
+}

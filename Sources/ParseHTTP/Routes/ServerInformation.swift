@@ -1,0 +1,29 @@
+import JSON
+import ServerConfiguration
+
+/// What the server says it can do: Parse Dashboard decides by it which menus it shows.
+enum ServerInformation {
+    static func report(_ configuration: Configuration) -> JSONObject {
+        let all: JSONValue = ["create": true, "read": true, "update": true, "delete": true]
+        let none: JSONValue = ["create": false, "read": false, "update": false, "delete": false]
+        return [
+            "features": [
+                "globalConfig": all,
+                "hooks": none,
+                "cloudCode": ["jobs": false],
+                "logs": ["level": false, "size": false, "order": false, "until": false, "from": false],
+                "push": [
+                    "immediatePush": false, "scheduledPush": false, "storedPushData": false, "pushAudiences": false,
+                    "localization": false,
+                ],
+                "schemas": [
+                    "addField": true, "removeField": true, "addClass": true, "removeClass": true,
+                    "clearAllDataFromClass": true, "exportClass": false, "editClassLevelPermissions": true,
+                    "editPointerPermissions": true,
+                ],
+                "settings": ["securityCheck": false],
+            ],
+            "parseServerVersion": .string(configuration.parseServerVersion),
+        ]
+    }
+}

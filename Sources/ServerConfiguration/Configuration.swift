@@ -1,0 +1,203 @@
+import JSON
+
+/// The options in force, checked and completed by the defaults of the preset.
+public struct Configuration: Sendable {
+    /// The parse-server line whose defaults and visible shapes are used, 4 to 9.
+    public var preset = 9
+    /// Where the private PostgreSQL and files live; nil for the default place.
+    public var dataDir: String?
+    /// Where uploaded files live; nil for `files` below the data folder.
+    public var filesDirectory: String?
+    /// The embedded class definitions to apply at start.
+    public var classDefinitions: String?
+    /// How long one statement may run, in milliseconds.
+    public var statementTimeout = 30_000
+
+    public var appId = ""
+    public var masterKey = ""
+    public var maintenanceKey: String?
+    public var readOnlyMasterKey: String?
+    public var clientKey: String?
+    public var javascriptKey: String?
+    public var restAPIKey: String?
+    public var dotNetKey: String?
+    /// Addresses and networks from which each key is taken.
+    public var masterKeyIps = ["127.0.0.1", "::1"]
+    public var maintenanceKeyIps = ["127.0.0.1", "::1"]
+    public var readOnlyMasterKeyIps = ["0.0.0.0/0", "::0"]
+
+    /// The URL of the interface, without a trailing slash.
+    public var serverURL = ""
+    public var publicServerURL: String?
+    public var databaseURI: String?
+    public var databaseOptions = DatabaseOptions()
+    public var port = 1337
+    public var host = "0.0.0.0"
+    public var mountPath = "/parse"
+    public var trustProxy = TrustProxy.nobody
+    /// In bytes.
+    public var maxUploadSize = 20 * 1024 * 1024
+    public var allowHeaders: [String] = []
+    public var allowOrigin = ["*"]
+
+    public var allowClientClassCreation = false
+    public var allowCustomObjectId = false
+    public var objectIdSize = 10
+    /// Hidden fields by class and entity.
+    public var protectedFields: [String: [String: [String]]] = ["_User": ["*": ["email"]]]
+    public var protectedFieldsOwnerExempt = true
+    public var enforcePrivateUsers = true
+    public var enableAnonymousUsers = true
+    public var defaultLimit = 100
+    public var maxLimit: Int?
+    public var requestKeywordDenylist = KeywordRule.defaults
+    public var enableSanitizedErrorResponse = true
+
+    /// In seconds.
+    public var sessionLength = 31_536_000
+    public var expireInactiveSessions = true
+    public var extendSessionOnUse = false
+    public var revokeSessionOnPasswordReset = true
+    public var auth: JSONObject = [:]
+    public var passwordPolicy: PasswordPolicy?
+    public var accountLockout: AccountLockout?
+    public var convertEmailToLowercase = false
+    public var convertUsernameToLowercase = false
+    /// In milliseconds.
+    public var cacheTTL = 5000
+    public var cacheMaxSize = 10_000
+
+    public var fileUpload = FileUpload()
+    public var fileDownload = FileDownload()
+    public var preserveFileName = false
+    public var fileKey: String?
+    public var idempotencyOptions = IdempotencyOptions()
+    public var requestComplexity = RequestComplexity()
+
+    public var logLevel = "info"
+    public var jsonLogs = false
+
+    /// The version that the preset's line reports of itself.
+    public var parseServerVersion: String {
+        switch preset {
+        case 4: "4.10.20"
+        case 5: "5.6.0"
+        case 6: "6.5.11"
+        case 7: "7.5.4"
+        case 8: "8.6.93"
+        default: "9.10.4"
+        }
+    }
+
+    /// Settings of the database.
+    public struct DatabaseOptions: Sendable {
+        /// Whether clients may ask for the plan of a query.
+        public var allowPublicExplain = false
+        /// The most connections for transactions and slow statements.
+        public var poolSize = 8
+    }
+
+    /// Which proxies are believed about the client's address.
+    public enum TrustProxy: Sendable, Equatable {
+        case nobody
+        case everybody
+        /// So many proxies before this server.
+        case hops(Int)
+        /// Proxies at these addresses and networks.
+        case addresses([String])
+    }
+
+    /// Rules for passwords.
+    public struct PasswordPolicy: Sendable {
+        /// A regular expression that a password must match.
+        public var validatorPattern: String?
+        /// The text for a password that breaks a rule.
+        public var validationError: String?
+        /// Whether a password may not contain the user's name.
+        public var doNotAllowUsername = false
+        /// In days.
+        public var maxPasswordAge: Double?
+        /// How many old passwords are refused, 0 to 20.
+        public var maxPasswordHistory = 0
+    }
+
+    /// Locking an account after failed log-ins.
+    public struct AccountLockout: Sendable {
+        /// How many failures lock, 1 to 999.
+        public var threshold: Int
+        /// For how long, in minutes.
+        public var duration: Double
+    }
+
+    /// Who may upload what.
+    public struct FileUpload: Sendable {
+        public var enableForPublic = false
+        public var enableForAnonymousUser = false
+        public var enableForAuthenticatedUser = true
+        /// Regular expressions of allowed extensions; nil for the default of the preset.
+        public var fileExtensions: [String]?
+        /// Hosts that the URL of a file may name; `*` for all.
+        public var allowedFileUrlDomains = ["*"]
+    }
+
+    /// Who may download.
+    public struct FileDownload: Sendable {
+        public var enableForPublic = true
+        public var enableForAnonymousUser = true
+        public var enableForAuthenticatedUser = true
+    }
+
+    /// Requests that are served once.
+    public struct IdempotencyOptions: Sendable {
+        /// Regular expressions of paths, anchored at their start.
+        public var paths: [String] = []
+        /// In seconds.
+        public var ttl = 300.0
+    }
+
+    /// Limits on requests; nil for none.
+    public struct RequestComplexity: Sendable {
+        public var includeDepth: Int?
+        public var includeCount: Int?
+        public var subqueryDepth: Int?
+        public var subqueryLimit: Int?
+        public var queryDepth: Int?
+        public var batchRequestLimit: Int?
+        public var allowRegex = true
+    }
+
+    init() {}
+}
+
+/// A key or a value that written data may not contain. Texts are regular expressions.
+public struct KeywordRule: Sendable {
+    /// The rule as it was given, for the error's text.
+    public let json: JSONValue
+    private let key: JSONValue?
+    private let value: JSONValue?
+
+    init(json: JSONValue) {
+        self.json = json
+        key = json["key"]
+        value = json["value"]
+    }
+
+    static let defaults = [
+        KeywordRule(json: ["key": "_bsontype", "value": "Code"]), KeywordRule(json: ["key": "constructor"]),
+        KeywordRule(json: ["key": "__proto__"]),
+    ]
+
+    /// Whether a member of an object breaks the rule.
+    public func matches(key: String, value: JSONValue) -> Bool {
+        if self.key == nil && self.value == nil { return false }
+        if let wanted = self.key, !Self.fits(.string(key), wanted) { return false }
+        if let wanted = self.value, !Self.fits(value, wanted) { return false }
+        return true
+    }
+
+    private static func fits(_ given: JSONValue, _ wanted: JSONValue) -> Bool {
+        guard let pattern = wanted.stringValue else { return given == wanted }
+        guard let text = given.stringValue else { return false }
+        return Pattern.matches(text, pattern)
+    }
+}

@@ -1,0 +1,168 @@
+import JSON
+
+/// Why a configuration is refused, in words for whoever wrote it.
+public struct ConfigurationError: Error, Sendable, Equatable {
+    /// The words.
+    public let message: String
+
+    init(_ message: String) { self.message = message }
+}
+
+extension Configuration {
+    /// Reads the options from where they may stand: a flag outweighs the environment, that the file, and that the
+    /// preset's default.
+    ///
+    /// - Parameters:
+    ///   - file: The bytes of the JSON file; nil when there is none.
+    ///   - environment: The environment's variables.
+    ///   - flags: The arguments of the command: `--name value`, `--name=value`, or `--name` alone for true.
+    /// - Returns: The configuration, and warnings about options without effect.
+    /// - Throws: `ConfigurationError` for an option that is unknown, malformed or not built.
+    public static func load(file: [UInt8]?, environment: [String: String], flags: [String]) throws(ConfigurationError)
+        -> (configuration: Configuration, warnings: [String])
+    {
+        var values: [String: JSONValue] = [:]
+        for (name, value) in try fileOptions(file) { values[name] = value }
+        for (name, value) in try environmentOptions(environment) { values[name] = value }
+        for (name, value) in try flagOptions(flags) { values[name] = value }
+        values = values.filter { !$0.value.isNull }
+        var warnings: [String] = []
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+            guard let definition = OptionTable.find(name) else { continue }
+            try check(definition, value)
+            switch definition.support {
+            case .built: break
+            case .ignored(let why): warnings.append("option \(name) has no effect: \(why)")
+            case .notBuilt:
+                guard isHarmless(definition, value) else {
+                    throw ConfigurationError(
+                        "option \(name) is not built into this version of Roost: \(definition.help)")
+                }
+            }
+        }
+        let configuration = try OptionReader(values: values).configuration()
+        return (configuration, warnings)
+    }
+
+    private static func fileOptions(_ file: [UInt8]?) throws(ConfigurationError) -> JSONObject {
+        guard let file else { return [:] }
+        let json: JSONValue
+        do {
+            json = try JSONValue(parsing: file)
+        } catch {
+            throw ConfigurationError("the configuration file is not JSON: \(error.reason) at byte \(error.offset)")
+        }
+        guard var object = json.objectValue else {
+            throw ConfigurationError("the configuration file must hold a JSON object")
+        }
+        if let apps = object["apps"]?.arrayValue {
+            guard apps.count == 1, let app = apps[0].objectValue else {
+                throw ConfigurationError("Multiple apps are not supported")
+            }
+            object = app
+        }
+        for name in object.keys where OptionTable.find(name) == nil {
+            throw ConfigurationError("error: unknown option \(name)")
+        }
+        return object
+    }
+
+    private static func environmentOptions(_ environment: [String: String]) throws(ConfigurationError) -> [String:
+        JSONValue]
+    {
+        var values: [String: JSONValue] = [:]
+        for definition in OptionTable.all {
+            guard let text = environment[definition.environment], !text.isEmpty else { continue }
+            values[definition.name] = try parse(text, definition)
+        }
+        return values
+    }
+
+    private static func flagOptions(_ flags: [String]) throws(ConfigurationError) -> [String: JSONValue] {
+        var values: [String: JSONValue] = [:]
+        var rest = flags[...]
+        while let flag = rest.popFirst() {
+            guard flag.hasPrefix("--") else { throw ConfigurationError("error: unexpected argument \(flag)") }
+            let parts = flag.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = parts.first.map(String.init), let definition = OptionTable.find(name) else {
+                throw ConfigurationError("error: unknown option \(flag)")
+            }
+            if parts.count == 2 {
+                values[name] = try parse(String(parts[1]), definition)
+            } else if let next = rest.first, !next.hasPrefix("--") {
+                values[name] = try parse(next, definition)
+                rest.removeFirst()
+            } else if definition.kind == .boolean {
+                values[name] = true
+            } else {
+                throw ConfigurationError("error: option \(flag) needs a value")
+            }
+        }
+        return values
+    }
+
+    /// Reads a text of the environment or of a flag by the option's kind.
+    private static func parse(_ text: String, _ definition: OptionDefinition) throws(ConfigurationError) -> JSONValue {
+        let json = try? JSONValue(parsing: Array(text.utf8))
+        switch definition.kind {
+        case .string: return .string(text)
+        case .number:
+            guard let number = Double(text) else {
+                throw ConfigurationError("Key \(definition.name) has invalid value \(text)")
+            }
+            return .number(number)
+        case .boolean: return .bool(text == "true" || text == "1")
+        case .array, .stringOrArray:
+            if let list = json?.arrayValue { return .array(list) }
+            return .array(
+                text.split(separator: ",").map { part in
+                    .string(String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()))
+                })
+        case .object:
+            guard let json, json.objectValue != nil else {
+                throw ConfigurationError("Key \(definition.name) has invalid value \(text)")
+            }
+            return json
+        case .any: return json ?? .string(text)
+        }
+    }
+
+    private static func check(_ definition: OptionDefinition, _ value: JSONValue) throws(ConfigurationError) {
+        guard fits(value, definition.kind) else {
+            throw ConfigurationError("Key \(definition.name) has invalid value \(value.text)")
+        }
+        guard let keys = definition.keys, let object = value.objectValue else { return }
+        for (key, member) in object {
+            guard let kind = keys[key] else {
+                throw ConfigurationError("error: unknown option \(definition.name).\(key)")
+            }
+            guard fits(member, kind) || member.isNull else {
+                throw ConfigurationError("Key \(definition.name).\(key) has invalid value \(member.text)")
+            }
+        }
+    }
+
+    private static func fits(_ value: JSONValue, _ kind: OptionDefinition.Kind) -> Bool {
+        switch kind {
+        case .string: value.stringValue != nil
+        case .number: value.numberValue != nil
+        case .boolean: value.boolValue != nil
+        case .array: value.arrayValue != nil
+        case .object: value.objectValue != nil
+        case .stringOrArray: value.stringValue != nil || value.arrayValue != nil
+        case .any: true
+        }
+    }
+
+    /// Whether the value of an option that is not built asks for nothing.
+    private static func isHarmless(_ definition: OptionDefinition, _ value: JSONValue) -> Bool {
+        if definition.name == "protectedFieldsSaveResponseExempt" { return value == true }
+        switch value {
+        case .null, .bool(false), .string(""): return true
+        case .array(let list): return list.isEmpty
+        case .object(let object):
+            return object.values.allSatisfy { $0 == .bool(false) || $0.isNull }
+        default: return false
+        }
+    }
+}

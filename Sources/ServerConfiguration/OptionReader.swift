@@ -1,0 +1,277 @@
+import JSON
+
+/// Makes a configuration of values whose kinds were checked.
+struct OptionReader {
+    let values: [String: JSONValue]
+
+    private func string(_ name: String) -> String? { values[name]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
+    private func bool(_ name: String, _ fallback: Bool) -> Bool { values[name]?.boolValue ?? fallback }
+
+    private func int(_ name: String, _ fallback: Int, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int {
+        guard let number = values[name]?.numberValue else { return fallback }
+        guard let integer = Int(exactly: number.rounded(.towardZero)), range.contains(integer) else {
+            throw ConfigurationError("Key \(name) has invalid value \(JSONValue.number(number).text)")
+        }
+        return integer
+    }
+
+    private func list(_ name: String, _ fallback: [String]) -> [String] {
+        if let text = values[name]?.stringValue { return [text] }
+        return values[name]?.arrayValue?.compactMap(\.stringValue) ?? fallback
+    }
+
+    func configuration() throws(ConfigurationError) -> Configuration {
+        var configuration = Configuration()
+        let preset = try int("preset", 9, in: 4...9)
+        configuration.preset = preset
+        try readIdentity(&configuration)
+        try readNetwork(&configuration)
+        try readAccess(&configuration)
+        try readUsers(&configuration)
+        try readFiles(&configuration)
+        try readProtection(&configuration)
+        configuration.logLevel =
+            bool("silent", false) ? "silent" : bool("verbose", false) ? "verbose" : string("logLevel") ?? "info"
+        configuration.jsonLogs = bool("jsonLogs", false)
+        return configuration
+    }
+
+    private func readIdentity(_ configuration: inout Configuration) throws(ConfigurationError) {
+        guard let appId = string("appId"), let masterKey = string("masterKey") else {
+            throw ConfigurationError("ERROR: appId and masterKey are required")
+        }
+        configuration.appId = appId
+        configuration.masterKey = masterKey
+        configuration.maintenanceKey = string("maintenanceKey")
+        configuration.readOnlyMasterKey = string("readOnlyMasterKey")
+        if configuration.readOnlyMasterKey == masterKey {
+            throw ConfigurationError("masterKey and readOnlyMasterKey should be different")
+        }
+        if configuration.maintenanceKey == masterKey {
+            throw ConfigurationError("masterKey and maintenanceKey should be different")
+        }
+        configuration.clientKey = string("clientKey")
+        configuration.javascriptKey = string("javascriptKey")
+        configuration.restAPIKey = string("restAPIKey")
+        configuration.dotNetKey = string("dotNetKey")
+        let everywhere = ["0.0.0.0/0", "::0"]
+        let local = ["127.0.0.1", "::1"]
+        configuration.masterKeyIps = list("masterKeyIps", configuration.preset <= 5 ? everywhere : local)
+        configuration.maintenanceKeyIps = list("maintenanceKeyIps", local)
+        configuration.readOnlyMasterKeyIps = list("readOnlyMasterKeyIps", everywhere)
+    }
+
+    private func readNetwork(_ configuration: inout Configuration) throws(ConfigurationError) {
+        configuration.dataDir = string("dataDir")
+        configuration.classDefinitions = string("classDefinitions")
+        configuration.statementTimeout = try int("statementTimeout", 30_000, in: 1...86_400_000)
+        configuration.port = try int("port", 1337, in: 0...65_535)
+        configuration.host = string("host") ?? "0.0.0.0"
+        configuration.mountPath = string("mountPath") ?? "/parse"
+        if !configuration.mountPath.hasPrefix("/") { configuration.mountPath = "/" + configuration.mountPath }
+        configuration.publicServerURL = try url("publicServerURL")
+        configuration.serverURL =
+            try url("serverURL") ?? "http://localhost:\(configuration.port)\(configuration.mountPath)"
+        if let uri = string("databaseURI") {
+            guard uri.hasPrefix("postgres://") || uri.hasPrefix("postgresql://") else {
+                throw ConfigurationError("databaseURI must begin with postgres:// or postgresql://")
+            }
+            configuration.databaseURI = uri
+        }
+        let options = values["databaseOptions"]?.objectValue ?? [:]
+        configuration.databaseOptions.allowPublicExplain =
+            options["allowPublicExplain"]?.boolValue ?? (configuration.preset <= 8)
+        if let size = options["poolSize"]?.numberValue ?? options["max"]?.numberValue, size >= 1, size <= 1000 {
+            configuration.databaseOptions.poolSize = Int(size)
+        }
+        configuration.trustProxy = trustProxy()
+        if let text = string("maxUploadSize") {
+            guard let bytes = ByteCount.parse(text) else {
+                throw ConfigurationError("Key maxUploadSize has invalid value \(text)")
+            }
+            configuration.maxUploadSize = bytes
+        }
+        configuration.allowHeaders = list("allowHeaders", [])
+        configuration.allowOrigin = list("allowOrigin", ["*"])
+    }
+
+    private func url(_ name: String) throws(ConfigurationError) -> String? {
+        guard var text = string(name) else { return nil }
+        guard text.hasPrefix("http://") || text.hasPrefix("https://") else {
+            throw ConfigurationError("\(name) should be a valid HTTPS URL starting with https://")
+        }
+        while text.hasSuffix("/") { text.removeLast() }
+        return text
+    }
+
+    private func trustProxy() -> Configuration.TrustProxy {
+        switch values["trustProxy"] {
+        case .bool(true): .everybody
+        case .number(let hops) where hops >= 1 && hops < 100: .hops(Int(hops))
+        case .string(let text) where !text.isEmpty: .addresses(text.split(separator: ",").map(String.init))
+        case .array(let list) where !list.isEmpty: .addresses(list.compactMap(\.stringValue))
+        default: .nobody
+        }
+    }
+
+    private func readAccess(_ configuration: inout Configuration) throws(ConfigurationError) {
+        let preset = configuration.preset
+        configuration.allowClientClassCreation = bool("allowClientClassCreation", preset <= 6)
+        configuration.allowCustomObjectId = bool("allowCustomObjectId", false)
+        configuration.objectIdSize = try int("objectIdSize", 10, in: 1...100)
+        configuration.protectedFieldsOwnerExempt = bool("protectedFieldsOwnerExempt", true)
+        configuration.enforcePrivateUsers = bool("enforcePrivateUsers", preset >= 6)
+        configuration.enableAnonymousUsers = bool("enableAnonymousUsers", true)
+        configuration.defaultLimit = try int("defaultLimit", 100, in: 1...1_000_000)
+        if values["maxLimit"] != nil { configuration.maxLimit = try int("maxLimit", 0, in: 1...1_000_000_000) }
+        configuration.enableSanitizedErrorResponse = bool("enableSanitizedErrorResponse", preset >= 8)
+        for (className, entities) in values["protectedFields"]?.objectValue ?? [:] {
+            for (entity, fields) in entities.objectValue ?? [:] {
+                let names = fields.arrayValue?.compactMap(\.stringValue) ?? []
+                var known = configuration.protectedFields[className, default: [:]][entity] ?? []
+                for name in names where !known.contains(name) { known.append(name) }
+                configuration.protectedFields[className, default: [:]][entity] = known
+            }
+        }
+        for name in list("userSensitiveFields", []) {
+            configuration.protectedFields["_User", default: [:]]["*", default: []].append(name)
+        }
+        if let rules = values["requestKeywordDenylist"]?.arrayValue {
+            for rule in rules {
+                for part in ["key", "value"] {
+                    if let pattern = rule[part]?.stringValue, !Pattern.isValid(pattern) {
+                        throw ConfigurationError("Key requestKeywordDenylist has invalid value \(rule.text)")
+                    }
+                }
+            }
+            configuration.requestKeywordDenylist = rules.map(KeywordRule.init(json:))
+        }
+    }
+
+    private func readUsers(_ configuration: inout Configuration) throws(ConfigurationError) {
+        configuration.sessionLength = try int("sessionLength", 31_536_000, in: 1...3_000_000_000)
+        configuration.expireInactiveSessions = bool("expireInactiveSessions", true)
+        configuration.extendSessionOnUse = bool("extendSessionOnUse", false)
+        configuration.revokeSessionOnPasswordReset = bool("revokeSessionOnPasswordReset", true)
+        configuration.auth = values["auth"]?.objectValue ?? [:]
+        configuration.convertEmailToLowercase = bool("convertEmailToLowercase", false)
+        configuration.convertUsernameToLowercase = bool("convertUsernameToLowercase", false)
+        configuration.cacheTTL = try int("cacheTTL", 5000, in: 0...86_400_000)
+        configuration.cacheMaxSize = try int("cacheMaxSize", 10_000, in: 1...10_000_000)
+        if let policy = values["passwordPolicy"]?.objectValue {
+            var rules = Configuration.PasswordPolicy()
+            rules.validatorPattern = policy["validatorPattern"]?.stringValue
+            if let pattern = rules.validatorPattern, !Pattern.isValid(pattern) {
+                throw ConfigurationError("passwordPolicy.validatorPattern must be a regex string or RegExp object.")
+            }
+            rules.validationError = policy["validationError"]?.stringValue
+            rules.doNotAllowUsername = policy["doNotAllowUsername"]?.boolValue ?? false
+            rules.maxPasswordAge = policy["maxPasswordAge"]?.numberValue.flatMap { $0 > 0 ? $0 : nil }
+            let history = policy["maxPasswordHistory"]?.numberValue ?? 0
+            guard (0...20).contains(history) else {
+                throw ConfigurationError("passwordPolicy.maxPasswordHistory must be an integer ranging 0 - 20")
+            }
+            rules.maxPasswordHistory = Int(history)
+            configuration.passwordPolicy = rules
+        }
+        if let lockout = values["accountLockout"]?.objectValue {
+            guard let duration = lockout["duration"]?.numberValue, duration > 0, duration <= 99_999 else {
+                throw ConfigurationError(
+                    "Account lockout duration should be greater than 0 and less than 100000")
+            }
+            guard let threshold = lockout["threshold"]?.numberValue, (1...999).contains(threshold) else {
+                throw ConfigurationError(
+                    "Account lockout threshold should be an integer greater than 0 and less than 1000")
+            }
+            configuration.accountLockout = Configuration.AccountLockout(
+                threshold: Int(threshold), duration: duration)
+        }
+    }
+
+    private func readFiles(_ configuration: inout Configuration) throws(ConfigurationError) {
+        configuration.filesDirectory = string("filesDirectory")
+        configuration.preserveFileName = bool("preserveFileName", false)
+        configuration.fileKey = string("fileKey")
+        if let adapter = values["filesAdapter"] { try readAdapter(adapter, &configuration) }
+        let upload = values["fileUpload"]?.objectValue ?? [:]
+        let isOpen = configuration.preset == 4
+        configuration.fileUpload.enableForPublic = upload["enableForPublic"]?.boolValue ?? isOpen
+        configuration.fileUpload.enableForAnonymousUser = upload["enableForAnonymousUser"]?.boolValue ?? isOpen
+        configuration.fileUpload.enableForAuthenticatedUser = upload["enableForAuthenticatedUser"]?.boolValue ?? true
+        configuration.fileUpload.fileExtensions = upload["fileExtensions"]?.arrayValue?.compactMap(\.stringValue)
+        for pattern in configuration.fileUpload.fileExtensions ?? [] where pattern != "*" && !Pattern.isValid(pattern) {
+            throw ConfigurationError("fileUpload.fileExtensions has an invalid pattern \(pattern)")
+        }
+        if let domains = upload["allowedFileUrlDomains"]?.arrayValue {
+            configuration.fileUpload.allowedFileUrlDomains = domains.compactMap(\.stringValue)
+        }
+        let download = values["fileDownload"]?.objectValue ?? [:]
+        configuration.fileDownload.enableForPublic = download["enableForPublic"]?.boolValue ?? true
+        configuration.fileDownload.enableForAnonymousUser = download["enableForAnonymousUser"]?.boolValue ?? true
+        configuration.fileDownload.enableForAuthenticatedUser =
+            download["enableForAuthenticatedUser"]?.boolValue ?? true
+    }
+
+    private func readAdapter(_ adapter: JSONValue, _ configuration: inout Configuration) throws(ConfigurationError) {
+        let module = adapter.stringValue ?? adapter["module"]?.stringValue ?? ""
+        guard module.hasSuffix("fs-files-adapter") else {
+            throw ConfigurationError(
+                "option filesAdapter: only @parse/fs-files-adapter is built into this version of Roost")
+        }
+        let options = adapter["options"]?.objectValue ?? [:]
+        for (key, value) in options where !value.isNull {
+            guard key == "filesSubDirectory", let folder = value.stringValue, !folder.contains("..") else {
+                throw ConfigurationError("option filesAdapter.options.\(key) is not built into this version of Roost")
+            }
+            configuration.filesDirectory = folder.isEmpty ? "files" : "files/\(folder)"
+        }
+    }
+
+    private func readProtection(_ configuration: inout Configuration) throws(ConfigurationError) {
+        if let options = values["idempotencyOptions"]?.objectValue {
+            let paths = options["paths"]?.arrayValue?.compactMap(\.stringValue) ?? []
+            for path in paths where !Pattern.isValid(path) {
+                throw ConfigurationError("idempotency paths must be of an array of strings")
+            }
+            configuration.idempotencyOptions.paths = paths
+            if let ttl = options["ttl"]?.numberValue {
+                guard ttl > 0 else { throw ConfigurationError("idempotency TTL value must be greater than 0 seconds") }
+                configuration.idempotencyOptions.ttl = ttl
+            }
+        }
+        let limits = values["requestComplexity"]?.objectValue ?? [:]
+        func limit(_ key: String) throws(ConfigurationError) -> Int? {
+            guard let number = limits[key]?.numberValue, number != -1 else { return nil }
+            guard number >= 1, let integer = Int(exactly: number) else {
+                throw ConfigurationError(
+                    "requestComplexity.\(key) must be a positive integer or -1 to disable.")
+            }
+            return integer
+        }
+        configuration.requestComplexity.includeDepth = try limit("includeDepth")
+        configuration.requestComplexity.includeCount = try limit("includeCount")
+        configuration.requestComplexity.subqueryDepth = try limit("subqueryDepth")
+        configuration.requestComplexity.subqueryLimit = try limit("subqueryLimit")
+        configuration.requestComplexity.queryDepth = try limit("queryDepth")
+        configuration.requestComplexity.batchRequestLimit = try limit("batchRequestLimit")
+        configuration.requestComplexity.allowRegex = limits["allowRegex"]?.boolValue ?? true
+    }
+}
+
+/// Sizes as people write them: `20mb`, `512kb`, `1048576`.
+enum ByteCount {
+    /// The number of bytes; nil for what is no size.
+    static func parse(_ text: String) -> Int? {
+        let lower = text.lowercased()
+        let units: [(String, Double)] = [
+            ("tb", 1_099_511_627_776), ("gb", 1_073_741_824), ("mb", 1_048_576), ("kb", 1024), ("b", 1),
+        ]
+        for (unit, factor) in units where lower.hasSuffix(unit) {
+            let digits = lower.dropLast(unit.count)
+            return Double(digits.filter { $0 != " " }).flatMap {
+                $0 >= 0 ? Int(exactly: ($0 * factor).rounded(.down)) : nil
+            }
+        }
+        return Double(lower).flatMap { $0 >= 0 ? Int(exactly: $0.rounded(.down)) : nil }
+    }
+}

@@ -1,0 +1,105 @@
+import AsyncHTTPClient
+import Foundation
+import JSON
+import Logging
+import NIOCore
+import ParseHTTP
+import Postgres
+import ServerConfiguration
+import ServiceLifecycle
+
+/// A Roost server of a test's own: a fresh database on the test cluster, HTTP on a free port of loopback.
+public struct TestServer: Sendable {
+    /// The URL of the interface.
+    public let url: String
+    /// The connection string of the server's database.
+    public let databaseURI: String
+
+    public static let applicationID = "testApp"
+    public static let masterKey = "testMaster"
+    public static let maintenanceKey = "testMaintenance"
+    public static let restKey = "testRest"
+
+    /// Where tests find their PostgreSQL: `ROOST_TEST_DATABASE_URI`, as `make test` sets it.
+    public static var cluster: String {
+        ProcessInfo.processInfo.environment["ROOST_TEST_DATABASE_URI"] ?? "postgres://postgres@127.0.0.1/postgres"
+    }
+
+    /// Starts a server, runs `body` with it, and stops it.
+    ///
+    /// - Parameter options: Options besides the keys, as the configuration file has them.
+    public static func run<R: Sendable>(
+        _ options: JSONObject = [:], _ body: @Sendable (TestServer) async throws -> R
+    ) async throws -> R {
+        try await withDatabase { uri in
+            var file: JSONObject = [
+                "appId": .string(applicationID), "masterKey": .string(masterKey),
+                "maintenanceKey": .string(maintenanceKey), "restAPIKey": .string(restKey), "host": "127.0.0.1",
+                "port": 0, "allowClientClassCreation": true, "enforcePrivateUsers": false,
+            ]
+            for (name, value) in options { file[name] = value }
+            let (configuration, _) = try Configuration.load(file: file.serialized(), environment: [:], flags: [])
+            let folder = FileManager.default.temporaryDirectory.path + "/roost-test-\(UUID().uuidString)"
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            var logger = Logger(label: "test")
+            logger.logLevel = .error
+            let server = try RoostServer(
+                configuration: configuration, connectionString: uri, filesDirectory: folder, passwordCost: 4,
+                logger: logger)
+            try await server.prepare()
+            let group = ServiceGroup(
+                configuration: ServiceGroupConfiguration(
+                    services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],
+                    logger: logger))
+            return try await withThrowingTaskGroup(of: R?.self) { tasks in
+                tasks.addTask {
+                    try await group.run()
+                    return nil
+                }
+                tasks.addTask {
+                    let port = try await server.boundPort
+                    let mount = configuration.mountPath == "/" ? "" : configuration.mountPath
+                    let test = TestServer(url: "http://127.0.0.1:\(port)\(mount)", databaseURI: uri)
+                    let result = await Result { try await body(test) }
+                    await group.triggerGracefulShutdown()
+                    return try result.get()
+                }
+                var value: R?
+                for try await result in tasks { value = result ?? value }
+                guard let value else { throw CancellationError() }
+                return value
+            }
+        }
+    }
+
+    /// Makes a database for `body` alone, and drops it afterwards.
+    public static func withDatabase<R: Sendable>(_ body: @Sendable (String) async throws -> R) async throws -> R {
+        let name = "roost_test_" + UUID().uuidString.lowercased().replacing("-", with: "")
+        var configuration = PostgresConfiguration(connectionString: cluster)
+        configuration.sharedConnections = 1
+        let administrator = PostgresClient(configuration: configuration, logger: Logger(label: "test"))
+        try await administrator.execute(script: "CREATE DATABASE \(name)")
+        let uri = databaseURI(name)
+        let result = await Result { try await body(uri) }
+        try? await administrator.execute(script: "DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
+        return try result.get()
+    }
+
+    /// The cluster's connection string with another database.
+    private static func databaseURI(_ name: String) -> String {
+        guard var parts = URLComponents(string: cluster) else { return cluster }
+        parts.path = "/" + name
+        return parts.string ?? cluster
+    }
+}
+
+extension Result where Failure == any Error {
+    /// Catches what an asynchronous call gives or throws.
+    fileprivate init(_ body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}
