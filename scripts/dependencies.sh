@@ -10,14 +10,14 @@ fail() {
 command -v swift >/dev/null || fail "the Swift toolchain (6.3 or later) is missing: see https://www.swift.org/install"
 
 install_debian() {
-    local packages=(libpq-dev libcurl4-openssl-dev libcrypt-dev pkg-config postgresql python3 curl)
+    local packages=(libpq-dev libcurl4-openssl-dev libcrypt-dev pkg-config postgresql python3)
     local missing=() package
     for package in "${packages[@]}"; do
         if ! dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then
             # Another package may stand in, as pkgconf does for pkg-config.
             case "$package" in
                 pkg-config) command -v pkg-config >/dev/null && continue ;;
-                python3 | curl) command -v "$package" >/dev/null && continue ;;
+                python3) command -v python3 >/dev/null && continue ;;
             esac
             missing+=("$package")
         fi
@@ -54,7 +54,7 @@ check_macos() {
 case "$(uname -s)" in
     Linux)
         command -v apt-get >/dev/null || fail "only Debian and Ubuntu are served; install what they call libpq-dev, \
-libcurl4-openssl-dev, libcrypt-dev, pkg-config, postgresql, python3 and curl"
+libcurl4-openssl-dev, libcrypt-dev, pkg-config, postgresql and python3"
         install_debian
         ;;
     Darwin) check_macos ;;

@@ -43,7 +43,7 @@ class Answer:
             raise Mismatch(self.request, expected, self)
         return self
 
-    def has(self, status, **values):
+    def has(self, status, /, **values):
         """Checks the status and keys of the body."""
         expected = f"{status} with {json.dumps(values)}" if values else str(status)
         self.check(self.status == status, expected)
