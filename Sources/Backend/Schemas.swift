@@ -26,14 +26,16 @@ extension Backend {
     /// Makes a class.
     ///
     /// - Throws: 103, 105, 107, 111, 135 or 136 for what does not hold together.
-    public func createSchema(_ pathName: String?, _ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+    public func createSchema(_ pathName: String?, _ body: JSONObject, _ context: RequestContext) async throws
+        -> JSONObject
+    {
         try checkSchemaWrite("create", context)
         let bodyName = body["className"]?.stringValue
         if let pathName, let bodyName, pathName != bodyName {
             throw ParseError(
                 ParseError.invalidClassName, "Class name mismatch between \(bodyName) and \(pathName).")
         }
-        guard let name = pathName ?? bodyName else {
+        guard let name = pathName ?? bodyName, !name.isEmpty else {
             throw ParseError(135, "POST \(pathName.map { "/schemas/\($0)" } ?? "/schemas") needs a class name.")
         }
         guard catalog.schema(name) == nil else {
@@ -153,6 +155,12 @@ extension Backend {
         var fields: JSONObject = [:]
         for (name, field) in schema.fields { fields[name] = .object(field.json) }
         var permissions = schema.effectivePermissions.source
+        if SystemClass.volatileNames.contains(schema.name) {
+            // Classes without a row have no permissions to show.
+            return [
+                "className": .string(schema.name), "fields": .object(fields), "classLevelPermissions": [:],
+            ]
+        }
         for operation in ClassOperation.allCases where permissions[operation.rawValue] == nil {
             permissions[operation.rawValue] = [:]
         }
