@@ -14,9 +14,10 @@ install_debian() {
     local missing=() package
     for package in "${packages[@]}"; do
         if ! dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then
-            # Another package may stand in, as pkgconf does for pkg-config.
+            # Another package may stand in: pkgconf for pkg-config, postgresql-16 for postgresql.
             case "$package" in
                 pkg-config) command -v pkg-config >/dev/null && continue ;;
+                postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && continue ;;
                 python3) command -v python3 >/dev/null && continue ;;
             esac
             missing+=("$package")
