@@ -1,5 +1,6 @@
 import Backend
 public import Logging
+import JSON
 import ParseModel
 import ParseStorage
 import Postgres
@@ -68,6 +69,9 @@ public struct RoostServer: Service {
             try await installer.define(definitions)
         }
         try await files.prepare()
+        if configuration.security.enableCheckLog, let report = backend.securityReport() {
+            logger.notice("security report", metadata: ["report": "\(JSONValue.object(report).text)"])
+        }
         state.phase = .ok
     }
 
