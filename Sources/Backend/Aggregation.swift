@@ -12,7 +12,9 @@ extension Backend {
     /// The answer to an aggregation: `{"results":[…]}`.
     ///
     /// - Throws: 102, 105 or 107 for what makes no sense.
-    public func aggregate(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+    public func aggregate(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws
+        -> JSONObject
+    {
         if let distinct = parameters["distinct"], distinct.isTruthy {
             guard let field = distinct.stringValue else { return ["results": []] }
             let options = try FindOptions(find: parameters.filter { $0.key == "where" })

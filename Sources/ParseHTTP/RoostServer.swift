@@ -1,6 +1,6 @@
 import Backend
-public import Logging
 import JSON
+public import Logging
 import ParseModel
 import ParseStorage
 import Postgres

@@ -109,8 +109,12 @@ struct AggregateCompiler {
         let latitude = builder.bind(.double(place.latitude))
         let metres = "(roost_distance(\(column), \(longitude), \(latitude)) * 6378100)"
         var conditions = ["\(column) IS NOT NULL"]
-        if let most = operand["maxDistance"]?.numberValue { conditions.append("\(metres) <= \(builder.bind(.double(most)))") }
-        if let least = operand["minDistance"]?.numberValue { conditions.append("\(metres) >= \(builder.bind(.double(least)))") }
+        if let most = operand["maxDistance"]?.numberValue {
+            conditions.append("\(metres) <= \(builder.bind(.double(most)))")
+        }
+        if let least = operand["minDistance"]?.numberValue {
+            conditions.append("\(metres) >= \(builder.bind(.double(least)))")
+        }
         if let query = operand["query"] { conditions.append(try condition(query, document: nil)) }
         let field = operand["distanceField"]?.stringValue ?? "distance"
         return (

@@ -15,7 +15,9 @@ extension AggregateCompiler {
             return "jsonb_build_array(\(items.joined(separator: ", ")))"
         case .object(let object):
             if object["__type"] != nil { return literal(value) }
-            if object.count == 1, let (name, operand) = object.elements.first.map({ ($0.key, $0.value) }), name.hasPrefix("$") {
+            if object.count == 1, let (name, operand) = object.elements.first.map({ ($0.key, $0.value) }),
+                name.hasPrefix("$")
+            {
                 return try operation(name, operand, document)
             }
             var pairs: [String] = []
@@ -25,7 +27,8 @@ extension AggregateCompiler {
                 pairs.append("(\(name)::text, \(try expression(member, document)))")
             }
             guard !pairs.isEmpty else { return "'{}'::jsonb" }
-            return "(SELECT jsonb_object_agg(k, COALESCE(v, 'null')) FROM (VALUES \(pairs.joined(separator: ", "))) AS f(k, v))"
+            return
+                "(SELECT jsonb_object_agg(k, COALESCE(v, 'null')) FROM (VALUES \(pairs.joined(separator: ", "))) AS f(k, v))"
         default: return literal(value)
         }
     }
@@ -48,7 +51,9 @@ extension AggregateCompiler {
         "$abs": "abs", "$ceil": "ceil", "$floor": "floor", "$sqrt": "sqrt", "$trunc": "trunc",
     ]
 
-    private mutating func operation(_ name: String, _ operand: JSONValue, _ document: String) throws(ParseError) -> String {
+    private mutating func operation(_ name: String, _ operand: JSONValue, _ document: String) throws(ParseError)
+        -> String
+    {
         if name == "$literal" { return literal(operand) }
         var arguments: [String] = []
         for argument in operand.arrayValue ?? [operand] { arguments.append(try expression(argument, document)) }
@@ -85,7 +90,8 @@ extension AggregateCompiler {
             guard arguments.count == 3 else { throw Self.malformed(name) }
             let length = "CASE WHEN \(numbers[2]) < 0 THEN 1000000000 ELSE \(numbers[2]) END"
             return "to_jsonb(substr(COALESCE(\(first) #>> '{}', ''), \(numbers[1])::int + 1, (\(length))::int))"
-        case "$size": return "to_jsonb(jsonb_array_length(CASE WHEN jsonb_typeof(\(first)) = 'array' THEN \(first) END))"
+        case "$size":
+            return "to_jsonb(jsonb_array_length(CASE WHEN jsonb_typeof(\(first)) = 'array' THEN \(first) END))"
         case "$arrayElemAt" where arguments.count == 2: return "(\(first) -> (\(numbers[1])::int))"
         case "$in" where arguments.count == 2:
             return "to_jsonb(COALESCE(\(first) = ANY(ARRAY(SELECT jsonb_array_elements(CASE WHEN "

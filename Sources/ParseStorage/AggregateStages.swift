@@ -68,7 +68,8 @@ extension AggregateCompiler {
     }
 
     private mutating func accumulator(_ operand: JSONValue) throws(ParseError) -> String {
-        guard let object = operand.objectValue, object.count == 1, let (name, argument) = object.elements.first.map({ ($0.key, $0.value) })
+        guard let object = operand.objectValue, object.count == 1,
+            let (name, argument) = object.elements.first.map({ ($0.key, $0.value) })
         else { throw Self.malformed("$group") }
         if name == "$count" { return "to_jsonb(count(*))" }
         let value = try expression(argument, "doc")
@@ -112,7 +113,8 @@ extension AggregateCompiler {
             let value = object[field] ?? 1
             if value == 1 || value == true || value.numberValue != nil {
                 let steps = try path(field)
-                kept = "CASE WHEN doc #> \(steps) IS NULL THEN \(kept) ELSE roost_set(\(kept), \(steps), doc #> \(steps)) END"
+                kept =
+                    "CASE WHEN doc #> \(steps) IS NULL THEN \(kept) ELSE roost_set(\(kept), \(steps), doc #> \(steps)) END"
             } else if !isRemoval(value) {
                 computed[field] = value
             }
@@ -158,7 +160,8 @@ extension AggregateCompiler {
         let keepsEmpty = operand["preserveNullAndEmptyArrays"] == true
         let value = "doc #> \(steps)"
         let join = keepsEmpty ? "LEFT JOIN" : "JOIN"
-        return "SELECT CASE WHEN item IS NULL THEN doc #- \(steps) ELSE roost_set(doc, \(steps), item) END AS doc \(from) "
+        return
+            "SELECT CASE WHEN item IS NULL THEN doc #- \(steps) ELSE roost_set(doc, \(steps), item) END AS doc \(from) "
             + "\(join) LATERAL jsonb_array_elements(CASE jsonb_typeof(\(value)) WHEN 'array' THEN \(value) "
             + "WHEN 'null' THEN NULL ELSE jsonb_build_array(\(value)) END) WITH ORDINALITY AS u(item, place) "
             + "ON \(value) IS NOT NULL"

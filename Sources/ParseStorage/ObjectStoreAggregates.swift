@@ -41,7 +41,8 @@ extension ObjectStore {
             }
             let condition = try compiler.compile(filter, schema)
             let source = "SELECT \(values) AS v FROM \(SQLBuilder.quote(className)) WHERE \(condition)"
-            let sql = "SELECT DISTINCT v FROM (SELECT v FROM (\(source)) AS a WHERE jsonb_typeof(v) <> 'array' "
+            let sql =
+                "SELECT DISTINCT v FROM (SELECT v FROM (\(source)) AS a WHERE jsonb_typeof(v) <> 'array' "
                 + "UNION ALL SELECT jsonb_array_elements(v) FROM (\(source)) AS b WHERE jsonb_typeof(v) = 'array') AS c "
                 + "WHERE v IS NOT NULL AND v <> 'null' ORDER BY v"
             let rows = try await client.slowQuery(Statement(sql, compiler.builder.parameters))
