@@ -160,6 +160,11 @@ struct OptionReader {
         configuration.cacheTTL = try int("cacheTTL", 5000, in: 0...86_400_000)
         configuration.cacheMaxSize = try int("cacheMaxSize", 10_000, in: 1...10_000_000)
         if let policy = values["passwordPolicy"]?.objectValue {
+            for key in ["resetTokenValidityDuration", "resetTokenReuseIfValid"]
+            where policy[key].map({ $0 != false }) ?? false {
+                throw ConfigurationError(
+                    "option passwordPolicy.\(key) is not built into this version of Roost: it sends no mail")
+            }
             var rules = Configuration.PasswordPolicy()
             rules.validatorPattern = policy["validatorPattern"]?.stringValue
             if let pattern = rules.validatorPattern, !Pattern.isValid(pattern) {
