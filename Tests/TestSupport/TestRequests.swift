@@ -66,7 +66,8 @@ extension TestServer {
     }
 
     /// Finds objects of a class.
-    public func find(_ className: String, _ parameters: JSONObject = [:], as identity: Identity = .anonymous) async throws
+    public func find(_ className: String, _ parameters: JSONObject = [:], as identity: Identity = .anonymous)
+        async throws
         -> TestAnswer
     {
         var body = parameters
@@ -89,7 +90,9 @@ extension TestServer {
     }
 
     /// Creates an object and gives its id.
-    public func create(_ className: String, _ fields: JSONObject, as identity: Identity = .anonymous) async throws -> String {
+    public func create(_ className: String, _ fields: JSONObject, as identity: Identity = .anonymous) async throws
+        -> String
+    {
         let answer = try await send("POST", "/classes/\(className)", .object(fields), as: identity)
         guard answer.status == 201, let id = answer["objectId"]?.stringValue else {
             throw UnexpectedAnswer(answer: answer)
