@@ -15,7 +15,9 @@ extension Backend {
     /// Creates or changes an installation by the rules that keep one row a device.
     ///
     /// - Parameter objectId: The row to change; nil to create one.
-    func saveInstallation(_ objectId: String?, _ given: JSONObject, _ context: RequestContext) async throws -> WriteResult {
+    func saveInstallation(_ objectId: String?, _ given: JSONObject, _ context: RequestContext) async throws
+        -> WriteResult
+    {
         var body = given
         if let token = body["deviceToken"]?.stringValue, token.count == 64 {
             body["deviceToken"] = .string(token.lowercased())

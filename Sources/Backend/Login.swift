@@ -28,7 +28,8 @@ extension Backend {
     public func verifyPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         let id = try await checkPassword(parameters, context)
         return try await ownRecord(
-            id, SessionUser(id: id, sessionId: "", token: "", roles: try await roles(of: id), isAnonymous: false), context)
+            id, SessionUser(id: id, sessionId: "", token: "", roles: try await roles(of: id), isAnonymous: false),
+            context)
     }
 
     /// Opens a session for a user with the master key.

@@ -39,7 +39,8 @@ extension Backend {
         try checkPolicy(password, username: body["username"]?.stringValue ?? rows.string(0, 0))
         if policy.maxPasswordAge != nil { hidden["_password_changed_at"] = context.now.json }
         guard policy.maxPasswordHistory > 0 else { return }
-        var history = rows.jsonb(0, 2).flatMap { try? JSONValue(parsing: $0) }?.arrayValue?.compactMap(\.stringValue) ?? []
+        var history =
+            rows.jsonb(0, 2).flatMap { try? JSONValue(parsing: $0) }?.arrayValue?.compactMap(\.stringValue) ?? []
         if let current = rows.string(0, 1) { history.insert(current, at: 0) }
         for hash in history.prefix(policy.maxPasswordHistory) where await passwords.verify(password, hash: hash) {
             throw ParseError(

@@ -96,7 +96,9 @@ extension Backend {
     /// Checks that a query does not ask for fields that the caller may not see: an answer would tell their values.
     ///
     /// - Throws: 119.
-    func checkProtected(_ filter: Filter, _ order: [SortKey], _ schema: ClassSchema, _ access: ReadAccess, _ caller: Caller)
+    func checkProtected(
+        _ filter: Filter, _ order: [SortKey], _ schema: ClassSchema, _ access: ReadAccess, _ caller: Caller
+    )
         throws(ParseError)
     {
         guard !caller.readsEverything, !access.hidden.isEmpty else { return }
@@ -122,7 +124,8 @@ extension Backend {
         let isWrite = operation != "get" && operation != "find"
         if caller.power == .readOnlyMaster, isWrite {
             throw .denied(
-                ParseError.operationForbidden, "read-only masterKey isn't allowed to perform the \(operation) operation.")
+                ParseError.operationForbidden,
+                "read-only masterKey isn't allowed to perform the \(operation) operation.")
         }
         guard caller.power == .client else { return }
         if name == "_Installation", operation == "find" || operation == "delete" {

@@ -48,6 +48,17 @@ extension Backend {
         guard owners.count == 1 else {
             throw ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
         }
+        if context.caller.userId == id {
+            // Already logged in: nothing to open, the record is all there is to give.
+            let base = configuration.publicServerURL ?? context.mountURL
+            return WriteResult(
+                status: 200, location: "\(base)/users/\(id)",
+                body: try await ownRecord(
+                    id,
+                    context.caller.user
+                        ?? SessionUser(
+                            id: id, sessionId: "", token: "", roles: [], isAnonymous: false), context))
+        }
         let session = try await openSession(
             for: id,
             createdWith: [

@@ -19,7 +19,9 @@ extension Backend {
                 ParseError.invalidQuery, "Using the explain query parameter requires the master key")
         }
         var target = className
-        if let key = options.redirectKey, let type = catalog.schema(className)?.type(of: key), let redirected = type.targetClass {
+        if let key = options.redirectKey, let type = catalog.schema(className)?.type(of: key),
+            let redirected = type.targetClass
+        {
             target = redirected
             try checkClass(target, "find", caller)
         }
@@ -34,10 +36,6 @@ extension Backend {
             found.write(row, extra: extra, into: &writer)
         }
         writer.byte(UInt8(ascii: "]"))
-        if options.redirectKey != nil {
-            writer.raw(",\"className\":")
-            writer.string(target)
-        }
         if let count = found.count {
             writer.raw(",\"count\":")
             writer.integer(count)
@@ -90,7 +88,9 @@ extension Backend {
     }
 
     /// Runs a find with the caller's rights.
-    func search(_ className: String, _ options: FindOptions, _ context: RequestContext) async throws -> ObjectStore.Found {
+    func search(_ className: String, _ options: FindOptions, _ context: RequestContext) async throws
+        -> ObjectStore.Found
+    {
         let caller = context.caller
         var limits = FilterParser.Limits()
         limits.conditionDepth = configuration.requestComplexity.queryDepth

@@ -65,13 +65,16 @@ extension SchemaRules {
         let isId =
             configuration.allowCustomObjectId
             ? !entity.isEmpty
-            : !entity.isEmpty && entity.utf8.allSatisfy { ($0 | 32) >= 97 && ($0 | 32) <= 122 || (48...57).contains($0) }
+            : !entity.isEmpty
+                && entity.utf8.allSatisfy { ($0 | 32) >= 97 && ($0 | 32) <= 122 || (48...57).contains($0) }
         guard isId, !entity.hasPrefix("role:") || configuration.allowCustomObjectId else {
             throw invalid("'\(entity)' is not a valid key for class level permissions")
         }
     }
 
-    private static func checkUserField(_ field: JSONValue, _ operation: String, _ schema: ClassSchema) throws(ParseError) {
+    private static func checkUserField(_ field: JSONValue, _ operation: String, _ schema: ClassSchema)
+        throws(ParseError)
+    {
         let type = field.stringValue.flatMap { schema.type(of: $0) }
         guard type == .pointer("_User") || type == .array else {
             throw invalid(
@@ -84,13 +87,15 @@ extension SchemaRules {
     ) throws(ParseError) {
         guard let object = value.objectValue else {
             throw invalid(
-                "'\(shown(value))' is not a valid value for class level permissions protectedFields - must be an object")
+                "'\(shown(value))' is not a valid value for class level permissions protectedFields - must be an object"
+            )
         }
         for (entity, list) in object {
             if entity.hasPrefix("userField:") {
                 let field = String(entity.dropFirst("userField:".count))
                 guard schema.type(of: field) == .pointer("_User") || schema.type(of: field) == .array else {
-                    throw invalid("'\(field)' is not a valid column for class level pointer permissions protectedFields")
+                    throw invalid(
+                        "'\(field)' is not a valid column for class level pointer permissions protectedFields")
                 }
             } else if entity != "authenticated" {
                 try checkEntity(entity, configuration)

@@ -86,7 +86,9 @@ enum SchemaRules {
                 added[name] = json
                 continue
             }
-            guard FieldType(name: json["type"]?.stringValue ?? "", targetClass: json["targetClass"]?.stringValue) == known.type
+            guard
+                FieldType(name: json["type"]?.stringValue ?? "", targetClass: json["targetClass"]?.stringValue)
+                    == known.type
             else {
                 throw ParseError(ParseError.invalidSchemaOperation, "Field \(name) exists, cannot update.")
             }
@@ -102,7 +104,9 @@ enum SchemaRules {
         for (name, field) in new { schema.fields[name] = field }
     }
 
-    private static func checkPoints(_ fields: OrderedDictionary<String, Field>, in known: ClassSchema) throws(ParseError) {
+    private static func checkPoints(_ fields: OrderedDictionary<String, Field>, in known: ClassSchema)
+        throws(ParseError)
+    {
         var points = known.fields.filter { $0.value.type == .geoPoint }.map(\.key)
         for (name, field) in fields where field.type == .geoPoint {
             if let first = points.first {

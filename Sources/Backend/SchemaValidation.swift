@@ -104,7 +104,9 @@ extension Backend {
     }
 
     /// A class has at most one field of type GeoPoint.
-    private static func checkPoints(_ fields: OrderedDictionary<String, Field>, in schema: ClassSchema) throws(ParseError) {
+    private static func checkPoints(_ fields: OrderedDictionary<String, Field>, in schema: ClassSchema)
+        throws(ParseError)
+    {
         let known = schema.fields.filter { $0.value.type == .geoPoint }.count
         let new = fields.filter { $0.value.type == .geoPoint }.count
         if new > 0, known + new > 1 {
@@ -154,7 +156,7 @@ extension Backend {
         for column in SystemClass.requiredFields[schema.name] ?? [] {
             let isMissing: Bool
             switch (column, operations[column]) {
-            case ("ACL", _): isMissing = isCreating && !hasACL
+            case ("ACL", _): isMissing = !hasACL
             case (_, nil): isMissing = isCreating
             case (_, .delete), (_, .set(.null)): isMissing = true
             case (_, .set(.string(let text))): isMissing = text.isEmpty

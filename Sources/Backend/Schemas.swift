@@ -26,7 +26,9 @@ extension Backend {
     /// Makes a class.
     ///
     /// - Throws: 103, 105, 107, 111, 135 or 136 for what does not hold together.
-    public func createSchema(_ pathName: String?, _ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+    public func createSchema(_ pathName: String?, _ body: JSONObject, _ context: RequestContext) async throws
+        -> JSONObject
+    {
         try checkSchemaWrite("create", context)
         let bodyName = body["className"]?.stringValue
         if let pathName, let bodyName, pathName != bodyName {

@@ -102,7 +102,9 @@ extension Backend {
         guard let userId = caller.userId else {
             throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
         }
-        guard try await sessionOwner(objectId) == userId else { throw ParseError.notFound }
+        guard try await sessionOwner(objectId) == userId else {
+            throw ParseError(ParseError.objectNotFound, "Object not found for delete.")
+        }
     }
 
     /// The session of a token, as `GET /sessions/me` gives it; one whose time is over is still shown.

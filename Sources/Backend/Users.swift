@@ -35,18 +35,17 @@ extension Backend {
             if configuration.passwordPolicy?.maxPasswordAge != nil { hidden["_password_changed_at"] = context.now.json }
         } else if caller.power == .maintenance, let hash = body["_hashed_password"]?.stringValue {
             hidden["_hashed_password"] = .string(hash)
+            body["_hashed_password"] = nil
         }
-        body["_hashed_password"] = nil
         body["password"] = nil
         normalizeNames(&body)
         try await checkUnique(body, except: nil)
         let acl = try userACL(body["ACL"], objectId: objectId)
         var result = try await insert("_User", body, context, hidden: hidden, acl: acl, id: objectId)
         if let generatedName { result.body["username"] = .string(generatedName) }
-        if !providers.isEmpty { result.body["authData"] = .object(providers) }
         if !providers.isEmpty, configuration.preset < 8 { result.body["authDataResponse"] = [:] }
-        // With the master key users are made for others, who log in by themselves.
-        let isForOthers = caller.writesEverything && caller.installationId == nil
+        // With the master key users are made for others, who log in by themselves; servers before 9 did not say so.
+        let isForOthers = caller.writesEverything && caller.installationId == nil && configuration.preset >= 9
         if !isForOthers {
             let action = providers.isEmpty ? "signup" : "login"
             let provider = providers.isEmpty ? "password" : providers.keys.sorted().joined(separator: ",")
@@ -83,8 +82,8 @@ extension Backend {
             passwordChanged = true
         } else if caller.power == .maintenance, let hash = body["_hashed_password"]?.stringValue {
             hidden["_hashed_password"] = .string(hash)
+            body["_hashed_password"] = nil
         }
-        body["_hashed_password"] = nil
         for (key, error) in [("username", "bad or missing username")] {
             guard let value = body[key] else { continue }
             if value.stringValue?.isEmpty == true || value.isNull || value["__op"]?.stringValue == "Delete" {
@@ -163,7 +162,9 @@ extension Backend {
         }
         guard let email = body["email"], !email.isNull, email["__op"]?.stringValue != "Delete" else { return }
         guard let address = email.stringValue else {
-            throw ParseError(ParseError.invalidEmailAddress, "Email address format is invalid.")
+            let type = try FieldType.inferred(from: email) ?? .object
+            throw ParseError(
+                ParseError.incorrectType, "schema mismatch for _User.email; expected String but got \(type)")
         }
         if !address.isEmpty {
             let at = address.firstIndex(of: "@")

@@ -114,7 +114,8 @@ extension Backend {
         if let known = catalog.schema(className) { filter = try permit(.update, on: known, caller) }
         try Self.checkDates(body, className)
         let (schema, addFilter) = try await prepare(className, operations, caller, isCreating: false)
-        _ = try applyDefaults(&operations, hasACL: true, schema, isCreating: false)
+        let removesACL = body["ACL"].map { $0.isNull || $0["__op"] != nil } ?? false
+        _ = try applyDefaults(&operations, hasACL: !removesACL, schema, isCreating: false)
         var write = ObjectWrite()
         write.operations = operations
         write.hidden = hidden
@@ -173,7 +174,10 @@ extension Backend {
         let isDeleted = try await store.delete(
             className, objectId: objectId,
             access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
-        guard isDeleted else { throw ParseError.notFound }
+        guard isDeleted else {
+            throw className == "_Session"
+                ? ParseError(ParseError.objectNotFound, "Object not found for delete.") : ParseError.notFound
+        }
         switch className {
         case "_User": await forget(user: objectId)
         case "_Session": if let owner { await forget(user: owner) }
@@ -232,7 +236,9 @@ extension Backend {
     /// Dates of the object itself may be sent, as dates, and are the server's all the same.
     private static func checkDates(_ body: JSONObject, _ className: String) throws(ParseError) {
         for name in ["createdAt", "updatedAt"] {
-            guard let value = body[name], let type = try FieldType.inferred(from: value), type != .date else { continue }
+            guard let value = body[name], let type = try FieldType.inferred(from: value), type != .date else {
+                continue
+            }
             throw ParseError(
                 ParseError.incorrectType, "schema mismatch for \(className).\(name); expected Date but got \(type)")
         }

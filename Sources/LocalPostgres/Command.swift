@@ -6,8 +6,11 @@ enum Command {
     ///
     /// The output goes through a file, because a server that the command leaves behind would hold a pipe open for ever.
     /// The command gets a session of its own, so that Ctrl-C at the terminal reaches Roost alone.
-    static func run(_ command: [String], in folder: String, log: String) async throws -> (status: Int32, output: String) {
-        let wrapped = FileManager.default.isExecutableFile(atPath: "/usr/bin/setsid") ? ["/usr/bin/setsid", "-w"] + command : command
+    static func run(_ command: [String], in folder: String, log: String) async throws -> (status: Int32, output: String)
+    {
+        let wrapped =
+            FileManager.default.isExecutableFile(atPath: "/usr/bin/setsid")
+            ? ["/usr/bin/setsid", "-w"] + command : command
         return try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {
                 continuation.resume(with: Result { try runNow(wrapped, in: folder, log: log) })

@@ -59,7 +59,10 @@ public actor LocalPostgres {
         ]
         try await command(
             binaries.path("pg_ctl"),
-            ["-D", cluster, "-l", log, "-w", "-t", "120", "-o", options.map { "-c " + $0 }.joined(separator: " "), "start"],
+            [
+                "-D", cluster, "-l", log, "-w", "-t", "120", "-o", options.map { "-c " + $0 }.joined(separator: " "),
+                "start",
+            ],
             account)
         let encoded = socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? socketFolder
         if try await command(

@@ -19,7 +19,8 @@ struct PostgresBinaries: Sendable {
                 .map { "\(parent)/\($0)/bin" }
         }
         let found = folders.compactMap { folder -> PostgresBinaries? in
-            guard files.isExecutableFile(atPath: folder + "/initdb"), files.isExecutableFile(atPath: folder + "/pg_ctl"),
+            guard files.isExecutableFile(atPath: folder + "/initdb"),
+                files.isExecutableFile(atPath: folder + "/pg_ctl"),
                 let version = version(of: folder)
             else { return nil }
             return PostgresBinaries(folder: folder, version: version)

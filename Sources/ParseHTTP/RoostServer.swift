@@ -1,10 +1,10 @@
 import Backend
 public import Logging
-public import ServerConfiguration
 import ParseModel
 import ParseStorage
 import Postgres
 import Schema
+public import ServerConfiguration
 public import ServiceLifecycle
 
 /// The whole server over one database: driver, storage, rules, routes and HTTP.

@@ -36,8 +36,20 @@ extension TransportSettings {
             everybody: configuration.fileDownload.enableForPublic,
             anonymousUsers: configuration.fileDownload.enableForAnonymousUser,
             authenticatedUsers: configuration.fileDownload.enableForAuthenticatedUser)
-        if let extensions = configuration.fileUpload.fileExtensions { files.extensions = extensions }
+        files.extensions =
+            configuration.fileUpload.fileExtensions ?? FileSettings.extensions(preset: configuration.preset)
         files.keepsNames = configuration.preserveFileName
         files.fileKey = configuration.fileKey
+    }
+}
+
+extension FileSettings {
+    /// The extensions that servers of a line let clients upload.
+    fileprivate static func extensions(preset: Int) -> [String] {
+        switch preset {
+        case ...5: ["*"]
+        case 6, 7: ["^(?!([hH][tT][mM][lL]?)$)"]
+        default: [defaultExtensions]
+        }
     }
 }

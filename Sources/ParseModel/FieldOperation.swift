@@ -25,7 +25,7 @@ public indirect enum FieldOperation: Sendable, Hashable {
     ///
     /// - Throws: 107 for operands of the wrong form, 108 for an operation that does not exist.
     public init(json value: JSONValue, isCreating: Bool) throws(ParseError) {
-        guard let name = value["__op"] else {
+        guard let name = value["__op"], name.isTruthy else {
             self = .set(value)
             return
         }

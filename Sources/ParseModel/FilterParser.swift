@@ -19,7 +19,8 @@ public struct FilterParser: Sendable {
 
     /// Keys beginning with `_` that the master key may ask for.
     static let masterKeys: Set<String> = [
-        "_rperm", "_wperm", "_email_verify_token", "_perishable_token", "_email_verify_token_expires_at",
+        "_rperm", "_wperm", "_hashed_password", "_password_history", "_email_verify_token", "_perishable_token",
+        "_email_verify_token_expires_at",
         "_perishable_token_expires_at", "_failed_login_count", "_account_lockout_expires_at", "_password_changed_at",
         "_created_at", "_updated_at", "_id",
     ]
@@ -117,7 +118,8 @@ public struct FilterParser: Sendable {
 
     /// Reads what stands at a key: a value to be equal to, or operators.
     func constraints(_ value: JSONValue, key: String, subqueries: Int) throws(ParseError) -> [Constraint] {
-        guard let object = value.objectValue, object["__type"] == nil, object.keys.contains(where: { $0.hasPrefix("$") })
+        guard let object = value.objectValue, object["__type"] == nil,
+            object.keys.contains(where: { $0.hasPrefix("$") })
         else { return [.equal(value)] }
         var constraints: [Constraint] = []
         // Plain keys beside operators are an equality of their own.

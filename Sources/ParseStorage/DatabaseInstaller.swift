@@ -118,7 +118,8 @@ public struct DatabaseInstaller: Sendable {
                 _ = try await client.slowQuery(Statement(statement))
             } catch {
                 // Data that violates a unique index was there before: the server still works, as parse-server does.
-                logger.warning("an index could not be created", metadata: ["statement": "\(statement)", "error": "\(error)"])
+                logger.warning(
+                    "an index could not be created", metadata: ["statement": "\(statement)", "error": "\(error)"])
             }
         }
     }

@@ -46,10 +46,9 @@ extension FilterCompiler {
         case .date:
             let iso = value["__type"]?.stringValue == "Date" ? value["iso"]?.stringValue : value.stringValue
             return iso.flatMap(ParseDate.init(iso:)).map { .timestamp(milliseconds: $0.milliseconds) }
-        case .pointer(let target):
-            if let pointer = Pointer(json: value) {
-                return pointer.className == target ? text(pointer.objectId) : nil
-            }
+        case .pointer:
+            // The column holds the id alone, and parse-server compares nothing else.
+            if let pointer = Pointer(json: value) { return text(pointer.objectId) }
             return value.stringValue.flatMap(text)
         case .file:
             let name = value["__type"]?.stringValue == "File" ? value["name"]?.stringValue : value.stringValue

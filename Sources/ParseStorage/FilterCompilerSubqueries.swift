@@ -116,7 +116,8 @@ extension FilterCompiler {
                 continue
             }
             if root == "$score" { continue }
-            guard root == "_created_at" || root == "_updated_at" || Names.isIdentifier(root), !key.path.steps.contains("")
+            guard root == "_created_at" || root == "_updated_at" || Names.isIdentifier(root),
+                !key.path.steps.contains("")
             else { throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(key.path.text).") }
             guard !(schema.name == "_User" && root == "authData" && !key.path.steps.isEmpty) else {
                 throw ParseError(ParseError.invalidKeyName, "Cannot sort by \(key.path.text)")

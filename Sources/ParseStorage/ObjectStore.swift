@@ -31,7 +31,8 @@ public struct ObjectStore: Sendable {
     /// Runs calls in one transaction, all or nothing.
     ///
     /// - Parameter body: Is given a store whose every call is part of the transaction; what it throws undoes all of them.
-    public func transaction<R: Sendable>(_ body: @escaping @Sendable (ObjectStore) async throws -> R) async throws -> R {
+    public func transaction<R: Sendable>(_ body: @escaping @Sendable (ObjectStore) async throws -> R) async throws -> R
+    {
         do {
             return try await client.transaction { session in
                 try await body(ObjectStore(client: client, catalog: catalog, session: session, logger: logger))

@@ -84,9 +84,11 @@ extension ObjectStore {
     }
 
     /// Removes an object. False when there is no such object or it may not be removed.
-    public func delete(_ className: String, objectId: String, access: WriteAccess = WriteAccess()) async throws -> Bool {
+    public func delete(_ className: String, objectId: String, access: WriteAccess = WriteAccess()) async throws -> Bool
+    {
         guard !objectId.utf8.contains(0) else { return false }
-        return try await deleteAll(className, where: .field(FieldPath("objectId"), .equal(.string(objectId))), access) > 0
+        return try await deleteAll(className, where: .field(FieldPath("objectId"), .equal(.string(objectId))), access)
+            > 0
     }
 
     /// Removes every object that a condition holds for, and says how many.

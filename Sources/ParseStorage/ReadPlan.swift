@@ -61,7 +61,8 @@ public struct ReadPlan: Sendable {
             }
             if case .relation(let target) = field.type {
                 constants.append(
-                    Self.key(name) + JSONValue.object(["__type": "Relation", "className": .string(target)]).serialized()
+                    Self.key(name)
+                        + JSONValue.object(["__type": "Relation", "className": .string(target)]).serialized()
                 )
                 continue
             }

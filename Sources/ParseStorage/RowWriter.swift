@@ -29,6 +29,10 @@ struct RowWriter {
                 continue
             }
             if let node, node.leavesOut(column.name) { continue }
+            if case .authData = column.encoding {
+                writeAuthData(result, row, index, column, isFirst: &isFirst, into: &writer)
+                continue
+            }
             Self.separate(&isFirst, &writer)
             writer.raw(column.key)
             writeValue(result, row, index, column, into: &writer)
@@ -90,10 +94,21 @@ struct RowWriter {
                 writer.byte(UInt8(ascii: "]"))
             }
             writer.raw("]}")
-        case .authData:
-            let json = result.jsonb(row, index).flatMap { try? JSONValue(parsing: $0) }
-            writer.object((json?.objectValue ?? [:]).filter { !$0.value.isNull })
+        case .authData: writer.null()
         }
+    }
+
+    /// Login providers with data; when there are none the field is left out.
+    private func writeAuthData(
+        _ result: PostgresResult, _ row: Int, _ index: Int, _ column: ReadPlan.Column, isFirst: inout Bool,
+        into writer: inout JSONWriter
+    ) {
+        let json = result.jsonb(row, index).flatMap { try? JSONValue(parsing: $0) }
+        let providers = (json?.objectValue ?? [:]).filter { !$0.value.isNull }
+        guard !providers.isEmpty else { return }
+        Self.separate(&isFirst, &writer)
+        writer.raw(column.key)
+        writer.object(providers)
     }
 
     private func writeDate(

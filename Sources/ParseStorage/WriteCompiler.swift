@@ -62,7 +62,8 @@ struct WriteCompiler {
             columns += ["\"_rperm\"", "\"_wperm\""]
             values += try permissions(acl)
         }
-        let sql = "INSERT INTO \(name(schema.name)) (\(columns.joined(separator: ", "))) "
+        let sql =
+            "INSERT INTO \(name(schema.name)) (\(columns.joined(separator: ", "))) "
             + "VALUES (\(values.joined(separator: ", ")))"
         var statements = [Statement(sql, builder.parameters)]
         for change in relationChanges(write.operations) where !change.added.isEmpty {
@@ -111,7 +112,8 @@ struct WriteCompiler {
         if assignments.isEmpty { assignments.append("\"objectId\" = \"objectId\"") }
         let table = SQLBuilder.quote(schema.name)
         let id = builder.bind(try ValueEncoder.text(objectId))
-        let update = "UPDATE \(table) SET \(assignments.joined(separator: ", ")) "
+        let update =
+            "UPDATE \(table) SET \(assignments.joined(separator: ", ")) "
             + "WHERE \"objectId\" = \(id) AND \(condition)"
         let columns = returning.isEmpty ? "1" : returning.map(SQLBuilder.quote).joined(separator: ", ")
         let changes = relationChanges(write.operations)

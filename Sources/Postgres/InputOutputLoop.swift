@@ -218,7 +218,8 @@ final class InputOutputLoop: @unchecked Sendable {
     /// Gives an answer to who waits for it, or sends the request again where that is right.
     private func settle(_ work: Work, on connection: Connection) {
         guard let error = work.error, work.isAutocommit else { return work.finish() }
-        let isStalePlan = error.sqlState == "0A000" && error.message.contains("cached plan") || error.sqlState == "26000"
+        let isStalePlan =
+            error.sqlState == "0A000" && error.message.contains("cached plan") || error.sqlState == "26000"
         if isStalePlan, work.attempts < 4 {
             connection.forget(work)
             if !connection.send(work) { lose(connection) }
@@ -339,7 +340,8 @@ final class InputOutputLoop: @unchecked Sendable {
         }
         while let lease = leases.first, lease.deadline < now {
             leases.removeFirst()
-            lease.complete(.failure(PostgresError(.unavailable, "no connection became free in time", sqlState: "08001")))
+            lease.complete(
+                .failure(PostgresError(.unavailable, "no connection became free in time", sqlState: "08001")))
         }
         for (id, connection) in exclusive where !connection.isLeased {
             if connection.isReady, connection.inFlight.isEmpty, now - connection.idleSince > .seconds(60) {

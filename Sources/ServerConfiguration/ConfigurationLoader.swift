@@ -35,7 +35,8 @@ extension Configuration {
             case .ignored(let why): warnings.append("option \(name) has no effect: \(why)")
             case .notBuilt:
                 guard isHarmless(definition, value) else {
-                    throw ConfigurationError("option \(name) is not built into this version of Roost: \(definition.help)")
+                    throw ConfigurationError(
+                        "option \(name) is not built into this version of Roost: \(definition.help)")
                 }
             }
         }
@@ -51,7 +52,9 @@ extension Configuration {
         } catch {
             throw ConfigurationError("the configuration file is not JSON: \(error.reason) at byte \(error.offset)")
         }
-        guard var object = json.objectValue else { throw ConfigurationError("the configuration file must hold a JSON object") }
+        guard var object = json.objectValue else {
+            throw ConfigurationError("the configuration file must hold a JSON object")
+        }
         if let apps = object["apps"]?.arrayValue {
             guard apps.count == 1, let app = apps[0].objectValue else {
                 throw ConfigurationError("Multiple apps are not supported")
@@ -64,7 +67,9 @@ extension Configuration {
         return object
     }
 
-    private static func environmentOptions(_ environment: [String: String]) throws(ConfigurationError) -> [String: JSONValue] {
+    private static func environmentOptions(_ environment: [String: String]) throws(ConfigurationError) -> [String:
+        JSONValue]
+    {
         var values: [String: JSONValue] = [:]
         for definition in OptionTable.all {
             guard let text = environment[definition.environment], !text.isEmpty else { continue }

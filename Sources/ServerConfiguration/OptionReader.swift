@@ -30,7 +30,8 @@ struct OptionReader {
         try readUsers(&configuration)
         try readFiles(&configuration)
         try readProtection(&configuration)
-        configuration.logLevel = bool("silent", false) ? "silent" : bool("verbose", false) ? "verbose" : string("logLevel") ?? "info"
+        configuration.logLevel =
+            bool("silent", false) ? "silent" : bool("verbose", false) ? "verbose" : string("logLevel") ?? "info"
         configuration.jsonLogs = bool("jsonLogs", false)
         return configuration
     }
@@ -207,13 +208,15 @@ struct OptionReader {
         let download = values["fileDownload"]?.objectValue ?? [:]
         configuration.fileDownload.enableForPublic = download["enableForPublic"]?.boolValue ?? true
         configuration.fileDownload.enableForAnonymousUser = download["enableForAnonymousUser"]?.boolValue ?? true
-        configuration.fileDownload.enableForAuthenticatedUser = download["enableForAuthenticatedUser"]?.boolValue ?? true
+        configuration.fileDownload.enableForAuthenticatedUser =
+            download["enableForAuthenticatedUser"]?.boolValue ?? true
     }
 
     private func readAdapter(_ adapter: JSONValue, _ configuration: inout Configuration) throws(ConfigurationError) {
         let module = adapter.stringValue ?? adapter["module"]?.stringValue ?? ""
         guard module.hasSuffix("fs-files-adapter") else {
-            throw ConfigurationError("option filesAdapter: only @parse/fs-files-adapter is built into this version of Roost")
+            throw ConfigurationError(
+                "option filesAdapter: only @parse/fs-files-adapter is built into this version of Roost")
         }
         let options = adapter["options"]?.objectValue ?? [:]
         for (key, value) in options where !value.isNull {
@@ -265,7 +268,9 @@ enum ByteCount {
         ]
         for (unit, factor) in units where lower.hasSuffix(unit) {
             let digits = lower.dropLast(unit.count)
-            return Double(digits.filter { $0 != " " }).flatMap { $0 >= 0 ? Int(exactly: ($0 * factor).rounded(.down)) : nil }
+            return Double(digits.filter { $0 != " " }).flatMap {
+                $0 >= 0 ? Int(exactly: ($0 * factor).rounded(.down)) : nil
+            }
         }
         return Double(lower).flatMap { $0 >= 0 ? Int(exactly: $0.rounded(.down)) : nil }
     }

@@ -1,7 +1,8 @@
 /// Every option: parse-server's by its names, and Roost's own. Flags, environment, file, help and documents follow it.
 public enum OptionTable {
     /// All options, in the order in which help shows them.
-    public static let all: [OptionDefinition] = roost + essential + access + users + files + protection + operations + unbuilt + ignored
+    public static let all: [OptionDefinition] =
+        roost + essential + access + users + files + protection + operations + unbuilt + ignored
 
     /// The option of a name.
     public static func find(_ name: String) -> OptionDefinition? { byName[name] }
@@ -9,110 +10,214 @@ public enum OptionTable {
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
     private static let roost = [
-        OptionDefinition("preset", "ROOST_PRESET", .number, "The parse-server line (4 to 9) whose defaults and visible shapes are used; default 9"),
-        OptionDefinition("dataDir", "ROOST_DATA_DIR", .string, "Where the private PostgreSQL and files live; default .roost beside the configuration file"),
-        OptionDefinition("filesDirectory", "ROOST_FILES_DIRECTORY", .string, "Where uploaded files live; default files below the data folder"),
-        OptionDefinition("classDefinitions", "ROOST_CLASS_DEFINITIONS", .string, "Class definitions embedded in the binary to apply at start: music"),
-        OptionDefinition("statementTimeout", "ROOST_STATEMENT_TIMEOUT", .number, "How long one statement may run, in milliseconds; default 30000"),
+        OptionDefinition(
+            "preset", "ROOST_PRESET", .number,
+            "The parse-server line (4 to 9) whose defaults and visible shapes are used; default 9"),
+        OptionDefinition(
+            "dataDir", "ROOST_DATA_DIR", .string,
+            "Where the private PostgreSQL and files live; default .roost beside the configuration file"),
+        OptionDefinition(
+            "filesDirectory", "ROOST_FILES_DIRECTORY", .string,
+            "Where uploaded files live; default files below the data folder"),
+        OptionDefinition(
+            "classDefinitions", "ROOST_CLASS_DEFINITIONS", .string,
+            "Class definitions embedded in the binary to apply at start: music"),
+        OptionDefinition(
+            "statementTimeout", "ROOST_STATEMENT_TIMEOUT", .number,
+            "How long one statement may run, in milliseconds; default 30000"),
     ]
 
     private static let essential = [
-        OptionDefinition("appId", "PARSE_SERVER_APPLICATION_ID", .string, "The application id that every request must carry (required)"),
-        OptionDefinition("masterKey", "PARSE_SERVER_MASTER_KEY", .string, "The key that bypasses all permissions (required)"),
-        OptionDefinition("serverURL", "PARSE_SERVER_URL", .string, "The URL of the interface; its path is accepted in batches"),
-        OptionDefinition("publicServerURL", "PARSE_PUBLIC_SERVER_URL", .string, "The external URL with the mount path, for links to files and objects"),
-        OptionDefinition("databaseURI", "PARSE_SERVER_DATABASE_URI", .string, "A postgres:// URI with any libpq parameter; without it a private PostgreSQL is started"),
-        OptionDefinition("databaseOptions", "PARSE_SERVER_DATABASE_OPTIONS", .object, "Settings of the database: allowPublicExplain, poolSize, statementTimeout and others that are ignored"),
+        OptionDefinition(
+            "appId", "PARSE_SERVER_APPLICATION_ID", .string,
+            "The application id that every request must carry (required)"),
+        OptionDefinition(
+            "masterKey", "PARSE_SERVER_MASTER_KEY", .string, "The key that bypasses all permissions (required)"),
+        OptionDefinition(
+            "serverURL", "PARSE_SERVER_URL", .string, "The URL of the interface; its path is accepted in batches"),
+        OptionDefinition(
+            "publicServerURL", "PARSE_PUBLIC_SERVER_URL", .string,
+            "The external URL with the mount path, for links to files and objects"),
+        OptionDefinition(
+            "databaseURI", "PARSE_SERVER_DATABASE_URI", .string,
+            "A postgres:// URI with any libpq parameter; without it a private PostgreSQL is started"),
+        OptionDefinition(
+            "databaseOptions", "PARSE_SERVER_DATABASE_OPTIONS", .object,
+            "Settings of the database: allowPublicExplain, poolSize, statementTimeout and others that are ignored"),
         OptionDefinition("port", "PORT", .number, "The port to listen on; default 1337"),
         OptionDefinition("host", "PARSE_SERVER_HOST", .string, "The address to listen on; default 0.0.0.0"),
         OptionDefinition("mountPath", "PARSE_SERVER_MOUNT_PATH", .string, "The path of the interface; default /parse"),
-        OptionDefinition("trustProxy", "PARSE_SERVER_TRUST_PROXY", .any, "Which proxies are believed about the client's address: true, a number of hops, or a list of addresses"),
-        OptionDefinition("maxUploadSize", "PARSE_SERVER_MAX_UPLOAD_SIZE", .string, "The largest request body; default 20mb"),
+        OptionDefinition(
+            "trustProxy", "PARSE_SERVER_TRUST_PROXY", .any,
+            "Which proxies are believed about the client's address: true, a number of hops, or a list of addresses"),
+        OptionDefinition(
+            "maxUploadSize", "PARSE_SERVER_MAX_UPLOAD_SIZE", .string, "The largest request body; default 20mb"),
     ]
 
     private static let access = [
-        OptionDefinition("maintenanceKey", "PARSE_SERVER_MAINTENANCE_KEY", .string, "The key that may read and write internal fields and dates"),
-        OptionDefinition("readOnlyMasterKey", "PARSE_SERVER_READ_ONLY_MASTER_KEY", .string, "A master key that only reads"),
-        OptionDefinition("masterKeyIps", "PARSE_SERVER_MASTER_KEY_IPS", .array, "Addresses from which the master key is taken; default 127.0.0.1, ::1"),
-        OptionDefinition("maintenanceKeyIps", "PARSE_SERVER_MAINTENANCE_KEY_IPS", .array, "The same for the maintenance key"),
-        OptionDefinition("readOnlyMasterKeyIps", "PARSE_SERVER_READ_ONLY_MASTER_KEY_IPS", .array, "The same for the read-only master key; default everywhere"),
-        OptionDefinition("clientKey", "PARSE_SERVER_CLIENT_KEY", .string, "A key for Apple and Android clients; once one client key is set, every client needs one"),
+        OptionDefinition(
+            "maintenanceKey", "PARSE_SERVER_MAINTENANCE_KEY", .string,
+            "The key that may read and write internal fields and dates"),
+        OptionDefinition(
+            "readOnlyMasterKey", "PARSE_SERVER_READ_ONLY_MASTER_KEY", .string, "A master key that only reads"),
+        OptionDefinition(
+            "masterKeyIps", "PARSE_SERVER_MASTER_KEY_IPS", .array,
+            "Addresses from which the master key is taken; default 127.0.0.1, ::1"),
+        OptionDefinition(
+            "maintenanceKeyIps", "PARSE_SERVER_MAINTENANCE_KEY_IPS", .array, "The same for the maintenance key"),
+        OptionDefinition(
+            "readOnlyMasterKeyIps", "PARSE_SERVER_READ_ONLY_MASTER_KEY_IPS", .array,
+            "The same for the read-only master key; default everywhere"),
+        OptionDefinition(
+            "clientKey", "PARSE_SERVER_CLIENT_KEY", .string,
+            "A key for Apple and Android clients; once one client key is set, every client needs one"),
         OptionDefinition("javascriptKey", "PARSE_SERVER_JAVASCRIPT_KEY", .string, "A key for JavaScript clients"),
         OptionDefinition("restAPIKey", "PARSE_SERVER_REST_API_KEY", .string, "A key for REST callers"),
         OptionDefinition("dotNetKey", "PARSE_SERVER_DOT_NET_KEY", .string, "A key for .NET and Unity clients"),
         OptionDefinition("allowHeaders", "PARSE_SERVER_ALLOW_HEADERS", .array, "Further request headers for browsers"),
         OptionDefinition("allowOrigin", "PARSE_SERVER_ALLOW_ORIGIN", .stringOrArray, "Origins for browsers; default *"),
-        OptionDefinition("allowClientClassCreation", "PARSE_SERVER_ALLOW_CLIENT_CLASS_CREATION", .boolean, "Whether clients may make classes; default false (true up to preset 6)"),
-        OptionDefinition("allowCustomObjectId", "PARSE_SERVER_ALLOW_CUSTOM_OBJECT_ID", .boolean, "Whether clients may choose ids; default false"),
-        OptionDefinition("objectIdSize", "PARSE_SERVER_OBJECT_ID_SIZE", .number, "The length of generated ids; default 10"),
-        OptionDefinition("protectedFields", "PARSE_SERVER_PROTECTED_FIELDS", .object, "Hidden fields by class and entity; default hides _User.email from everybody else"),
-        OptionDefinition("userSensitiveFields", "PARSE_SERVER_USER_SENSITIVE_FIELDS", .array, "Further hidden fields of _User (deprecated by parse-server)"),
-        OptionDefinition("enforcePrivateUsers", "PARSE_SERVER_ENFORCE_PRIVATE_USERS", .boolean, "Whether new users are hidden from others; default true (false up to preset 5)"),
-        OptionDefinition("enableAnonymousUsers", "PARSE_SERVER_ENABLE_ANON_USERS", .boolean, "Whether anonymous users are let in; default true"),
-        OptionDefinition("defaultLimit", "PARSE_SERVER_DEFAULT_LIMIT", .number, "The number of objects that a find without a limit gives; default 100"),
-        OptionDefinition("maxLimit", "PARSE_SERVER_MAX_LIMIT", .number, "The most objects that a find gives; default no limit"),
-        OptionDefinition("requestKeywordDenylist", "PARSE_SERVER_REQUEST_KEYWORD_DENYLIST", .array, "Keys and values that written data may not contain"),
-        OptionDefinition("enableSanitizedErrorResponse", "PARSE_SERVER_ENABLE_SANITIZED_ERROR_RESPONSE", .boolean, "Whether permission errors have a generic text; default true (false up to preset 7)"),
-        OptionDefinition("protectedFieldsOwnerExempt", "PARSE_SERVER_PROTECTED_FIELDS_OWNER_EXEMPT", .boolean, "Whether users see all fields of their own record; default true"),
+        OptionDefinition(
+            "allowClientClassCreation", "PARSE_SERVER_ALLOW_CLIENT_CLASS_CREATION", .boolean,
+            "Whether clients may make classes; default false (true up to preset 6)"),
+        OptionDefinition(
+            "allowCustomObjectId", "PARSE_SERVER_ALLOW_CUSTOM_OBJECT_ID", .boolean,
+            "Whether clients may choose ids; default false"),
+        OptionDefinition(
+            "objectIdSize", "PARSE_SERVER_OBJECT_ID_SIZE", .number, "The length of generated ids; default 10"),
+        OptionDefinition(
+            "protectedFields", "PARSE_SERVER_PROTECTED_FIELDS", .object,
+            "Hidden fields by class and entity; default hides _User.email from everybody else"),
+        OptionDefinition(
+            "userSensitiveFields", "PARSE_SERVER_USER_SENSITIVE_FIELDS", .array,
+            "Further hidden fields of _User (deprecated by parse-server)"),
+        OptionDefinition(
+            "enforcePrivateUsers", "PARSE_SERVER_ENFORCE_PRIVATE_USERS", .boolean,
+            "Whether new users are hidden from others; default true (false up to preset 5)"),
+        OptionDefinition(
+            "enableAnonymousUsers", "PARSE_SERVER_ENABLE_ANON_USERS", .boolean,
+            "Whether anonymous users are let in; default true"),
+        OptionDefinition(
+            "defaultLimit", "PARSE_SERVER_DEFAULT_LIMIT", .number,
+            "The number of objects that a find without a limit gives; default 100"),
+        OptionDefinition(
+            "maxLimit", "PARSE_SERVER_MAX_LIMIT", .number, "The most objects that a find gives; default no limit"),
+        OptionDefinition(
+            "requestKeywordDenylist", "PARSE_SERVER_REQUEST_KEYWORD_DENYLIST", .array,
+            "Keys and values that written data may not contain"),
+        OptionDefinition(
+            "enableSanitizedErrorResponse", "PARSE_SERVER_ENABLE_SANITIZED_ERROR_RESPONSE", .boolean,
+            "Whether permission errors have a generic text; default true (false up to preset 7)"),
+        OptionDefinition(
+            "protectedFieldsOwnerExempt", "PARSE_SERVER_PROTECTED_FIELDS_OWNER_EXEMPT", .boolean,
+            "Whether users see all fields of their own record; default true"),
     ]
 
     private static let users = [
-        OptionDefinition("sessionLength", "PARSE_SERVER_SESSION_LENGTH", .number, "The life of a session in seconds; default one year"),
-        OptionDefinition("expireInactiveSessions", "PARSE_SERVER_EXPIRE_INACTIVE_SESSIONS", .boolean, "Whether sessions end; default true"),
-        OptionDefinition("extendSessionOnUse", "PARSE_SERVER_EXTEND_SESSION_ON_USE", .boolean, "Whether use extends a session after half its life; default false"),
-        OptionDefinition("revokeSessionOnPasswordReset", "PARSE_SERVER_REVOKE_SESSION_ON_PASSWORD_RESET", .boolean, "Whether a new password ends all sessions; default true"),
-        OptionDefinition("auth", "PARSE_SERVER_AUTH_PROVIDERS", .object, "Login providers; only anonymous is built: {\"anonymous\":{\"enabled\":false}}", keys: ["anonymous": .object]),
-        OptionDefinition("passwordPolicy", "PARSE_SERVER_PASSWORD_POLICY", .object, "Rules for passwords", keys: [
-            "validatorPattern": .string, "validationError": .string, "doNotAllowUsername": .boolean,
-            "maxPasswordAge": .number, "maxPasswordHistory": .number, "resetTokenValidityDuration": .number,
-            "resetTokenReuseIfValid": .boolean, "resetPasswordSuccessOnInvalidEmail": .boolean,
-        ]),
-        OptionDefinition("accountLockout", "PARSE_SERVER_ACCOUNT_LOCKOUT", .object, "Locking after failed log-ins: threshold (1 to 999), duration in minutes", keys: ["threshold": .number, "duration": .number]),
-        OptionDefinition("convertEmailToLowercase", "PARSE_SERVER_CONVERT_EMAIL_TO_LOWERCASE", .boolean, "Whether mail addresses are stored in lower case; default false"),
-        OptionDefinition("convertUsernameToLowercase", "PARSE_SERVER_CONVERT_USERNAME_TO_LOWERCASE", .boolean, "Whether user names are stored in lower case; default false"),
-        OptionDefinition("cacheTTL", "PARSE_SERVER_CACHE_TTL", .number, "How long sessions and roles are remembered, in milliseconds; default 5000"),
-        OptionDefinition("cacheMaxSize", "PARSE_SERVER_CACHE_MAX_SIZE", .number, "How many sessions are remembered; default 10000"),
+        OptionDefinition(
+            "sessionLength", "PARSE_SERVER_SESSION_LENGTH", .number,
+            "The life of a session in seconds; default one year"),
+        OptionDefinition(
+            "expireInactiveSessions", "PARSE_SERVER_EXPIRE_INACTIVE_SESSIONS", .boolean,
+            "Whether sessions end; default true"),
+        OptionDefinition(
+            "extendSessionOnUse", "PARSE_SERVER_EXTEND_SESSION_ON_USE", .boolean,
+            "Whether use extends a session after half its life; default false"),
+        OptionDefinition(
+            "revokeSessionOnPasswordReset", "PARSE_SERVER_REVOKE_SESSION_ON_PASSWORD_RESET", .boolean,
+            "Whether a new password ends all sessions; default true"),
+        OptionDefinition(
+            "auth", "PARSE_SERVER_AUTH_PROVIDERS", .object,
+            "Login providers; only anonymous is built: {\"anonymous\":{\"enabled\":false}}",
+            keys: ["anonymous": .object]),
+        OptionDefinition(
+            "passwordPolicy", "PARSE_SERVER_PASSWORD_POLICY", .object, "Rules for passwords",
+            keys: [
+                "validatorPattern": .string, "validationError": .string, "doNotAllowUsername": .boolean,
+                "maxPasswordAge": .number, "maxPasswordHistory": .number, "resetTokenValidityDuration": .number,
+                "resetTokenReuseIfValid": .boolean, "resetPasswordSuccessOnInvalidEmail": .boolean,
+            ]),
+        OptionDefinition(
+            "accountLockout", "PARSE_SERVER_ACCOUNT_LOCKOUT", .object,
+            "Locking after failed log-ins: threshold (1 to 999), duration in minutes",
+            keys: ["threshold": .number, "duration": .number]),
+        OptionDefinition(
+            "convertEmailToLowercase", "PARSE_SERVER_CONVERT_EMAIL_TO_LOWERCASE", .boolean,
+            "Whether mail addresses are stored in lower case; default false"),
+        OptionDefinition(
+            "convertUsernameToLowercase", "PARSE_SERVER_CONVERT_USERNAME_TO_LOWERCASE", .boolean,
+            "Whether user names are stored in lower case; default false"),
+        OptionDefinition(
+            "cacheTTL", "PARSE_SERVER_CACHE_TTL", .number,
+            "How long sessions and roles are remembered, in milliseconds; default 5000"),
+        OptionDefinition(
+            "cacheMaxSize", "PARSE_SERVER_CACHE_MAX_SIZE", .number, "How many sessions are remembered; default 10000"),
     ]
 
     private static let files = [
-        OptionDefinition("filesAdapter", "PARSE_SERVER_FILES_ADAPTER", .any, "Only parse-server's file-system adapter: {\"module\":\"@parse/fs-files-adapter\",\"options\":{\"filesSubDirectory\":\"…\"}}"),
-        OptionDefinition("fileUpload", "PARSE_SERVER_FILE_UPLOAD_OPTIONS", .object, "Who may upload what", keys: [
-            "enableForPublic": .boolean, "enableForAnonymousUser": .boolean, "enableForAuthenticatedUser": .boolean,
-            "fileExtensions": .array, "allowedFileUrlDomains": .array,
-        ]),
-        OptionDefinition("fileDownload", "PARSE_SERVER_FILE_DOWNLOAD_OPTIONS", .object, "Who may download", keys: [
-            "enableForPublic": .boolean, "enableForAnonymousUser": .boolean, "enableForAuthenticatedUser": .boolean,
-        ]),
-        OptionDefinition("preserveFileName", "PARSE_SERVER_PRESERVE_FILE_NAME", .boolean, "Whether files keep their name without a random prefix; default false"),
+        OptionDefinition(
+            "filesAdapter", "PARSE_SERVER_FILES_ADAPTER", .any,
+            "Only parse-server's file-system adapter: {\"module\":\"@parse/fs-files-adapter\",\"options\":{\"filesSubDirectory\":\"…\"}}"
+        ),
+        OptionDefinition(
+            "fileUpload", "PARSE_SERVER_FILE_UPLOAD_OPTIONS", .object, "Who may upload what",
+            keys: [
+                "enableForPublic": .boolean, "enableForAnonymousUser": .boolean, "enableForAuthenticatedUser": .boolean,
+                "fileExtensions": .array, "allowedFileUrlDomains": .array,
+            ]),
+        OptionDefinition(
+            "fileDownload", "PARSE_SERVER_FILE_DOWNLOAD_OPTIONS", .object, "Who may download",
+            keys: [
+                "enableForPublic": .boolean, "enableForAnonymousUser": .boolean, "enableForAuthenticatedUser": .boolean,
+            ]),
+        OptionDefinition(
+            "preserveFileName", "PARSE_SERVER_PRESERVE_FILE_NAME", .boolean,
+            "Whether files keep their name without a random prefix; default false"),
         OptionDefinition("fileKey", "PARSE_SERVER_FILE_KEY", .string, "The key of files that hosted Parse stored"),
     ]
 
     private static let protection = [
-        OptionDefinition("idempotencyOptions", "PARSE_SERVER_EXPERIMENTAL_IDEMPOTENCY_OPTIONS", .object, "Paths whose requests are served once by X-Parse-Request-Id, and for how many seconds", keys: ["paths": .array, "ttl": .number]),
-        OptionDefinition("requestComplexity", "PARSE_SERVER_REQUEST_COMPLEXITY", .object, "Limits on requests; -1 for none", keys: [
-            "includeDepth": .number, "includeCount": .number, "subqueryDepth": .number, "subqueryLimit": .number,
-            "queryDepth": .number, "batchRequestLimit": .number, "allowRegex": .boolean, "graphQLDepth": .number,
-            "graphQLFields": .number,
-        ]),
+        OptionDefinition(
+            "idempotencyOptions", "PARSE_SERVER_EXPERIMENTAL_IDEMPOTENCY_OPTIONS", .object,
+            "Paths whose requests are served once by X-Parse-Request-Id, and for how many seconds",
+            keys: ["paths": .array, "ttl": .number]),
+        OptionDefinition(
+            "requestComplexity", "PARSE_SERVER_REQUEST_COMPLEXITY", .object, "Limits on requests; -1 for none",
+            keys: [
+                "includeDepth": .number, "includeCount": .number, "subqueryDepth": .number, "subqueryLimit": .number,
+                "queryDepth": .number, "batchRequestLimit": .number, "allowRegex": .boolean, "graphQLDepth": .number,
+                "graphQLFields": .number,
+            ]),
     ]
 
     private static let operations = [
-        OptionDefinition("logLevel", "PARSE_SERVER_LOG_LEVEL", .string, "error, warn, info, debug, verbose, silly or silent; default info"),
+        OptionDefinition(
+            "logLevel", "PARSE_SERVER_LOG_LEVEL", .string,
+            "error, warn, info, debug, verbose, silly or silent; default info"),
         OptionDefinition("verbose", "VERBOSE", .boolean, "Log level debug"),
         OptionDefinition("silent", "SILENT", .boolean, "Log level critical"),
         OptionDefinition("jsonLogs", "JSON_LOGS", .boolean, "Log lines as JSON"),
     ]
 
-    private static func none(_ name: String, _ environment: String, _ kind: OptionDefinition.Kind, _ help: String) -> OptionDefinition {
+    private static func none(_ name: String, _ environment: String, _ kind: OptionDefinition.Kind, _ help: String)
+        -> OptionDefinition
+    {
         OptionDefinition(name, environment, kind, help, support: .notBuilt)
     }
 
     private static let unbuilt = [
         none("verifyUserEmails", "PARSE_SERVER_VERIFY_USER_EMAILS", .boolean, "Sending verification mails"),
-        none("preventLoginWithUnverifiedEmail", "PARSE_SERVER_PREVENT_LOGIN_WITH_UNVERIFIED_EMAIL", .boolean, "Refusing unverified users"),
-        none("preventSignupWithUnverifiedEmail", "PARSE_SERVER_PREVENT_SIGNUP_WITH_UNVERIFIED_EMAIL", .boolean, "Answering a sign-up with 205"),
-        none("emailVerifyTokenValidityDuration", "PARSE_SERVER_EMAIL_VERIFY_TOKEN_VALIDITY_DURATION", .number, "The life of a verification link"),
-        none("emailVerifyTokenReuseIfValid", "PARSE_SERVER_EMAIL_VERIFY_TOKEN_REUSE_IF_VALID", .boolean, "Sending the same link again"),
+        none(
+            "preventLoginWithUnverifiedEmail", "PARSE_SERVER_PREVENT_LOGIN_WITH_UNVERIFIED_EMAIL", .boolean,
+            "Refusing unverified users"),
+        none(
+            "preventSignupWithUnverifiedEmail", "PARSE_SERVER_PREVENT_SIGNUP_WITH_UNVERIFIED_EMAIL", .boolean,
+            "Answering a sign-up with 205"),
+        none(
+            "emailVerifyTokenValidityDuration", "PARSE_SERVER_EMAIL_VERIFY_TOKEN_VALIDITY_DURATION", .number,
+            "The life of a verification link"),
+        none(
+            "emailVerifyTokenReuseIfValid", "PARSE_SERVER_EMAIL_VERIFY_TOKEN_REUSE_IF_VALID", .boolean,
+            "Sending the same link again"),
         none("emailAdapter", "PARSE_SERVER_EMAIL_ADAPTER", .any, "Sending mail"),
         none("customPages", "PARSE_SERVER_CUSTOM_PAGES", .object, "Pages of mail links"),
         none("pages", "PARSE_SERVER_PAGES", .object, "Pages of mail links"),
@@ -134,19 +239,26 @@ public enum OptionTable {
         none("loggerAdapter", "PARSE_SERVER_LOGGER_ADAPTER", .any, "A log of another kind"),
         none("analyticsAdapter", "PARSE_SERVER_ANALYTICS_ADAPTER", .any, "A receiver of analytics"),
         none("masterKeyTtl", "PARSE_SERVER_MASTER_KEY_TTL", .number, "A master key that changes"),
-        none("protectedFieldsSaveResponseExempt", "PARSE_SERVER_PROTECTED_FIELDS_SAVE_RESPONSE_EXEMPT", .boolean, "Filtering answers to saves; always true"),
-        none("installation", "PARSE_SERVER_INSTALLATION", .object, "What happens to installations that share a device token"),
+        none(
+            "protectedFieldsSaveResponseExempt", "PARSE_SERVER_PROTECTED_FIELDS_SAVE_RESPONSE_EXEMPT", .boolean,
+            "Filtering answers to saves; always true"),
+        none(
+            "installation", "PARSE_SERVER_INSTALLATION", .object,
+            "What happens to installations that share a device token"),
         none("security", "PARSE_SERVER_SECURITY", .object, "The security report"),
         none("databaseAdapter", "PARSE_SERVER_DATABASE_ADAPTER", .any, "A database of another kind"),
     ]
 
-    private static func ignore(_ name: String, _ environment: String, _ kind: OptionDefinition.Kind, _ why: String) -> OptionDefinition {
+    private static func ignore(_ name: String, _ environment: String, _ kind: OptionDefinition.Kind, _ why: String)
+        -> OptionDefinition
+    {
         OptionDefinition(name, environment, kind, why, support: .ignored(why))
     }
 
     private static let ignored = [
         ignore("collectionPrefix", "PARSE_SERVER_COLLECTION_PREFIX", .string, "MongoDB only"),
-        ignore("enableCollationCaseComparison", "PARSE_SERVER_ENABLE_COLLATION_CASE_COMPARISON", .boolean, "MongoDB only"),
+        ignore(
+            "enableCollationCaseComparison", "PARSE_SERVER_ENABLE_COLLATION_CASE_COMPARISON", .boolean, "MongoDB only"),
         ignore("directAccess", "PARSE_SERVER_DIRECT_ACCESS", .boolean, "calls inside Node.js"),
         ignore("enableExpressErrorHandler", "PARSE_SERVER_ENABLE_EXPRESS_ERROR_HANDLER", .boolean, "Express only"),
         ignore("middleware", "PARSE_SERVER_MIDDLEWARE", .string, "Express only"),
@@ -155,16 +267,31 @@ public enum OptionTable {
         ignore("mountPlayground", "PARSE_SERVER_MOUNT_PLAYGROUND", .boolean, "there is no GraphQL to play with"),
         ignore("playgroundPath", "PARSE_SERVER_PLAYGROUND_PATH", .string, "there is no GraphQL to play with"),
         ignore("graphQLPath", "PARSE_SERVER_GRAPHQL_PATH", .string, "there is no GraphQL"),
-        ignore("graphQLPublicIntrospection", "PARSE_SERVER_GRAPHQL_PUBLIC_INTROSPECTION", .boolean, "there is no GraphQL"),
-        ignore("allowExpiredAuthDataToken", "PARSE_SERVER_ALLOW_EXPIRED_AUTH_DATA_TOKEN", .boolean, "login data are always checked"),
-        ignore("encodeParseObjectInCloudFunction", "PARSE_SERVER_ENCODE_PARSE_OBJECT_IN_CLOUD_FUNCTION", .boolean, "there is no cloud code"),
-        ignore("enableInsecureAuthAdapters", "PARSE_SERVER_ENABLE_INSECURE_AUTH_ADAPTERS", .boolean, "there are no such adapters"),
-        ignore("enableProductPurchaseLegacyApi", "PARSE_SERVER_ENABLE_PRODUCT_PURCHASE_LEGACY_API", .boolean, "purchases are not validated"),
-        ignore("emailVerifySuccessOnInvalidEmail", "PARSE_SERVER_EMAIL_VERIFY_SUCCESS_ON_INVALID_EMAIL", .boolean, "no mail is sent"),
+        ignore(
+            "graphQLPublicIntrospection", "PARSE_SERVER_GRAPHQL_PUBLIC_INTROSPECTION", .boolean, "there is no GraphQL"),
+        ignore(
+            "allowExpiredAuthDataToken", "PARSE_SERVER_ALLOW_EXPIRED_AUTH_DATA_TOKEN", .boolean,
+            "login data are always checked"),
+        ignore(
+            "encodeParseObjectInCloudFunction", "PARSE_SERVER_ENCODE_PARSE_OBJECT_IN_CLOUD_FUNCTION", .boolean,
+            "there is no cloud code"),
+        ignore(
+            "enableInsecureAuthAdapters", "PARSE_SERVER_ENABLE_INSECURE_AUTH_ADAPTERS", .boolean,
+            "there are no such adapters"),
+        ignore(
+            "enableProductPurchaseLegacyApi", "PARSE_SERVER_ENABLE_PRODUCT_PURCHASE_LEGACY_API", .boolean,
+            "purchases are not validated"),
+        ignore(
+            "emailVerifySuccessOnInvalidEmail", "PARSE_SERVER_EMAIL_VERIFY_SUCCESS_ON_INVALID_EMAIL", .boolean,
+            "no mail is sent"),
         ignore("sendUserEmailVerification", "PARSE_SERVER_SEND_USER_EMAIL_VERIFICATION", .boolean, "no mail is sent"),
         ignore("appName", "PARSE_SERVER_APP_NAME", .string, "no mail is sent"),
-        ignore("protectedFieldsTriggerExempt", "PARSE_SERVER_PROTECTED_FIELDS_TRIGGER_EXEMPT", .boolean, "there are no triggers"),
-        ignore("allowAggregationForReadOnlyMasterKey", "PARSE_SERVER_ALLOW_AGGREGATION_FOR_READ_ONLY_MASTER_KEY", .boolean, "there is no aggregation"),
+        ignore(
+            "protectedFieldsTriggerExempt", "PARSE_SERVER_PROTECTED_FIELDS_TRIGGER_EXEMPT", .boolean,
+            "there are no triggers"),
+        ignore(
+            "allowAggregationForReadOnlyMasterKey", "PARSE_SERVER_ALLOW_AGGREGATION_FOR_READ_ONLY_MASTER_KEY", .boolean,
+            "there is no aggregation"),
         ignore("verifyServerUrl", "PARSE_SERVER_VERIFY_SERVER_URL", .boolean, "the server does not call itself"),
         ignore("logLevels", "PARSE_SERVER_LOG_LEVELS", .object, "there is no cloud code to log"),
         ignore("logsFolder", "PARSE_SERVER_LOGS_FOLDER", .string, "logs go to the standard output"),

@@ -18,6 +18,13 @@ extension ParseRoutes {
         case ("serverinfo", .get) where rest.isEmpty:
             try requireMaster(context)
             return .object(ServerInformation.report(configuration))
+        case ("functions", .post) where !rest.isEmpty:
+            // There is no cloud code, so there is no function of any name.
+            throw ParseError(
+                ParseError.scriptFailed, "Invalid function: \"\(rest.joined(separator: "/"))\"")
+        case ("jobs", .post) where rest.count <= 1:
+            try requireMaster(context)
+            throw ParseError(ParseError.scriptFailed, "Invalid job.")
         case ("schemas", _):
             try requireMaster(context)
             return try await schemas(rest.first, rest.count, envelope, context)

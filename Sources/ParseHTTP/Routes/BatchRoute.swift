@@ -56,7 +56,9 @@ extension ParseRoutes {
         element.rawPath = below
         element.query = query
         element.body = request["body"]?.objectValue ?? [:]
-        for key in ["_method", "_ApplicationId", "_ClientVersion", "_InstallationId", "_SessionToken", "_JavaScriptKey"] {
+        for key in [
+            "_method", "_ApplicationId", "_ClientVersion", "_InstallationId", "_SessionToken", "_JavaScriptKey",
+        ] {
             element.body[key] = nil
         }
         element.isBatchElement = true
