@@ -3,7 +3,7 @@ import TestSupport
 
 /// Runs a server as the five music apps need it: the behaviour of the servers they were written against, and a client
 /// key.
-func withMusicServer(_ body: @Sendable (TestServer) async throws -> Void) async throws {
+func withMusicServer(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
     try await TestServer.run(["preset": 4, "clientKey": "testClient"], body)
 }
 

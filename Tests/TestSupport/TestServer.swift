@@ -29,7 +29,7 @@ public struct TestServer: Sendable {
     ///
     /// - Parameter options: Options besides the keys, as the configuration file has them.
     public static func run<R: Sendable>(
-        _ options: JSONObject? = nil, _ body: @Sendable (TestServer) async throws -> R
+        _ options: JSONObject? = nil, _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
         try await withDatabase { uri in
             var file: JSONObject = [
