@@ -17,8 +17,7 @@ import Testing
             var requests = (0..<20).map { Self.request("POST", "/classes/Note", ["n": .number(Double($0))]) }
             requests.insert(Self.request("PUT", "/classes/Note/missing", ["n": 1]), at: 7)
             requests.append(Self.request("PUT", "/classes/Note/\(id)", ["n": .increment(4)]))
-            requests.append(Self.request("DELETE", "/classes/Note/\(id)"))
-            requests[requests.count - 1] = Self.request("DELETE", "/classes/Note/none")
+            requests.append(Self.request("DELETE", "/classes/Note/none"))
             let answer = try await server.send("POST", "/batch", ["requests": .array(requests)])
             #expect(answer.status == 200)
             let answers = try #require(answer.json.arrayValue)
@@ -26,7 +25,7 @@ import Testing
             #expect(answers[7]["error"]?["code"] == 101)
             #expect(answers[21]["success"]?["n"] == 5)
             #expect(answers[22]["error"]?["code"] == 101)
-            for index in 0..<20 where index < 7 {
+            for index in 0..<7 {
                 let stored = try #require(answers[index]["success"]?["objectId"]?.stringValue)
                 let note = try await server.send("GET", "/classes/Note/\(stored)")
                 #expect(note["n"] == .number(Double(index)))

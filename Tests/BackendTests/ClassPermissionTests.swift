@@ -146,8 +146,8 @@ import Testing
             try await Self.makeClass(
                 server,
                 [
-                    "protectedFields": .object([
-                        "*": ["secret", "text"], "authenticated": ["secret"], kim.id: [], "userField:owner": [],
+                    "protectedFields": [
+                        "*": ["secret", "text"], "authenticated": ["secret"], "userField:owner": [],
                     ])
                 ])
             let id = try await server.create(
