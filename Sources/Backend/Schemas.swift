@@ -35,7 +35,7 @@ extension Backend {
             throw ParseError(
                 ParseError.invalidClassName, "Class name mismatch between \(bodyName) and \(pathName).")
         }
-        guard let name = pathName ?? bodyName else {
+        guard let name = pathName ?? bodyName, !name.isEmpty else {
             throw ParseError(135, "POST \(pathName.map { "/schemas/\($0)" } ?? "/schemas") needs a class name.")
         }
         guard catalog.schema(name) == nil else {
@@ -155,6 +155,12 @@ extension Backend {
         var fields: JSONObject = [:]
         for (name, field) in schema.fields { fields[name] = .object(field.json) }
         var permissions = schema.effectivePermissions.source
+        if SystemClass.volatileNames.contains(schema.name) {
+            // Classes without a row have no permissions to show.
+            return [
+                "className": .string(schema.name), "fields": .object(fields), "classLevelPermissions": [:],
+            ]
+        }
         for operation in ClassOperation.allCases where permissions[operation.rawValue] == nil {
             permissions[operation.rawValue] = [:]
         }

@@ -83,6 +83,8 @@ public struct ObjectStore: Sendable {
         public var keys: Set<String>?
         /// Fields not wanted.
         public var excluded: Set<String> = []
+        /// Fields that are read for a rule's sake and left out of what is written.
+        public var unwritten: Set<String> = []
         /// With whose eyes.
         public var access = ReadAccess()
         /// What is included; nil for nothing.
@@ -104,6 +106,7 @@ public struct ObjectStore: Sendable {
         let included: IncludedObjects
         let include: IncludeNode?
         let links: FileLinks
+        let unwritten: Set<String>
         /// The number of all matching objects, when it was asked for.
         public let count: Int?
 
@@ -115,7 +118,7 @@ public struct ObjectStore: Sendable {
             guard let result, let plan else { return }
             RowWriter(links: links, included: included).write(
                 result, row, plan, node: include,
-                omitting: access.ownerRules.isEmpty ? [] : hidden(row), extra: extra, into: &writer)
+                omitting: access.ownerRules.isEmpty ? [] : hidden(row).union(unwritten), extra: extra, into: &writer)
         }
 
         /// One object as a value.
@@ -195,7 +198,7 @@ public struct ObjectStore: Sendable {
     private static func nothing(_ request: FindRequest) -> Found {
         Found(
             result: nil, plan: nil, access: request.access, included: IncludedObjects(), include: nil,
-            links: request.links, count: request.wantsCount ? 0 : nil)
+            links: request.links, unwritten: [], count: request.wantsCount ? 0 : nil)
     }
 
     private func find(_ request: FindRequest, _ schema: ClassSchema) async throws -> Found {
@@ -237,7 +240,7 @@ public struct ObjectStore: Sendable {
         return Found(
             result: isFetching ? results[0] : nil, plan: isFetching ? plan : nil, access: request.access,
             included: included, include: request.include, links: request.links,
-            count: request.wantsCount ? results.last?.int(0, 0).map(Int.init) : nil)
+            unwritten: request.unwritten, count: request.wantsCount ? results.last?.int(0, 0).map(Int.init) : nil)
     }
 
     private static func condition(_ request: FindRequest, _ schema: ClassSchema, _ compiler: inout FilterCompiler)
