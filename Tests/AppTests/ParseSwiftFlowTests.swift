@@ -101,8 +101,8 @@ import Testing
             let fetched = try await client.run("GET", "/classes/Song/\(id)").succeeded()
             #expect(fetched["name"] == "Three")
             #expect(fetched["ACL"] == whole["ACL"])
-            let user = try await client.run("PUT", "/users/\(user.objectID ?? "")", ["username": "kim", "age": 3])
-            #expect(user.status == 200)
+            let saved = try await client.run("PUT", "/users/\(user.objectID ?? "")", ["username": "kim", "age": 3])
+            #expect(saved.status == 200)
             #expect(try await client.run("DELETE", "/classes/Song/\(id)").json == [:])
         }
     }

@@ -148,7 +148,7 @@ import Testing
                 [
                     "protectedFields": [
                         "*": ["secret", "text"], "authenticated": ["secret"], "userField:owner": [],
-                    ])
+                    ]
                 ])
             let id = try await server.create(
                 "Note", ["text": "t", "secret": "s", "owner": .pointer("_User", kim.id)], as: .master)
