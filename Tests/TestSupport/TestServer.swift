@@ -31,6 +31,15 @@ public struct TestServer: Sendable {
     public static func run<R: Sendable>(
         _ options: JSONObject? = nil, _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
+        try await gate.enter { try await runInside(options, body) }
+    }
+
+    /// How many servers run at the same time.
+    private static let gate = Gate(places: 4)
+
+    private static func runInside<R: Sendable>(
+        _ options: JSONObject?, _ body: @escaping @Sendable (TestServer) async throws -> R
+    ) async throws -> R {
         try await withDatabase { uri in
             var file: JSONObject = [
                 "appId": .string(applicationID), "masterKey": .string(masterKey),
