@@ -65,7 +65,7 @@ import Testing
 
             let found = try await kim.find("Playlist", where: ["user": kim.user], order: "-updatedAt")
             #expect(found.map { $0["title"] } == ["Second", "First"])
-            #expect(found.first?["user"] == kim.user)
+            #expect(same(found.first?["user"], kim.user))
             #expect(found.first?["artist_pic"]?["__type"] == "File")
             let image = try await kim.download(found.first?["artist_pic"])
             #expect(image.status == 200)
@@ -102,7 +102,7 @@ import Testing
             let list = try await kim.create(
                 "UserPlaylists", ["creator": kim.user, "name": "Mine", "songIds": .array([songs[0]])])
             let added = try await kim.update(list, ["songIds": .operation("AddUnique", songs)]).succeeded()
-            #expect(added["songIds"] == .array(songs))
+            #expect(same(added["songIds"], .array(songs)))
             let renamed = try await kim.update(list, ["name": "Ours"]).succeeded()
             #expect(renamed["updatedAt"]?.stringValue?.count == 24)
             #expect(renamed["name"] == nil)
@@ -124,7 +124,7 @@ import Testing
             let album = try await kim.create("Albums", ["name": "A", "artist": "B", "tracks": tracks])
             _ = try await kim.create("UserAlbums", ["creator": kim.user, "albumID": album])
             let found = try await kim.find("UserAlbums", where: ["creator": kim.user], include: "albumID")
-            #expect(found.first?["albumID"]?["tracks"] == tracks)
+            #expect(same(found.first?["albumID"]?["tracks"], tracks))
         }
     }
 

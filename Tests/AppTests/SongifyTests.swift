@@ -10,12 +10,12 @@ import Testing
             let kim = try await IOSClient(server).signUp("kim")
             let first = try await kim.saveAll("ImageUrl", [["imageUrl": "https://x/1.png", "author": kim.user]])
             let added = try await kim.updateUser(["imageUrls": .operation("Add", first)]).succeeded()
-            #expect(added["imageUrls"] == .array(first))
+            #expect(same(added["imageUrls"], .array(first)))
             let second = try await kim.saveAll("ArtistImage", [["imageUrl": "https://x/2.png", "author": kim.user]])
             let both = try await kim.updateUser(["imageUrls": .operation("Add", second)]).succeeded()
-            #expect(both["imageUrls"] == .array(first + second))
+            #expect(same(both["imageUrls"], .array(first + second)))
             let me = try await kim.fetch(kim.user).succeeded()
-            #expect(me["imageUrls"] == .array(first + second))
+            #expect(same(me["imageUrls"], .array(first + second)))
         }
     }
 
@@ -27,7 +27,7 @@ import Testing
                 "ImageUrl", (1...3).map { ["imageUrl": .string("https://x/\($0).png"), "author": kim.user] })
             _ = try await kim.updateUser(["imageUrls": .operation("Add", images)]).succeeded()
             let removed = try await kim.updateUser(["imageUrls": .operation("Remove", [images[1]])]).succeeded()
-            #expect(removed["imageUrls"] == .array([images[0], images[2]]))
+            #expect(same(removed["imageUrls"], .array([images[0], images[2]])))
             #expect(try await kim.delete(images[1]).status == 200)
             #expect(try await kim.find("ImageUrl", where: ["author": kim.user]).count == 2)
         }

@@ -62,7 +62,8 @@ import Testing
             try await Self.makeClass(
                 server, ["find": ["requiresAuthentication": true], "create": ["requiresAuthentication": true]])
             let kim = try await server.signUp("kim")
-            for (method, body) in [("GET", nil), ("POST", ["text": "x"] as JSONValue)] {
+            let requests: [(String, JSONValue?)] = [("GET", .none), ("POST", ["text": "x"])]
+            for (method, body) in requests {
                 let refused = try await server.send(method, "/classes/Note", body)
                 #expect(refused.status == 404)
                 #expect(refused.code == 101)

@@ -46,7 +46,7 @@ import Testing
             #expect(own.results.first?["user"]?["objectId"]?.stringValue == kim.id)
             let mine = try await server.send("GET", "/sessions/me", as: .session(lou.token))
             #expect(mine["sessionToken"]?.stringValue == lou.token)
-            #expect(mine["createdWith"] == ["action": "signup", "authProvider": "password"])
+            #expect(same(mine["createdWith"], ["action": "signup", "authProvider": "password"]))
             #expect(mine["expiresAt"]?["__type"] == "Date")
             let foreign = try #require(own.results.first?["objectId"]?.stringValue)
             for method in ["GET", "DELETE"] {

@@ -51,3 +51,14 @@ extension JSONValue {
         ["__type": "Date", "iso": .string(text)]
     }
 }
+
+/// Whether two values are the same JSON, whatever the order of the members of their objects: no client reads it.
+public func same(_ first: JSONValue?, _ second: JSONValue?) -> Bool {
+    switch (first, second) {
+    case (.array(let first), .array(let second)):
+        first.count == second.count && zip(first, second).allSatisfy { same($0, $1) }
+    case (.object(let first), .object(let second)):
+        first.count == second.count && first.allSatisfy { same($0.value, second[$0.key]) }
+    default: first == second
+    }
+}
