@@ -1,10 +1,10 @@
 import JSON
 import TestSupport
 
-/// Runs a server as the five music apps need it: the behaviour of the servers they were written against, and a client
-/// key.
+/// Runs a server as the five music apps need it: the behaviour of the servers they were written against, the classes of
+/// the schema folder, and a client key.
 func withMusicServer(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
-    try await TestServer.run(["preset": 4, "clientKey": "testClient"], body)
+    try await TestServer.run(["preset": 4, "classDefinitions": "music", "clientKey": "testClient"], body)
 }
 
 /// The smallest PNG: one transparent pixel.

@@ -89,6 +89,21 @@ import Testing
         }
     }
 
+    @Test("A track without an ACL is read by all and written by its owner only")
+    func ownership() async throws {
+        try await withMusicServer { server in
+            let kim = try await IOSClient(server).signUp("kim")
+            let lou = try await IOSClient(server).signUp("lou")
+            let track = try await kim.create("Playlist", ["user": kim.user, "title": "First"])
+            #expect(try await lou.fetch(track).status == 200)
+            let written = try await lou.update(track, ["title": "Mine"])
+            #expect(written.status == 404)
+            #expect(written.code == 101)
+            #expect(try await lou.delete(track).code == 101)
+            #expect(try await kim.update(track, ["title": "Still mine"]).status == 200)
+        }
+    }
+
     @Test("A playlist is created, filled, counted and renamed")
     func playlists() async throws {
         try await withMusicServer { server in
