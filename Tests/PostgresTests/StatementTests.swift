@@ -122,7 +122,7 @@ struct StatementTests {
 
     @Test("One text with parameters of different types is two statements")
     func typesMatter() async throws {
-        try await TestDatabase.run({ $0.sharedConnections = 1 }) { database in
+        try await TestDatabase.run({ $0.sharedConnections = 1 }) { (database) async throws in
             for _ in 0..<3 {
                 #expect(try await database.client.query("SELECT $1::text", [.int(5)]).string(0, 0) == "5")
                 #expect(try await database.client.query("SELECT $1::text", [.bool(true)]).string(0, 0) == "true")

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Postgres
+import Synchronization
 
 /// A database of a test's own on the test cluster, with a client that is open.
 struct TestDatabase: Sendable {
@@ -82,4 +83,23 @@ func failure(_ body: @Sendable () async throws -> some Sendable) async throws ->
     } catch let error as PostgresError {
         return error
     }
+}
+
+/// A number that several tasks count.
+final class Counter: Sendable {
+    private let number = Mutex(0)
+
+    var value: Int { number.withLock { $0 } }
+
+    /// Adds to the number and gives what it is then.
+    @discardableResult
+    func add(_ amount: Int) -> Int {
+        number.withLock {
+            $0 += amount
+            return $0
+        }
+    }
+
+    /// Makes the number at least so large.
+    func raise(to value: Int) { number.withLock { $0 = max($0, value) } }
 }

@@ -1,5 +1,4 @@
 import Postgres
-import Synchronization
 import Testing
 
 @Suite("Transactions and exclusive connections")
@@ -67,12 +66,12 @@ struct TransactionTests {
         try await TestDatabase.run { database in
             _ = try await database.client.query("CREATE TABLE t (name text, value int8)")
             _ = try await database.client.query("INSERT INTO t VALUES ('a', 0), ('b', 0)")
-            let runs = Atomic<Int>(0)
+            let runs = Counter()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for (reads, writes) in [("a", "b"), ("b", "a")] {
                     tasks.addTask {
                         try await database.client.transaction(isolation: .serializable) { session in
-                            let run = runs.add(1, ordering: .relaxed).newValue
+                            let run = runs.add(1)
                             let row = try await session.query("SELECT value FROM t WHERE name = $1", [.text(reads)])
                             // The first round of both overlaps.
                             if run <= 2 { try await Task.sleep(for: .milliseconds(200)) }
@@ -84,7 +83,7 @@ struct TransactionTests {
                 }
                 try await tasks.waitForAll()
             }
-            #expect(runs.load(ordering: .relaxed) >= 3)
+            #expect(runs.value >= 3)
             // One after the other, the second reads what the first wrote: 1 and 2, never 1 and 1.
             let sum = try await database.client.query("SELECT sum(value)::int8 FROM t")
             #expect(sum.int(0, 0) == 3)
@@ -96,12 +95,12 @@ struct TransactionTests {
         try await TestDatabase.run { database in
             _ = try await database.client.query("CREATE TABLE t (id int8, value int8)")
             _ = try await database.client.query("INSERT INTO t VALUES (1, 0), (2, 0)")
-            let runs = Atomic<Int>(0)
+            let runs = Counter()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for (first, second) in [(1, 2), (2, 1)] {
                     tasks.addTask {
                         try await database.client.transaction { session in
-                            let run = runs.add(1, ordering: .relaxed).newValue
+                            let run = runs.add(1)
                             let sql = "UPDATE t SET value = value + 1 WHERE id = $1"
                             _ = try await session.query(sql, [.int(Int64(first))])
                             if run <= 2 { try await Task.sleep(for: .milliseconds(200)) }
@@ -111,7 +110,7 @@ struct TransactionTests {
                 }
                 try await tasks.waitForAll()
             }
-            #expect(runs.load(ordering: .relaxed) >= 3)
+            #expect(runs.value >= 3)
             #expect(try await database.client.query("SELECT sum(value)::int8 FROM t").int(0, 0) == 4)
         }
     }
@@ -119,38 +118,38 @@ struct TransactionTests {
     @Test("Without retries left, a serialization failure reaches the caller")
     func retriesEnd() async throws {
         try await TestDatabase.run { database in
-            let runs = Atomic<Int>(0)
+            let runs = Counter()
             let error = try await failure {
                 try await database.client.transaction(retries: 2) { session in
-                    runs.add(1, ordering: .relaxed)
+                    runs.add(1)
                     _ = try await session.query("DO $$ BEGIN RAISE SQLSTATE '40001'; END $$")
                 }
             }
             #expect(error?.sqlState == "40001")
-            #expect(runs.load(ordering: .relaxed) == 3)
+            #expect(runs.value == 3)
         }
     }
 
     @Test("Transactions wait for a connection instead of opening more than they may")
     func laneIsBounded() async throws {
         try await TestDatabase.run({ $0.exclusiveConnections = 3 }) { database in
-            let most = Mutex(0)
-            let open = Atomic<Int>(0)
+            let most = Counter()
+            let open = Counter()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for _ in 0..<30 {
                     tasks.addTask {
                         try await database.client.transaction { session in
-                            let now = open.add(1, ordering: .relaxed).newValue
-                            most.withLock { $0 = max($0, now) }
+                            let now = open.add(1)
+                            most.raise(to: now)
                             _ = try await session.query("SELECT pg_sleep(0.01)")
-                            open.subtract(1, ordering: .relaxed)
+                            open.add(-1)
                         }
                     }
                 }
                 try await tasks.waitForAll()
             }
-            #expect(most.withLock { $0 } <= 3)
-            #expect(most.withLock { $0 } > 1)
+            #expect(most.value <= 3)
+            #expect(most.value > 1)
         }
     }
 }
