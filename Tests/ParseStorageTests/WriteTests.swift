@@ -198,7 +198,7 @@ struct WriteTests {
             let add = #"{"r":{"__op":"AddRelation","objects":[{"__type":"Pointer","className":"B","objectId":"b1"}]},"n":1}"#
             try await test.create("T", "a", add)
             let relation = FieldOperation.addRelation([Pointer(className: "B", objectId: "b1")])
-            try await test.store.transaction { store in
+            try await test.store.transaction { (store) async throws in
                 var write = ObjectWrite()
                 write.operations = ["r": relation, "n": .set(2)]
                 #expect(try await store.update("T", objectId: "a", write) != nil)
@@ -231,8 +231,10 @@ struct WriteTests {
         ] as [(String, Int?)])
     func refusals(json: String, code: Int?) async throws {
         try await TestStore.run { test in
-            #expect(try await parseCode { try await test.create("T", "t", json) } == code)
-            #expect(try await (test.object("T", "t") == nil) == (code != nil))
+            let found = try await parseCode { try await test.create("T", "t", json) }
+            #expect(found == code)
+            let object = try await test.object("T", "t")
+            #expect((object == nil) == (code != nil))
         }
     }
 

@@ -120,6 +120,46 @@ struct StatementTests {
         }
     }
 
+    @Test("A group stays whole when it pushes older statements out of the cache")
+    func groupsAreNotTorn() async throws {
+        try await TestDatabase.run({
+            $0.preparedStatementLimit = 4
+            $0.sharedConnections = 1
+        }) { database in
+            _ = try await database.client.query("CREATE TABLE t (a int8)")
+            for number in 0..<10 {
+                let error = try await failure {
+                    try await database.client.group(
+                        (0..<6).map { Statement("INSERT INTO t VALUES (\(number * 10 + $0))") } + [Statement("SELECT 1 / 0")])
+                }
+                #expect(error?.sqlState == "22012")
+            }
+            #expect(try await database.client.query("SELECT count(*) FROM t").int(0, 0) == 0)
+        }
+    }
+
+    @Test("A changed table is not noticed on exclusive connections and in transactions either")
+    func exclusivePlansAreMadeAnew() async throws {
+        try await TestDatabase.run({ $0.exclusiveConnections = 1 }) { database in
+            _ = try await database.client.query("CREATE TABLE t (a int8)")
+            let statement = Statement("SELECT * FROM t")
+            for number in 0..<3 {
+                #expect(try await database.client.slowQuery(statement).columnCount == number + 1)
+                let columns = try await database.client.transaction { session in
+                    _ = try await session.query("SELECT 1")
+                    return try await session.query(statement).columnCount
+                }
+                #expect(columns == number + 1)
+                _ = try await database.client.query("ALTER TABLE t ADD COLUMN c\(number) text")
+            }
+            let columns = try await database.client.transaction { session in
+                _ = try await session.query("SELECT 1")
+                return try await session.query(statement).columnCount
+            }
+            #expect(columns == 4)
+        }
+    }
+
     @Test("One text with parameters of different types is two statements")
     func typesMatter() async throws {
         try await TestDatabase.run({ $0.sharedConnections = 1 }) { (database) async throws in
