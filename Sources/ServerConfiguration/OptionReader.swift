@@ -174,10 +174,10 @@ struct OptionReader {
             rules.doNotAllowUsername = policy["doNotAllowUsername"]?.boolValue ?? false
             rules.maxPasswordAge = policy["maxPasswordAge"]?.numberValue.flatMap { $0 > 0 ? $0 : nil }
             let history = policy["maxPasswordHistory"]?.numberValue ?? 0
-            guard (0...20).contains(history) else {
+            guard let count = Int(exactly: history), (0...20).contains(count) else {
                 throw ConfigurationError("passwordPolicy.maxPasswordHistory must be an integer ranging 0 - 20")
             }
-            rules.maxPasswordHistory = Int(history)
+            rules.maxPasswordHistory = count
             configuration.passwordPolicy = rules
         }
         if let lockout = values["accountLockout"]?.objectValue {
@@ -185,12 +185,14 @@ struct OptionReader {
                 throw ConfigurationError(
                     "Account lockout duration should be greater than 0 and less than 100000")
             }
-            guard let threshold = lockout["threshold"]?.numberValue, (1...999).contains(threshold) else {
+            guard let threshold = lockout["threshold"]?.numberValue.flatMap(Int.init(exactly:)),
+                (1...999).contains(threshold)
+            else {
                 throw ConfigurationError(
                     "Account lockout threshold should be an integer greater than 0 and less than 1000")
             }
             configuration.accountLockout = Configuration.AccountLockout(
-                threshold: Int(threshold), duration: duration)
+                threshold: threshold, duration: duration)
         }
     }
 
