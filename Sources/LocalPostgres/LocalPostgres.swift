@@ -59,7 +59,8 @@ public actor LocalPostgres {
             "max_connections=100", "shared_buffers=128MB", "logging_collector=off", "fsync=on",
         ]
         startArguments = [
-            "-D", cluster, "-l", log, "-w", "-t", "120", "-o", options.map { "-c " + $0 }.joined(separator: " "), "start",
+            "-D", cluster, "-l", log, "-w", "-t", "120", "-o", options.map { "-c " + $0 }.joined(separator: " "),
+            "start",
         ]
         try await command(binaries.path("pg_ctl"), startArguments, account)
         let encoded = socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? socketFolder

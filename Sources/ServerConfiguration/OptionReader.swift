@@ -124,6 +124,7 @@ struct OptionReader {
         configuration.enableAnonymousUsers = bool("enableAnonymousUsers", true)
         configuration.defaultLimit = try int("defaultLimit", 100, in: 1...1_000_000)
         if values["maxLimit"] != nil { configuration.maxLimit = try int("maxLimit", 0, in: 1...1_000_000_000) }
+        configuration.allowAggregationForReadOnlyMasterKey = bool("allowAggregationForReadOnlyMasterKey", true)
         configuration.enableSanitizedErrorResponse = bool("enableSanitizedErrorResponse", preset >= 8)
         for (className, entities) in values["protectedFields"]?.objectValue ?? [:] {
             for (entity, fields) in entities.objectValue ?? [:] {
@@ -239,6 +240,8 @@ struct OptionReader {
                 configuration.idempotencyOptions.ttl = ttl
             }
         }
+        configuration.security.enableCheck = values["security"]?["enableCheck"]?.boolValue ?? false
+        configuration.security.enableCheckLog = values["security"]?["enableCheckLog"]?.boolValue ?? false
         let limits = values["requestComplexity"]?.objectValue ?? [:]
         func limit(_ key: String) throws(ConfigurationError) -> Int? {
             guard let number = limits[key]?.numberValue, number != -1 else { return nil }

@@ -104,6 +104,7 @@ extension ParseRoutes {
         case "events": return path.count == 2 && method == .post
         case "serverinfo": return path.count == 1 && method == .get
         case "schemas": return path.count <= 2
+        case "aggregate": return path.count == 2 && method == .get
         case "purge": return path.count == 2 && method == .delete
         default: return false
         }
