@@ -91,6 +91,11 @@ let package = Package(
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
-        .testTarget(name: "AppTests", dependencies: ["JSON", "TestSupport"]),
+        .testTarget(
+            name: "AppTests",
+            dependencies: [
+                "JSON", "TestSupport", "roost",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ]),
     ]
 )
