@@ -33,6 +33,7 @@ public struct ObjectStore: Sendable {
     /// - Parameter body: Is given a store whose every call is part of the transaction; what it throws undoes all of them.
     public func transaction<R: Sendable>(_ body: @escaping @Sendable (ObjectStore) async throws -> R) async throws -> R
     {
+        if session != nil { return try await body(self) }
         do {
             return try await client.transaction { session in
                 try await body(ObjectStore(client: client, catalog: catalog, session: session, logger: logger))

@@ -74,7 +74,7 @@ struct NamesTests {
 
     @Test("A field keeps its options in the schema's form")
     func fieldForms() {
-        let field = Field(.pointer("_User"), isRequired: true, defaultValue: "x")
+        let field = Field(.pointer("_User"), required: true, defaultValue: "x")
         #expect(field.json == ["type": "Pointer", "targetClass": "_User", "required": true, "defaultValue": "x"])
         #expect(Field(json: .object(field.json)) == field)
         #expect(Field(json: ["type": "Strange"]) == nil)

@@ -179,13 +179,13 @@ struct CatalogTests {
             let permissions: JSONObject = ["find": ["*": true], "protectedFields": ["*": ["s"]]]
             try await test.catalog.change("C") { _ in
                 ClassSchema(
-                    name: "C", fields: ["s": Field(.string, isRequired: true, defaultValue: "x")],
+                    name: "C", fields: ["s": Field(.string, required: true, defaultValue: "x")],
                     permissions: ClassLevelPermissions(json: permissions),
                     indexes: ["_id_": ["_id": 1], "byS": ["s": 1]])
             }
             try await test.catalog.reload()
             let schema = try #require(test.catalog.schema("C"))
-            #expect(schema.fields["s"] == Field(.string, isRequired: true, defaultValue: "x"))
+            #expect(schema.fields["s"] == Field(.string, required: true, defaultValue: "x"))
             #expect(schema.permissions?.protectedFields == ["*": ["s"]])
             #expect(Set(schema.indexes.keys) == ["_id_", "byS"])
             let row = try await LayoutTests.schemaRow("C", test)
