@@ -63,14 +63,20 @@ public actor LocalPostgres {
             "start",
         ]
         try await command(binaries.path("pg_ctl"), startArguments, account)
-        let encoded = socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? socketFolder
-        if try await command(
-            binaries.path("psql"),
-            ["-h", socketFolder, "-U", "roost", "-d", "roost", "-Atc", "SELECT 1"], account, mayFail: true) != 0
-        {
-            try await command(binaries.path("createdb"), ["-h", socketFolder, "-U", "roost", "roost"], account)
+        do {
+            try await makeDatabase(binaries, socketFolder, account)
+        } catch {
+            await stop()
+            throw error
         }
+        let encoded = socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? socketFolder
         return "postgres:///roost?host=\(encoded)&user=roost"
+    }
+
+    private func makeDatabase(_ binaries: PostgresBinaries, _ socketFolder: String, _ account: Account) async throws {
+        let question = ["-h", socketFolder, "-U", "roost", "-d", "roost", "-Atc", "SELECT 1"]
+        if try await command(binaries.path("psql"), question, account, mayFail: true) == 0 { return }
+        try await command(binaries.path("createdb"), ["-h", socketFolder, "-U", "roost", "roost"], account)
     }
 
     /// Starts the cluster again whenever it died, until the task is cancelled.

@@ -131,6 +131,7 @@ final class Connection {
     func send(_ work: Work) -> Bool {
         work.restart()
         work.attempts += 1
+        makeRoom(for: work)
         for statement in work.statements {
             let (name, isNew) = prepare(statement)
             if isNew {
@@ -144,7 +145,9 @@ final class Connection {
         }
         guard PQpipelineSync(handle) == 1 else { return false }
         inFlight.append(work)
-        return flush()
+        // The request is under way now: a connection that takes no bytes is found broken when it is read.
+        _ = flush()
+        return true
     }
 
     /// Writes what the socket takes; false when the connection broke.
@@ -179,17 +182,24 @@ final class Connection {
             prepared[key]?.lastUse = useCounter
             return (known.name, false)
         }
-        if prepared.count >= configuration.preparedStatementLimit { evict() }
         nameCounter += 1
         let name = "s\(nameCounter)"
         prepared[key] = Prepared(name: name, lastUse: useCounter)
         return (name, true)
     }
 
-    /// Forgets the older half of the prepared statements, on both sides.
-    private func evict() {
-        let oldest = prepared.sorted { $0.value.lastUse < $1.value.lastUse }.prefix(max(1, prepared.count / 2))
-        for (key, value) in oldest {
+    /// Forgets the older half of the prepared statements, on both sides, when a request's new ones do not fit.
+    ///
+    /// This comes before anything of the request is sent: forgetting is a request of its own, and its end in the midst
+    /// of a group would commit the first part of the group by itself.
+    private func makeRoom(for work: Work) {
+        let limit = configuration.preparedStatementLimit
+        guard prepared.count + work.statements.count > limit else { return }
+        let wanted = Set(work.statements.map { Key(sql: $0.sql, types: $0.types) })
+        let surplus = prepared.count + wanted.count { prepared[$0] == nil } - limit
+        guard surplus > 0 else { return }
+        let oldest = prepared.filter { !wanted.contains($0.key) }.sorted { $0.value.lastUse < $1.value.lastUse }
+        for (key, value) in oldest.prefix(max(surplus, prepared.count / 2)) {
             prepared[key] = nil
             deallocate(value.name)
         }

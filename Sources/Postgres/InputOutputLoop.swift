@@ -217,14 +217,19 @@ final class InputOutputLoop: @unchecked Sendable {
 
     /// Gives an answer to who waits for it, or sends the request again where that is right.
     private func settle(_ work: Work, on connection: Connection) {
-        guard let error = work.error, work.isAutocommit else { return work.finish() }
-        let isStalePlan =
-            error.sqlState == "0A000" && error.message.contains("cached plan") || error.sqlState == "26000"
-        if isStalePlan, work.attempts < 4 {
+        guard let error = work.error else { return work.finish() }
+        if error.isStalePlan {
+            // Inside a transaction, which the error has broken off, only the whole of it can be tried again.
+            let mayRepeat = work.attempts < 4 && (work.isAutocommit || !connection.isInTransaction)
             connection.forget(work)
-            if !connection.send(work) { lose(connection) }
+            guard mayRepeat else { return work.finish() }
+            if !connection.send(work) {
+                lose(connection)
+                lost(work)
+            }
             return
         }
+        guard work.isAutocommit else { return work.finish() }
         if ["40001", "40P01"].contains(error.sqlState), work.attempts < 6 { return backlog.append(work) }
         if error.sqlState == "57P01" || error.sqlState == "57P02" {
             // The server is going down: the connection will break in a moment.

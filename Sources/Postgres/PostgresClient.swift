@@ -100,7 +100,7 @@ public final class PostgresClient: Sendable {
                         throw error
                     }
                 }
-            } catch let error as PostgresError where ["40001", "40P01"].contains(error.sqlState) && attempt < retries {
+            } catch let error as PostgresError where error.isTransient && attempt < retries {
                 try await Task.sleep(for: .milliseconds(Int.random(in: 1...(5 << attempt))))
             }
         }

@@ -64,6 +64,12 @@ public struct PostgresError: Error, Sendable {
     /// The column that the error is about.
     public var column: String?
 
+    /// Whether a prepared statement no longer fits its tables, or is not there any more; making it anew helps.
+    var isStalePlan: Bool { sqlState == "0A000" && message.contains("cached plan") || sqlState == "26000" }
+
+    /// Whether the server undid the transaction for a reason that is gone when it is tried again.
+    var isTransient: Bool { ["40001", "40P01"].contains(sqlState) || isStalePlan }
+
     init(_ kind: Kind, _ message: String, sqlState: String = "") {
         self.kind = kind
         self.message = message

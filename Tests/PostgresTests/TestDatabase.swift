@@ -1,0 +1,105 @@
+import Foundation
+import Logging
+import Postgres
+import Synchronization
+
+/// A database of a test's own on the test cluster, with a client that is open.
+struct TestDatabase: Sendable {
+    let client: PostgresClient
+    let uri: String
+
+    /// Where tests find their PostgreSQL.
+    static var cluster: String {
+        ProcessInfo.processInfo.environment["ROOST_TEST_DATABASE_URI"] ?? "postgres://postgres@127.0.0.1/postgres"
+    }
+
+    static let logger: Logger = {
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        return logger
+    }()
+
+    /// Makes a database for `body`, opens a client, and drops both afterwards.
+    static func run<R: Sendable>(
+        _ configure: @Sendable (inout PostgresConfiguration) -> Void = { _ in },
+        _ body: @Sendable (TestDatabase) async throws -> R
+    ) async throws -> R {
+        let name = "roost_driver_" + UUID().uuidString.lowercased().replacing("-", with: "")
+        let administrator = PostgresClient(
+            configuration: PostgresConfiguration(connectionString: cluster), logger: logger)
+        try await administrator.execute(script: "CREATE DATABASE \(name)")
+        var parts = URLComponents(string: cluster)
+        parts?.path = "/" + name
+        let uri = parts?.string ?? cluster
+        var configuration = PostgresConfiguration(connectionString: uri)
+        configuration.sharedConnections = 2
+        configure(&configuration)
+        let client = PostgresClient(configuration: configuration, logger: logger)
+        let result: Result<R, any Error>
+        do {
+            try await client.start()
+            result = .success(try await body(TestDatabase(client: client, uri: uri)))
+        } catch {
+            result = .failure(error)
+        }
+        await client.shutdown()
+        try await administrator.execute(script: "DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
+        return try result.get()
+    }
+
+    /// A second client of the same database, for what needs two; open, and shut down afterwards.
+    func withSecondClient<R: Sendable>(_ body: @Sendable (PostgresClient) async throws -> R) async throws -> R {
+        var configuration = PostgresConfiguration(connectionString: uri)
+        configuration.sharedConnections = 1
+        configuration.applicationName = "second"
+        let second = PostgresClient(configuration: configuration, logger: Self.logger)
+        try await second.start()
+        let result: Result<R, any Error>
+        do {
+            result = .success(try await body(second))
+        } catch {
+            result = .failure(error)
+        }
+        await second.shutdown()
+        return try result.get()
+    }
+}
+
+/// Waits until a condition holds, ten seconds at most; gives whether it did.
+func eventually(_ condition: @Sendable () async throws -> Bool) async throws -> Bool {
+    let end = ContinuousClock.now + .seconds(10)
+    while ContinuousClock.now < end {
+        if try await condition() { return true }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+}
+
+/// The `PostgresError` that a call throws; nil when it throws none.
+func failure(_ body: @Sendable () async throws -> some Sendable) async throws -> PostgresError? {
+    do {
+        _ = try await body()
+        return nil
+    } catch let error as PostgresError {
+        return error
+    }
+}
+
+/// A number that several tasks count.
+final class Counter: Sendable {
+    private let number = Mutex(0)
+
+    var value: Int { number.withLock { $0 } }
+
+    /// Adds to the number and gives what it is then.
+    @discardableResult
+    func add(_ amount: Int) -> Int {
+        number.withLock {
+            $0 += amount
+            return $0
+        }
+    }
+
+    /// Makes the number at least so large.
+    func raise(to value: Int) { number.withLock { $0 = max($0, value) } }
+}
