@@ -5,8 +5,6 @@ enum MalformedMemory {
     /// The resident bytes; 0 where the system does not tell in this way, so that nothing seems to grow.
     static var resident: Int {
         #if os(Linux)
-            // What was freed but is kept by the allocator is no growth.
-            malloc_trim(0)
             guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
             let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
             return pages * sysconf(Int32(_SC_PAGESIZE))

@@ -23,7 +23,7 @@ final class MalformedSocket {
         private static let sendFlags: Int32 = 0
     #else
         private static let streamType = Int32(SOCK_STREAM.rawValue)
-        private static let sendFlags = Int32(MSG_NOSIGNAL.rawValue)
+        private static let sendFlags = Int32(MSG_NOSIGNAL)
     #endif
 
     private let port: Int
