@@ -1,7 +1,5 @@
-import AsyncHTTPClient
 import Foundation
 import JSON
-import NIOCore
 
 /// A Roost of a test's own as a process, with its embedded PostgreSQL, which can be killed and started again.
 actor CrashServer {
@@ -13,7 +11,7 @@ actor CrashServer {
     nonisolated let port: Int
     nonisolated let folder: String
     private let binary: String
-    private var process: Process?
+    private var process: CrashProcess?
 
     /// Makes the folder and the configuration; nothing is started yet.
     init() throws {
@@ -29,7 +27,6 @@ actor CrashServer {
             "logLevel": "warn",
         ]
         try Data(configuration.serialized()).write(to: URL(fileURLWithPath: folder + "/config.json"))
-        _ = FileManager.default.createFile(atPath: folder + "/output.txt", contents: nil)
     }
 
     static let applicationID = "crashApp"
@@ -62,50 +59,39 @@ actor CrashServer {
 
     /// Starts the server and waits until it serves.
     func start() async throws {
-        guard let output = FileHandle(forWritingAtPath: folder + "/output.txt") else {
-            throw Failure(description: "\(folder) is gone")
-        }
-        try output.seekToEnd()
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: binary)
-        process.arguments = ["serve", folder + "/config.json", "--dataDir", folder + "/data"]
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        self.process = process
+        process = try CrashProcess(
+            [binary, "serve", folder + "/config.json", "--dataDir", folder + "/data"], output: folder + "/output.txt")
         let deadline = ContinuousClock.now + .seconds(20)
         while ContinuousClock.now < deadline {
             if await isHealthy { return }
-            guard process.isRunning else { break }
+            guard process?.isRunning() == true else { break }
             try await Task.sleep(for: .milliseconds(50))
         }
-        throw Failure(description: "Roost does not serve: \(self.output)")
+        throw Failure(description: "Roost does not serve: \(output)")
     }
 
     /// Whether the server says that it serves.
     nonisolated var isHealthy: Bool {
         get async {
-            let request = HTTPClientRequest(url: "http://127.0.0.1:\(port)/parse/health")
-            let answer = try? await HTTPClient.shared.execute(request, timeout: .seconds(2))
-            return answer?.status == .ok
+            (try? await send("GET", "/health"))?.status == 200
         }
     }
 
     /// Sends the server a signal and waits for its end.
     ///
-    /// - Returns: Its exit status, or the number of the signal that ended it.
+    /// - Returns: How it ended.
     @discardableResult
-    func end(by signal: Int32) async throws -> (reason: Process.TerminationReason, status: Int32) {
-        guard let process else { throw Failure(description: "Roost is not running") }
-        kill(process.processIdentifier, signal)
+    func end(by signal: Int32) async throws -> CrashProcess.End {
+        guard let identifier = process?.identifier else { throw Failure(description: "Roost is not running") }
+        kill(identifier, signal)
         let deadline = ContinuousClock.now + .seconds(20)
-        while process.isRunning {
+        while process?.isRunning() == true {
             guard ContinuousClock.now < deadline else { throw Failure(description: "Roost does not end") }
             try await Task.sleep(for: .milliseconds(10))
         }
-        self.process = nil
-        return (process.terminationReason, process.terminationStatus)
+        guard let end = process?.end else { throw Failure(description: "Roost was ended by somebody else") }
+        process = nil
+        return end
     }
 
     /// Kills PostgreSQL, so that it has no time to write anything.
@@ -114,28 +100,34 @@ actor CrashServer {
         guard kill(postmaster, SIGKILL) == 0 else { throw Failure(description: "PostgreSQL cannot be killed") }
     }
 
-    /// Makes a request with the master key.
+    /// Makes a request with the master key, on a connection of its own.
+    ///
+    /// An HTTP client that waits longer after each refused connection would not see that the server is back.
     nonisolated func send(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> (
         status: Int, body: JSONValue
     ) {
-        var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)/parse\(path)")
-        request.method = .init(rawValue: method)
-        request.headers.add(name: "X-Parse-Application-Id", value: Self.applicationID)
-        request.headers.add(name: "X-Parse-Master-Key", value: Self.masterKey)
-        if let body {
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(body.serialized())
+        let request = MalformedRequest(
+            method: method, target: "/parse" + path,
+            headers: [
+                ("X-Parse-Application-Id", Array(Self.applicationID.utf8)),
+                ("X-Parse-Master-Key", Array(Self.masterKey.utf8)), ("Content-Type", Array("application/json".utf8)),
+            ], body: body?.serialized() ?? [])
+        let port = port
+        return try await withCheckedThrowingContinuation { continuation in
+            // Not on a thread of the concurrency runtime, because the socket blocks.
+            Thread {
+                continuation.resume(
+                    with: Result {
+                        let answer = try MalformedSocket(port: port).exchange(request.bytes, isHead: false)
+                        return (answer.status, (try? JSONValue(parsing: answer.body)) ?? .null)
+                    })
+            }.start()
         }
-        let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(10))
-        let bytes = try await answer.body.collect(upTo: 64 * 1024 * 1024)
-        return (Int(answer.status.code), (try? JSONValue(parsing: Array(bytes.readableBytesView))) ?? .null)
     }
 
     /// Ends both processes and removes the files.
     private func remove() async {
-        if process != nil, (try? await end(by: SIGTERM)) == nil {
-            process.map { _ = kill($0.processIdentifier, SIGKILL) }
-        }
+        if let process, (try? await end(by: SIGTERM)) == nil { kill(process.identifier, SIGKILL) }
         if let postmaster { kill(postmaster, SIGQUIT) }
         try? FileManager.default.removeItem(atPath: folder)
     }

@@ -16,6 +16,10 @@ struct MalformedRequest {
     /// Whether the answer's errors need not be JSON.
     var isFile: Bool { target.lowercased().hasPrefix("/parse/files") }
 
+    /// Whether the HTTP parser refuses it, before anybody knows that the answer should be JSON: methods that HTTP does
+    /// not have, and lines longer than the server reads.
+    var isRefusedByParser: Bool { ["get", "X-ODD"].contains(method) || target.utf8.count > 30_000 }
+
     /// What to print about a request that was answered wrongly.
     var description: String {
         let text = String(decoding: bytes, as: UTF8.self)

@@ -40,6 +40,9 @@ struct MalformedWorker {
             do {
                 let answer = try socket.exchange(request.bytes, isHead: request.method == "HEAD")
                 report.statuses[answer.status, default: 0] += 1
+                if answer.status == 400 {
+                    print("HIST", request.method, String(decoding: answer.body.prefix(70), as: UTF8.self))
+                }
                 problem = Self.problem(with: answer, to: request)
             } catch {
                 socket.disconnect()
@@ -47,7 +50,9 @@ struct MalformedWorker {
             }
             guard var problem else { continue }
             if !isServing(socket) { problem += ", and a good request does not work after it" }
-            report.failures.append("seed \(seed), request \(index): \(problem)\n\(request.description)\n")
+            let caller = request.headers.contains { $0.name == "X-Parse-Master-Key" } ? "master" : "client"
+            report.failures.append(
+                "seed \(seed), request \(index) (\(caller)): \(problem)\n\(request.description)\n")
         }
         return report
     }
@@ -63,6 +68,7 @@ struct MalformedWorker {
             return isMissingAdapter ? nil : text
         }
         guard answer.status >= 400, request.method != "HEAD", !request.isFile else { return nil }
+        if request.isRefusedByParser, answer.body.isEmpty, answer.headers["connection"] == "close" { return nil }
         return json?["error"]?.stringValue == nil ? "an error without JSON: \(text)" : nil
     }
 
