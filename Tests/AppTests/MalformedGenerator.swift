@@ -11,6 +11,7 @@ struct MalformedGenerator {
 
     /// The next request.
     mutating func next() -> MalformedRequest {
+        values.isReadable = values.chance(80)
         let (methods, path, body) = route()
         var method = values.chance(90) ? values.pick(methods) : values.pick(Self.methods)
         var target = "/parse" + path
@@ -21,9 +22,9 @@ struct MalformedGenerator {
             method = "POST"
             bytes = values.object([("_method", MalformedValues.quoted("GET"))] + values.parameters())
         }
-        if values.chance(8) { bytes = broken(bytes) }
+        if !values.isReadable, values.chance(40) { bytes = broken(bytes) }
         if values.chance(3) { target = oddTarget(target) }
-        return MalformedRequest(method: method, target: target, headers: headers(&bytes), body: bytes)
+        return MalformedRequest(method: method, target: target, headers: headers(&bytes, path), body: bytes)
     }
 
     private static let methods = [
@@ -82,7 +83,7 @@ struct MalformedGenerator {
     private mutating func fields() -> [UInt8] {
         if values.chance(3) { return values.value() }
         return values.object(
-            (0..<Int.random(in: 1...4, using: &values.random)).map { _ in (values.key(), values.value()) })
+            (0..<values.pick([1, 1, 2, 3])).map { _ in (values.key(), values.value()) })
     }
 
     private mutating func account() -> [UInt8] {
@@ -195,7 +196,7 @@ struct MalformedGenerator {
     }
 
     /// Header fields; credentials may go to the body instead, as the JavaScript SDK sends them.
-    private mutating func headers(_ body: inout [UInt8]) -> [(name: String, value: [UInt8])] {
+    private mutating func headers(_ body: inout [UInt8], _ path: String) -> [(name: String, value: [UInt8])] {
         var headers: [(name: String, value: [UInt8])] = []
         func add(_ name: String, _ value: String) { headers.append((name, Array(value.utf8))) }
         let types = [
@@ -210,7 +211,8 @@ struct MalformedGenerator {
         case 45..<60:
             add("X-Parse-Application-Id", "testApp")
             add("X-Parse-REST-API-Key", "testRest")
-            add("X-Parse-Session-Token", sessionToken)
+            // The session has to last for the requests that follow.
+            if path != "/logout", path != "/upgradeToRevocableSession" { add("X-Parse-Session-Token", sessionToken) }
         case 60..<85:
             add("X-Parse-Application-Id", "testApp")
             add("X-Parse-Master-Key", "testMaster")

@@ -5,7 +5,7 @@ extension MalformedValues {
         if depth == 0, chance(6) { return value() }
         if depth == 0, chance(1) { return deep() }
         return object(
-            (0..<Int.random(in: 1...2, using: &random)).map { _ in
+            (0..<pick([1, 1, 1, 2])).map { _ in
                 switch Int.random(in: 0..<20, using: &random) {
                 case 0...1 where depth < 3:
                     let name = pick(["$or", "$and", "$nor"])
@@ -14,7 +14,7 @@ extension MalformedValues {
                     let owner = chance(70) ? pointer() : value()
                     let key = chance(70) ? Self.quoted("friends") : string()
                     return ("$relatedTo", object([("object", owner), ("key", key)]))
-                case 3...6: return (key(), value())
+                case 3...5: return (key(), value())
                 default: return (key(), constraints(depth))
                 }
             })
@@ -23,9 +23,9 @@ extension MalformedValues {
     /// Operators at one key.
     private mutating func constraints(_ depth: Int) -> [UInt8] {
         object(
-            (0..<Int.random(in: 1...2, using: &random)).map { _ in
+            (0..<pick([1, 1, 1, 2])).map { _ in
                 let name = pick(Self.operators)
-                return (name, chance(75) ? operand(name, depth) : value(depth))
+                return (name, chance(85) ? operand(name, depth) : value(depth))
             })
     }
 
@@ -110,8 +110,8 @@ extension MalformedValues {
 
     /// The parameters of a query as a JSON object's members.
     mutating func parameters() -> [(String, [UInt8])] {
-        (0..<Int.random(in: 1...3, using: &random)).map { index in
-            let name = index == 0 && chance(60) ? "where" : pick(Self.parameters)
+        (0..<pick([1, 1, 2, 3])).map { index in
+            let name = index == 0 && chance(75) ? "where" : pick(Self.parameters)
             return (name, parameter(name))
         }
     }

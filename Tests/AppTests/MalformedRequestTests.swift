@@ -58,7 +58,7 @@ struct MalformedRequestTests {
             #expect(try await server.send("POST", "/schemas", schema, as: .master).status == 200)
         }
         for number in 0..<50 {
-            let texts = MalformedValues.texts.filter { !$0.utf8.contains(0) }
+            let texts = MalformedValues.texts
             let treasure: JSONObject = [
                 "number": .number(Double(number)), "text": .string(texts[number % texts.count]), "flag": true,
                 "list": [1, "two", [3]], "map": ["a": ["b": "c'\"\\"]],
@@ -76,7 +76,12 @@ struct MalformedRequestTests {
         let answer = try await server.send("GET", "/classes/Treasure?limit=1000&order=number", as: .master)
         let objects = answer["results"]?.arrayValue ?? []
         #expect(objects.count == 50)
-        return objects.map { String(decoding: $0.serialized(), as: UTF8.self) }
+        // The order of the members says nothing.
+        return objects.map { object in
+            let members = (object.objectValue ?? [:]).sorted { $0.key < $1.key }
+            return members.map { "\($0.key): \(String(decoding: $0.value.serialized(), as: UTF8.self))" }
+                .joined(separator: ", ")
+        }
     }
 
     private static func expectUnchanged(_ before: [String], _ server: TestServer) async throws {

@@ -1,6 +1,8 @@
 /// Random JSON text that is wrong somewhere: as bytes, because a JSON value could not be as wrong.
 struct MalformedValues {
     var random: SplitMix64Generator
+    /// Whether the text is JSON that can be read, so that what is wrong gets past the reader.
+    var isReadable = false
 
     init(seed: UInt64) { random = SplitMix64Generator(seed: seed) }
 
@@ -28,26 +30,27 @@ struct MalformedValues {
     /// A number that fits into few types, or is none.
     mutating func number() -> [UInt8] {
         let numbers = [
-            "0", "-0", "1", "-1", "0.5", "1e400", "-1e400", "1e-400", "9223372036854775807", "9223372036854775808",
+            "0", "-0", "1", "-1", "0.5", "1e-400", "9223372036854775807", "9223372036854775808",
             "-9223372036854775809", "18446744073709551616", "2147483648", "-2147483649", "1e308", "1.5e15", "1e21",
             "9007199254740993", "4294967296", "1e5", "100000", "1.0", "1E+2",
         ]
-        if chance(3) {
+        if !isReadable, chance(10) { return Array(pick(["1e400", "-1e400"]).utf8) }
+        if !isReadable, chance(5) {
             return Array(pick(["NaN", "Infinity", "-Infinity", "01", "1.", ".5", "0x10", "+1", "1e", "-"]).utf8)
         }
-        if chance(2) { return [UInt8](repeating: UInt8(ascii: "9"), count: 400) }
+        if chance(2) { return [UInt8](repeating: UInt8(ascii: "9"), count: isReadable ? 300 : 400) }
         return Array(pick(numbers).utf8)
     }
 
     /// A text that somebody might paste into SQL, a path, a regular expression or a log.
     mutating func text() -> [UInt8] {
-        switch Int.random(in: 0..<40, using: &random) {
+        switch Int.random(in: (isReadable ? 5 : 0)..<40, using: &random) {
         case 0: return [0xFF, 0xFE, 0x41]
         case 1: return [0xC0, 0x80]
         case 2: return [0xED, 0xA0, 0x80]
         case 3: return [0x41, 0x00, 0x42]
-        case 4: return [UInt8](repeating: UInt8(ascii: "a"), count: 200)
-        case 5: return [0xF0, 0x9F, 0x92]
+        case 4: return [0xF0, 0x9F, 0x92]
+        case 5: return [UInt8](repeating: UInt8(ascii: "a"), count: 200)
         case 6...7: return Array(key().utf8)
         default: return Array(pick(Self.texts).utf8)
         }
@@ -55,10 +58,10 @@ struct MalformedValues {
 
     /// A text between quotes; mostly escaped as it has to be.
     mutating func string() -> [UInt8] {
-        if chance(3) {
+        if !isReadable, chance(5) {
             return Array(pick(["\"\\u0000\"", "\"\\ud800\"", "\"\\udc00x\"", "\"\\x\"", "\"open", "'a'"]).utf8)
         }
-        return chance(98) ? Self.quoted(text()) : [UInt8(ascii: "\"")] + text() + [UInt8(ascii: "\"")]
+        return isReadable || chance(95) ? Self.quoted(text()) : [UInt8(ascii: "\"")] + text() + [UInt8(ascii: "\"")]
     }
 
     /// The name of a field: one of the class's, of Parse's, or of nobody's.
@@ -116,7 +119,7 @@ struct MalformedValues {
 
     /// Many levels of arrays or objects.
     mutating func deep() -> [UInt8] {
-        let levels = pick([50, 150, 199, 250, 1000, 5000])
+        let levels = isReadable ? pick([20, 45, 90]) : pick([150, 199, 250, 1000, 5000])
         let open = pick(["[", "{\"a\":", "{\"$or\":[", "{\"$nor\":[", "[{\"b\":"])
         let closing = open.reversed().compactMap { $0 == "[" ? "]" : $0 == "{" ? "}" : nil }.joined()
         let all = String(repeating: open, count: levels) + "1" + String(repeating: closing, count: levels)

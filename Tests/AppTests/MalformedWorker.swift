@@ -40,9 +40,6 @@ struct MalformedWorker {
             do {
                 let answer = try socket.exchange(request.bytes, isHead: request.method == "HEAD")
                 report.statuses[answer.status, default: 0] += 1
-                if answer.status == 400 {
-                    print("HIST", request.method, String(decoding: answer.body.prefix(70), as: UTF8.self))
-                }
                 problem = Self.problem(with: answer, to: request)
             } catch {
                 socket.disconnect()
