@@ -19,7 +19,8 @@ struct PostgresBinaries: Sendable {
                 .map { "\(parent)/\($0)/bin" }
         }
         let found = folders.compactMap { folder -> PostgresBinaries? in
-            guard files.isExecutableFile(atPath: folder + "/initdb"), files.isExecutableFile(atPath: folder + "/pg_ctl"),
+            // A folder of links can have some of them without the others.
+            guard ["initdb", "pg_ctl", "psql", "createdb"].allSatisfy({ files.isExecutableFile(atPath: "\(folder)/\($0)") }),
                 let version = version(of: folder)
             else { return nil }
             return PostgresBinaries(folder: folder, version: version)

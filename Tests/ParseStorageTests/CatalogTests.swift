@@ -164,6 +164,8 @@ struct CatalogTests {
             let user = try await test.object("_User", "u")
             #expect(user?["authData"] == ["here": ["id": "1"]])
             // An entry without a column, and a relation without its table, are missing from every object.
+            let ghost = #"{"ghost":{"$exists":true}}"#
+            #expect(try await test.ids("Old", ghost) == [])
             #expect(try await test.ids("Old", #"{"s":"x"}"#) == ["a"])
             #expect(try await test.value("Old", "a", "o")?["n"]?["__op"] == "Increment")
             #expect(try await test.value("Old", "a", "stray") == nil)
