@@ -9,7 +9,8 @@ enum Command {
     ///
     /// The output goes through a file, because a server that the command leaves behind would hold a pipe open for ever.
     /// The command gets a session of its own, so that Ctrl-C at the terminal reaches Roost alone.
-    static func run(_ command: [String], in folder: String, log: String) async throws -> (status: Int32, output: String) {
+    static func run(_ command: [String], in folder: String, log: String) async throws -> (status: Int32, output: String)
+    {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
                 continuation.resume(with: Result { try runNow(command, in: folder, log: log) })
@@ -57,7 +58,9 @@ enum Command {
             posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSID | POSIX_SPAWN_CLOEXEC_DEFAULT))
         #else
             for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
-                if let descriptor = Int32(name), descriptor > 2 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+                if let descriptor = Int32(name), descriptor > 2 {
+                    posix_spawn_file_actions_addclose(&actions, descriptor)
+                }
             }
             posix_spawnattr_setflags(&attributes, setSession)
         #endif

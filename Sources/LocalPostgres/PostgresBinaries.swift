@@ -20,7 +20,10 @@ struct PostgresBinaries: Sendable {
         }
         let found = folders.compactMap { folder -> PostgresBinaries? in
             // A folder of links can have some of them without the others.
-            guard ["initdb", "pg_ctl", "psql", "createdb"].allSatisfy({ files.isExecutableFile(atPath: "\(folder)/\($0)") }),
+            guard
+                ["initdb", "pg_ctl", "psql", "createdb"].allSatisfy({
+                    files.isExecutableFile(atPath: "\(folder)/\($0)")
+                }),
                 let version = version(of: folder)
             else { return nil }
             return PostgresBinaries(folder: folder, version: version)

@@ -345,7 +345,8 @@ final class InputOutputLoop: @unchecked Sendable {
         }
         while let lease = leases.first, lease.deadline < now {
             leases.removeFirst()
-            lease.complete(.failure(PostgresError(.unavailable, "no connection became free in time", sqlState: "08001")))
+            lease.complete(
+                .failure(PostgresError(.unavailable, "no connection became free in time", sqlState: "08001")))
         }
         for (id, connection) in exclusive where !connection.isLeased {
             if connection.isReady, connection.inFlight.isEmpty, now - connection.idleSince > .seconds(60) {

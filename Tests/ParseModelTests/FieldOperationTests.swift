@@ -37,7 +37,8 @@ struct FieldOperationTests {
         #expect(try operation(#"{"__op":"SetOnInsert","amount":1}"#, isCreating: true) == .set(1))
         #expect(
             try operation(
-                #"{"__op":"Batch","ops":[{"__op":"AddRelation","objects":[\#(pointer)]},{"__op":"RemoveRelation","objects":[]}]}"#)
+                #"{"__op":"Batch","ops":[{"__op":"AddRelation","objects":[\#(pointer)]},{"__op":"RemoveRelation","objects":[]}]}"#
+            )
                 == .batch([.addRelation([band]), .removeRelation([])]))
     }
 
@@ -45,10 +46,14 @@ struct FieldOperationTests {
     func operands() throws {
         #expect(try refusal(#"{"__op":"Increment"}"#) == "107 incrementing must provide a number")
         #expect(try refusal(#"{"__op":"Increment","amount":"1"}"#) == "107 incrementing must provide a number")
-        #expect(try refusal(#"{"__op":"Increment","amount":"1"}"#, isCreating: true) == "107 objects to add must be an array")
+        #expect(
+            try refusal(#"{"__op":"Increment","amount":"1"}"#, isCreating: true)
+                == "107 objects to add must be an array")
         for name in ["Add", "AddUnique", "Remove"] {
             #expect(try refusal(#"{"__op":"\#(name)"}"#) == "107 objects to add must be an array")
-            #expect(try refusal(#"{"__op":"\#(name)","objects":{}}"#, isCreating: true) == "107 objects to add must be an array")
+            #expect(
+                try refusal(#"{"__op":"\#(name)","objects":{}}"#, isCreating: true)
+                    == "107 objects to add must be an array")
         }
         #expect(try refusal(#"{"__op":"Batch","ops":1}"#)?.hasPrefix("107 ") == true)
     }
@@ -85,7 +90,8 @@ struct FieldOperationTests {
     @Test(
         "A value tells the type of its field",
         arguments: [
-            ("null", nil), ("true", FieldType.boolean), ("1", .number), (#""x""#, .string), ("[]", .array), ("{}", .object),
+            ("null", nil), ("true", FieldType.boolean), ("1", .number), (#""x""#, .string), ("[]", .array),
+            ("{}", .object),
             (#"{"a":{"__type":"Nonsense"}}"#, .object),
             (#"{"__type":"Pointer","className":"A","objectId":"x"}"#, .pointer("A")),
             (#"{"__type":"Relation","className":"A"}"#, .relation("A")),
@@ -104,7 +110,8 @@ struct FieldOperationTests {
         "Typed values that lack what their type needs are refused with 111",
         arguments: [
             (#"{"__type":"Pointer"}"#, "Pointer"), (#"{"__type":"Pointer","className":""}"#, "Pointer"),
-            (#"{"__type":"Relation"}"#, "Relation"), (#"{"__type":"File"}"#, "File"), (#"{"__type":"File","name":""}"#, "File"),
+            (#"{"__type":"Relation"}"#, "Relation"), (#"{"__type":"File"}"#, "File"),
+            (#"{"__type":"File","name":""}"#, "File"),
             (#"{"__type":"Date"}"#, "Date"), (#"{"__type":"Date","iso":""}"#, "Date"),
             (#"{"__type":"GeoPoint","latitude":1}"#, "GeoPoint"), (#"{"__type":"Bytes"}"#, "Bytes"),
             (#"{"__type":"Polygon"}"#, "Polygon"), (#"{"__type":"Nonsense"}"#, "Nonsense"), (#"{"__type":""}"#, ""),
@@ -128,7 +135,9 @@ struct FieldOperationTests {
         #expect(FieldType.pointer("_User").description == "Pointer<_User>")
         #expect(FieldType.relation("A").description == "Relation<A>")
         #expect(FieldType.geoPoint.description == "GeoPoint")
-        for name in ["String", "Number", "Boolean", "Date", "Object", "Array", "Bytes", "File", "GeoPoint", "Polygon", "ACL"] {
+        for name in [
+            "String", "Number", "Boolean", "Date", "Object", "Array", "Bytes", "File", "GeoPoint", "Polygon", "ACL",
+        ] {
             #expect(FieldType(name: name, targetClass: nil)?.name == name)
         }
     }

@@ -3,7 +3,9 @@ import ParseModel
 import Testing
 
 /// Reads a `where` written as JSON.
-func filter(_ text: String, isMaster: Bool = false, limits: FilterParser.Limits = .init(), now: Int64 = 0) throws -> Filter {
+func filter(_ text: String, isMaster: Bool = false, limits: FilterParser.Limits = .init(), now: Int64 = 0) throws
+    -> Filter
+{
     let object = try #require(try JSONValue(parsing: text).objectValue)
     return try FilterParser(isMaster: isMaster, now: now, limits: limits).parse(object)
 }
@@ -61,7 +63,8 @@ struct FilterParserTests {
         let place = GeoPoint(latitude: 10, longitude: 20)
         #expect(try filter(#"{"f":{"$nearSphere":\#(point)}}"#) == field("f", .near(place, radians: nil)))
         #expect(
-            try filter(#"{"f":{"$nearSphere":\#(point),"$maxDistance":0.5}}"#) == field("f", .near(place, radians: 0.5)))
+            try filter(#"{"f":{"$nearSphere":\#(point),"$maxDistance":0.5}}"#) == field("f", .near(place, radians: 0.5))
+        )
         #expect(
             try filter(#"{"f":{"$nearSphere":\#(point),"$maxDistanceInRadians":0.25}}"#)
                 == field("f", .near(place, radians: 0.25)))
@@ -152,13 +155,16 @@ struct FilterParserTests {
     @Test("Relative times count from now, in every unit")
     func relativeTimes() throws {
         let times: [String: Int64] = [
-            "now": 0, "in 1 second": 1, "in 2 secs": 2, "3 minutes ago": -180, "in 1 min": 60, "in 1 hour 30 mins": 5400,
+            "now": 0, "in 1 second": 1, "in 2 secs": 2, "3 minutes ago": -180, "in 1 min": 60,
+            "in 1 hour 30 mins": 5400,
             "2 hrs ago": -7200, "in 1 day": 86_400, "1 week 2 days ago": -777_600, "in 2 wks": 1_209_600,
             "1 year ago": -31_536_000, "In 3 YRS": 94_608_000, "in -1 day": -86_400,
         ]
         for (text, seconds) in times {
             let parsed = try filter(#"{"f":{"$lt":{"$relativeTime":"\#(text)"}}}"#, now: 1_000_000_000_000)
-            #expect(parsed == field("f", .compareRelative(.less, milliseconds: 1_000_000_000_000 + seconds * 1000)), "\(text)")
+            #expect(
+                parsed == field("f", .compareRelative(.less, milliseconds: 1_000_000_000_000 + seconds * 1000)),
+                "\(text)")
         }
     }
 

@@ -21,40 +21,97 @@ struct FilterRefusalTests {
             (#"{"f":{"$in":1}}"#, "107 bad $in value"),
             (#"{"f":{"$nin":{}}}"#, "107 bad $nin value"),
             (#"{"f":{"$containedBy":1}}"#, "107 bad $containedBy: should be an array"),
-            (#"{"f":{"$all":[{"$regex":"^\\Qa\\E"},1]}}"#, #"107 All $all values must be of regex type or none: [{"$regex":"^\\Qa\\E"},1]"#),
+            (
+                #"{"f":{"$all":[{"$regex":"^\\Qa\\E"},1]}}"#,
+                #"107 All $all values must be of regex type or none: [{"$regex":"^\\Qa\\E"},1]"#
+            ),
             (#"{"f":{"$text":{}}}"#, "107 bad $text: $search, should be object"),
             (#"{"f":{"$text":{"$search":"x"}}}"#, "107 bad $text: $search, should be object"),
             (#"{"f":{"$text":{"$search":{}}}}"#, "107 bad $text: $term, should be string"),
             (#"{"f":{"$text":{"$search":{"$term":1}}}}"#, "107 bad $text: $term, should be string"),
             (#"{"f":{"$text":{"$search":{"$term":"x","$language":1}}}}"#, "107 bad $text: $language, should be string"),
-            (#"{"f":{"$text":{"$search":{"$term":"x","$caseSensitive":1}}}}"#, "107 bad $text: $caseSensitive, should be boolean"),
-            (#"{"f":{"$text":{"$search":{"$term":"x","$diacriticSensitive":"y"}}}}"#, "107 bad $text: $diacriticSensitive, should be boolean"),
+            (
+                #"{"f":{"$text":{"$search":{"$term":"x","$caseSensitive":1}}}}"#,
+                "107 bad $text: $caseSensitive, should be boolean"
+            ),
+            (
+                #"{"f":{"$text":{"$search":{"$term":"x","$diacriticSensitive":"y"}}}}"#,
+                "107 bad $text: $diacriticSensitive, should be boolean"
+            ),
             (#"{"f":{"$within":{"$box":[1]}}}"#, "107 malformatted $within arg"),
             (#"{"f":{"$within":1}}"#, "107 malformatted $within arg"),
             (#"{"f":{"$geoWithin":{}}}"#, "107 bad $geoWithin value"),
-            (#"{"f":{"$geoWithin":{"$polygon":[[1,2],[3,4]]}}}"#, "107 bad $geoWithin value; $polygon should contain at least 3 GeoPoints"),
-            (#"{"f":{"$geoWithin":{"$polygon":{"__type":"Polygon","coordinates":[[1,2]]}}}}"#, "107 bad $geoWithin value; Polygon.coordinates should contain at least 3 lon/lat pairs"),
-            (#"{"f":{"$geoWithin":{"$polygon":"x"}}}"#, "107 bad $geoWithin value; $polygon should be Polygon object or Array of Parse.GeoPoint's"),
+            (
+                #"{"f":{"$geoWithin":{"$polygon":[[1,2],[3,4]]}}}"#,
+                "107 bad $geoWithin value; $polygon should contain at least 3 GeoPoints"
+            ),
+            (
+                #"{"f":{"$geoWithin":{"$polygon":{"__type":"Polygon","coordinates":[[1,2]]}}}}"#,
+                "107 bad $geoWithin value; Polygon.coordinates should contain at least 3 lon/lat pairs"
+            ),
+            (
+                #"{"f":{"$geoWithin":{"$polygon":"x"}}}"#,
+                "107 bad $geoWithin value; $polygon should be Polygon object or Array of Parse.GeoPoint's"
+            ),
             (#"{"f":{"$geoWithin":{"$polygon":[[1,2],[3,4],"x"]}}}"#, "107 bad $geoWithin value"),
-            (#"{"f":{"$geoWithin":{"$centerSphere":[[1,2]]}}}"#, "107 bad $geoWithin value; $centerSphere should be an array of Parse.GeoPoint and distance"),
-            (#"{"f":{"$geoWithin":{"$centerSphere":["x",1]}}}"#, "107 bad $geoWithin value; $centerSphere geo point invalid"),
-            (#"{"f":{"$geoWithin":{"$centerSphere":[[1,2],"x"]}}}"#, "107 bad $geoWithin value; $centerSphere distance invalid"),
-            (#"{"f":{"$geoWithin":{"$centerSphere":[[1,2],-1]}}}"#, "107 bad $geoWithin value; $centerSphere distance invalid"),
+            (
+                #"{"f":{"$geoWithin":{"$centerSphere":[[1,2]]}}}"#,
+                "107 bad $geoWithin value; $centerSphere should be an array of Parse.GeoPoint and distance"
+            ),
+            (
+                #"{"f":{"$geoWithin":{"$centerSphere":["x",1]}}}"#,
+                "107 bad $geoWithin value; $centerSphere geo point invalid"
+            ),
+            (
+                #"{"f":{"$geoWithin":{"$centerSphere":[[1,2],"x"]}}}"#,
+                "107 bad $geoWithin value; $centerSphere distance invalid"
+            ),
+            (
+                #"{"f":{"$geoWithin":{"$centerSphere":[[1,2],-1]}}}"#,
+                "107 bad $geoWithin value; $centerSphere distance invalid"
+            ),
             (#"{"f":{"$geoIntersects":{"$point":1}}}"#, "107 bad $geoIntersect value; $point should be GeoPoint"),
             (#"{"f":{"$inQuery":{"where":{}}}}"#, "102 improper usage of $inQuery"),
             (#"{"f":{"$notInQuery":1}}"#, "102 improper usage of $notInQuery"),
             (#"{"f":{"$select":{"key":"a"}}}"#, "102 improper usage of $select"),
             (#"{"f":{"$select":{"query":{"className":"A"}}}}"#, "102 improper usage of $select"),
-            (#"{"f":{"$dontSelect":{"query":{"className":"A"},"key":"a","more":1}}}"#, "102 improper usage of $dontSelect"),
+            (
+                #"{"f":{"$dontSelect":{"query":{"className":"A"},"key":"a","more":1}}}"#,
+                "102 improper usage of $dontSelect"
+            ),
             (#"{"f":{"$dontSelect":{"query":{},"key":"a"}}}"#, "102 improper usage of $dontSelect"),
-            (#"{"f":{"$eq":{"$relativeTime":"now"}}}"#, "107 $relativeTime can only be used with the $lt, $lte, $gt, and $gte operators"),
-            (#"{"f":{"$ne":{"$relativeTime":"now"}}}"#, "107 $relativeTime can only be used with the $lt, $lte, $gt, and $gte operators"),
-            (#"{"f":{"$exists":{"$relativeTime":"now"}}}"#, "107 $relativeTime can only be used with the $lt, $lte, $gt, and $gte operators"),
-            (#"{"f":{"$lt":{"$relativeTime":"3 days"}}}"#, "107 bad $relativeTime (3 days) value. Time should either start with 'in' or end with 'ago'"),
-            (#"{"f":{"$lt":{"$relativeTime":"in 3 days ago"}}}"#, "107 bad $relativeTime (in 3 days ago) value. Time cannot have both 'in' and 'ago'"),
-            (#"{"f":{"$lt":{"$relativeTime":"in 3"}}}"#, "107 bad $relativeTime (in 3) value. Invalid time string. Dangling unit or number."),
-            (#"{"f":{"$lt":{"$relativeTime":"x days ago"}}}"#, "107 bad $relativeTime (x days ago) value. 'x' is not an integer."),
-            (#"{"f":{"$lt":{"$relativeTime":"3 moons ago"}}}"#, "107 bad $relativeTime (3 moons ago) value. Invalid interval: 'moons'"),
+            (
+                #"{"f":{"$eq":{"$relativeTime":"now"}}}"#,
+                "107 $relativeTime can only be used with the $lt, $lte, $gt, and $gte operators"
+            ),
+            (
+                #"{"f":{"$ne":{"$relativeTime":"now"}}}"#,
+                "107 $relativeTime can only be used with the $lt, $lte, $gt, and $gte operators"
+            ),
+            (
+                #"{"f":{"$exists":{"$relativeTime":"now"}}}"#,
+                "107 $relativeTime can only be used with the $lt, $lte, $gt, and $gte operators"
+            ),
+            (
+                #"{"f":{"$lt":{"$relativeTime":"3 days"}}}"#,
+                "107 bad $relativeTime (3 days) value. Time should either start with 'in' or end with 'ago'"
+            ),
+            (
+                #"{"f":{"$lt":{"$relativeTime":"in 3 days ago"}}}"#,
+                "107 bad $relativeTime (in 3 days ago) value. Time cannot have both 'in' and 'ago'"
+            ),
+            (
+                #"{"f":{"$lt":{"$relativeTime":"in 3"}}}"#,
+                "107 bad $relativeTime (in 3) value. Invalid time string. Dangling unit or number."
+            ),
+            (
+                #"{"f":{"$lt":{"$relativeTime":"x days ago"}}}"#,
+                "107 bad $relativeTime (x days ago) value. 'x' is not an integer."
+            ),
+            (
+                #"{"f":{"$lt":{"$relativeTime":"3 moons ago"}}}"#,
+                "107 bad $relativeTime (3 moons ago) value. Invalid interval: 'moons'"
+            ),
         ])
     func mistakes(text: String, expected: String) throws {
         #expect(try refusal(text) == expected)

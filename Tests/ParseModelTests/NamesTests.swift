@@ -10,10 +10,14 @@ struct NamesTests {
 
     @Test("Classes have identifiers or system names, and nothing else")
     func classes() {
-        for name in ["A", "GameScore", "a_b_1", "_User", "_Role", "_Session", "_Installation", "_Product", "_Join:users:_Role"] {
+        for name in [
+            "A", "GameScore", "a_b_1", "_User", "_Role", "_Session", "_Installation", "_Product", "_Join:users:_Role",
+        ] {
             #expect(Names.isClassName(name), "\(name)")
         }
-        for name in Self.bad + ["length", "className", "_Foo", "_SCHEMA", "_Join:a", "_Join:a:b:c", "_Join:a b:C", "_Join:a:"] {
+        for name in Self.bad + [
+            "length", "className", "_Foo", "_SCHEMA", "_Join:a", "_Join:a:b:c", "_Join:a b:C", "_Join:a:",
+        ] {
             #expect(!Names.isClassName(name), "\(name)")
         }
     }
@@ -30,7 +34,9 @@ struct NamesTests {
     @Test("Keys of a query may have dots")
     func queryKeys() {
         for name in ["a", "a.b.c", "arr.0.x"] { #expect(Names.isQueryKey(name), "\(name)") }
-        for name in ["", ".a", "_a", "a-b", "a.\"b", "$a", "a.$b", "a b"] { #expect(!Names.isQueryKey(name), "\(name)") }
+        for name in ["", ".a", "_a", "a-b", "a.\"b", "$a", "a.$b", "a b"] {
+            #expect(!Names.isQueryKey(name), "\(name)")
+        }
     }
 
     @Test("A path is its root and its steps")
@@ -44,10 +50,11 @@ struct NamesTests {
 
     @Test("An order is a list of names, with a minus for descending")
     func orders() {
-        #expect(SortKey.list("a, -b.c,,+d") == [
-            SortKey(FieldPath("a"), isDescending: false), SortKey(FieldPath("b.c"), isDescending: true),
-            SortKey(FieldPath("d"), isDescending: false),
-        ])
+        #expect(
+            SortKey.list("a, -b.c,,+d") == [
+                SortKey(FieldPath("a"), isDescending: false), SortKey(FieldPath("b.c"), isDescending: true),
+                SortKey(FieldPath("d"), isDescending: false),
+            ])
         #expect(SortKey.list(["-a", "b"]).map(\.isDescending) == [true, false])
         #expect(SortKey.list(nil) == [])
         #expect(SortKey.list("-") == [])

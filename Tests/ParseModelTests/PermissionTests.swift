@@ -56,7 +56,7 @@ struct PermissionTests {
     @Test("Users and roles are let in by name, and flags that are not true let nobody in")
     func principals() {
         let permissions = ClassLevelPermissions(json: [
-            "get": ["u1": true, "role:Admins": true, "u2": false],
+            "get": ["u1": true, "role:Admins": true, "u2": false]
         ])
         #expect(permissions.admits(["*", "u1"], to: .get))
         #expect(permissions.admits(["*", "role:Admins"], to: .get))

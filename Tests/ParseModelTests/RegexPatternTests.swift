@@ -6,7 +6,8 @@ struct RegexPatternTests {
     @Test(
         "Options become embedded flags",
         arguments: [
-            ("", "(?p)a"), ("i", "(?pi)a"), ("s", "(?s)a"), ("m", "(?n)a"), ("ms", "(?w)a"), ("ims", "(?wi)a"), ("u", "(?p)a"),
+            ("", "(?p)a"), ("i", "(?pi)a"), ("s", "(?s)a"), ("m", "(?n)a"), ("ms", "(?w)a"), ("ims", "(?wi)a"),
+            ("u", "(?p)a"),
         ])
     func options(options: String, expected: String) throws {
         #expect(try RegexPattern.postgres("a", options: options) == expected)
@@ -60,7 +61,10 @@ struct RegexPatternTests {
 
     @Test(
         "What PostgreSQL cannot say is refused with 102",
-        arguments: [#"\"#, #"\p{L}"#, #"\cA"#, #"(?>a)"#, #"(?#x)"#, #"(?<name"#, #"[]"#, #"\k<a>"#, #"\u12"#, #"\xZZ"#, #"\u0000"#])
+        arguments: [
+            #"\"#, #"\p{L}"#, #"\cA"#, #"(?>a)"#, #"(?#x)"#, #"(?<name"#, #"[]"#, #"\k<a>"#, #"\u12"#, #"\xZZ"#,
+            #"\u0000"#,
+        ])
     func refusals(pattern: String) {
         do {
             _ = try RegexPattern.postgres(pattern, options: "")

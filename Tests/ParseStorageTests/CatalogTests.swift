@@ -3,7 +3,6 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Postgres
-import TestSupport
 import Testing
 
 @Suite("Several processes on one database")
@@ -67,7 +66,9 @@ struct CatalogTests {
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
                     for number in 0..<30 {
                         let test = number % 2 == 0 ? first : second
-                        tasks.addTask { try await test.create("T", "id\(number)", #"{"same":\#(number),"f\#(number % 7)":"x"}"#) }
+                        tasks.addTask {
+                            try await test.create("T", "id\(number)", #"{"same":\#(number),"f\#(number % 7)":"x"}"#)
+                        }
                     }
                     try await tasks.waitForAll()
                 }
@@ -98,7 +99,7 @@ struct CatalogTests {
 
     @Test("Several installers at once on an empty database all succeed")
     func installers() async throws {
-        try await TestServer.withDatabase { uri in
+        try await TestStore.withDatabase { uri in
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for _ in 0..<4 {
                     tasks.addTask {
@@ -113,7 +114,8 @@ struct CatalogTests {
                 try await tasks.waitForAll()
             }
             try await TestStore.open(uri) { test in
-                try await DatabaseInstaller(client: test.client, catalog: test.catalog, logger: TestStore.logger).install()
+                try await DatabaseInstaller(client: test.client, catalog: test.catalog, logger: TestStore.logger)
+                    .install()
                 let rows = try await test.client.query("SELECT count(*) FROM \"_SCHEMA\"")
                 #expect(rows.int(0, 0) == 4)
             }

@@ -15,7 +15,9 @@ struct InjectionTests {
     ]
 
     private static func fill(_ test: TestStore) async throws {
-        try await test.create("T", "a", #"{"n":1,"s":"kept","o":{"k":1},"l":[{"k":1}],"p":{"__type":"Pointer","className":"T","objectId":"a"}}"#)
+        try await test.create(
+            "T", "a",
+            #"{"n":1,"s":"kept","o":{"k":1},"l":[{"k":1}],"p":{"__type":"Pointer","className":"T","objectId":"a"}}"#)
         try await test.create("T", "b", #"{"n":2}"#)
     }
 
@@ -39,8 +41,12 @@ struct InjectionTests {
     }
 
     /// A query inside a query with hostile texts wherever texts can stand.
-    private static func subquery(_ className: String, _ filter: Filter, key: FieldPath?, _ text: String) throws -> Subquery {
-        let parsed = try FilterParser(isMaster: true, now: 0).parse(["f": ["$inQuery": ["className": "T", "where": [:]]]])
+    private static func subquery(_ className: String, _ filter: Filter, key: FieldPath?, _ text: String) throws
+        -> Subquery
+    {
+        let parsed = try FilterParser(isMaster: true, now: 0).parse([
+            "f": ["$inQuery": ["className": "T", "where": [:]]]
+        ])
         guard case .field(_, .inQuery(var query)) = parsed else { throw ParseError.notFound }
         query.className = className
         query.filter = filter
@@ -66,7 +72,9 @@ struct InjectionTests {
                     }
                 }
                 for path in paths {
-                    for constraint in [Constraint.equal(1), .compare(.greater, 0), .isIn([1]), .regex(pattern: "1", options: "")] {
+                    for constraint in [
+                        Constraint.equal(1), .compare(.greater, 0), .isIn([1]), .regex(pattern: "1", options: ""),
+                    ] {
                         let found = await Self.harmless("\(path)") { try await test.ids("T", .field(path, constraint)) }
                         #expect(found ?? [] == [], "\(path)")
                     }
@@ -82,13 +90,16 @@ struct InjectionTests {
             try await Self.fill(test)
             for text in Self.hostile {
                 let value = JSONValue.string(text)
-                let strange = try Self.subquery(text, .field(FieldPath(text), .equal(value)), key: FieldPath(text), text)
+                let strange = try Self.subquery(
+                    text, .field(FieldPath(text), .equal(value)), key: FieldPath(text), text)
                 let usual = try Self.subquery("T", .field(FieldPath("s"), .equal(value)), key: nil, text)
                 let constraints: [Constraint] = [
-                    .equal(value), .isIn([value]), .containsAll([value]), .containedBy([value]), .containsAllStarting([text]),
+                    .equal(value), .isIn([value]), .containsAll([value]), .containedBy([value]),
+                    .containsAllStarting([text]),
                     .regex(pattern: "^\\Q" + text + "\\E", options: ""), .regex(pattern: text, options: "i"),
                     .text(TextSearch(term: text, language: text, isCaseSensitive: false, isDiacriticSensitive: true)),
-                    .equal(["k": value]), .equal([value]), .equal(["__type": "Pointer", "className": "T", "objectId": value]),
+                    .equal(["k": value]), .equal([value]),
+                    .equal(["__type": "Pointer", "className": "T", "objectId": value]),
                     .inQuery(strange), .inQuery(usual), .notInQuery(strange),
                 ]
                 for field in ["s", "o", "l", "p", "l.k"] {
@@ -135,8 +146,10 @@ struct InjectionTests {
                 #expect(await Self.harmless(text) { try await test.ids(text, .everything) } ?? [] == [])
                 #expect(await Self.harmless(text) { try await test.object("T", text) == nil } ?? true)
                 #expect(await Self.harmless(text) { try await test.update("T", text, #"{"n":5}"#) == nil } ?? true)
-                #expect(await Self.harmless(text) { try await test.store.delete("T", objectId: text) } ?? false == false)
-                #expect(await Self.harmless(text) { try await test.store.delete(text, objectId: "a") } ?? false == false)
+                #expect(
+                    await Self.harmless(text) { try await test.store.delete("T", objectId: text) } ?? false == false)
+                #expect(
+                    await Self.harmless(text) { try await test.store.delete(text, objectId: "a") } ?? false == false)
                 var request = ObjectStore.FindRequest(className: "T")
                 request.keys = [text]
                 request.excluded = [text]
@@ -153,7 +166,9 @@ struct InjectionTests {
         try await TestStore.run { test in
             for text in Self.hostile where !text.contains("\0") {
                 var write = ObjectWrite()
-                write.operations = ["s": .set(.string(text)), "o": .set(["k": .string(text)]), "l": .set([.string(text)])]
+                write.operations = [
+                    "s": .set(.string(text)), "o": .set(["k": .string(text)]), "l": .set([.string(text)]),
+                ]
                 write.acl = ACL(readers: [text], writers: [text])
                 _ = try await test.store.ensure("S", ["s": Field(.string), "o": Field(.object), "l": Field(.array)])
                 try await test.store.insert("S", objectId: text, write)
@@ -185,7 +200,8 @@ struct InjectionTests {
                 _ = await Self.harmless(text) { try await test.store.ensure(text, ["f": Field(.pointer(text))]) }
             }
             try await Self.expectIntact(test)
-            let tables = try await test.client.query("SELECT count(*) FROM information_schema.tables WHERE table_name = '_User'")
+            let tables = try await test.client.query(
+                "SELECT count(*) FROM information_schema.tables WHERE table_name = '_User'")
             #expect(tables.int(0, 0) == 1)
         }
     }

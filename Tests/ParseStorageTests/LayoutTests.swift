@@ -3,7 +3,6 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Postgres
-import TestSupport
 import Testing
 
 @Suite("The layout of the database is parse-server's")
@@ -37,7 +36,9 @@ struct LayoutTests {
         try await TestStore.run { test in
             let whole = Self.table(Self.key, Self.dates, Self.lists)
             let expected: [String: [String: String]] = [
-                "_SCHEMA": ["className": "character varying(120) NOT NULL", "schema": "jsonb", "isParseClass": "boolean"],
+                "_SCHEMA": [
+                    "className": "character varying(120) NOT NULL", "schema": "jsonb", "isParseClass": "boolean",
+                ],
                 "_Hooks": Self.each("text", "functionName", "className", "triggerName", "url"),
                 "_GlobalConfig": Self.table(Self.key, Self.each("jsonb", "params", "masterKeyOnly")),
                 "_GraphQLConfig": Self.table(Self.key, Self.each("jsonb", "config")),
@@ -55,7 +56,8 @@ struct LayoutTests {
                     whole, Self.each("text", "pushTime", "source", "query", "payload", "title", "status", "pushHash"),
                     Self.each("double precision", "expiry", "expiration_interval", "numSent", "numFailed", "count"),
                     Self.each(
-                        "jsonb", "errorMessage", "sentPerType", "failedPerType", "sentPerUTCOffset", "failedPerUTCOffset")),
+                        "jsonb", "errorMessage", "sentPerType", "failedPerType", "sentPerUTCOffset",
+                        "failedPerUTCOffset")),
             ]
             for (table, columns) in expected {
                 let found = try await Self.columns(table, test)
@@ -92,8 +94,10 @@ struct LayoutTests {
     func classes() async throws {
         try await TestStore.run { test in
             _ = try await test.store.ensure(
-                "Game Score", [
-                    "s": Field(.string), "n": Field(.number), "b": Field(.boolean), "d": Field(.date), "o": Field(.object),
+                "Game Score",
+                [
+                    "s": Field(.string), "n": Field(.number), "b": Field(.boolean), "d": Field(.date),
+                    "o": Field(.object),
                     "l": Field(.array), "y": Field(.bytes), "p": Field(.pointer("_User")), "f": Field(.file),
                     "g": Field(.geoPoint), "q": Field(.polygon), "r": Field(.relation("_User")),
                 ])
@@ -131,10 +135,13 @@ struct LayoutTests {
     @Test("The indexes and functions of parse-server are there, and no class has triggers or foreign keys")
     func indexesAndFunctions() async throws {
         try await TestStore.run { test in
-            let rows = try await test.client.query("SELECT indexname::text, indexdef FROM pg_indexes WHERE schemaname = 'public'")
+            let rows = try await test.client.query(
+                "SELECT indexname::text, indexdef FROM pg_indexes WHERE schemaname = 'public'")
             var indexes: [String: String] = [:]
             for row in 0..<rows.rowCount { indexes[rows.string(row, 0) ?? ""] = rows.string(row, 1) }
-            for name in ["_User_unique_username", "_User_unique_email", "_Role_unique_name", "_Idempotency_unique_reqId"] {
+            for name in [
+                "_User_unique_username", "_User_unique_email", "_Role_unique_name", "_Idempotency_unique_reqId",
+            ] {
                 #expect(indexes[name]?.hasPrefix("CREATE UNIQUE INDEX") == true, "\(name)")
             }
             for name in ["case_insensitive_username", "case_insensitive_email"] {
@@ -143,9 +150,12 @@ struct LayoutTests {
             }
             #expect(indexes["ttl"]?.contains("expire") == true)
             for call in [
-                "SELECT json_object_set_key('{\"a\":1}'::jsonb, 'b', 2)", "SELECT array_add('[1,1]'::jsonb, '[2]'::jsonb)",
-                "SELECT array_add_unique('[1]'::jsonb, '[1,2]'::jsonb)", "SELECT array_remove('[1,2]'::jsonb, '[1]'::jsonb)",
-                "SELECT array_contains('[1,2]'::jsonb, '[1]'::jsonb)", "SELECT array_contains_all('[1,2]'::jsonb, '[1]'::jsonb)",
+                "SELECT json_object_set_key('{\"a\":1}'::jsonb, 'b', 2)",
+                "SELECT array_add('[1,1]'::jsonb, '[2]'::jsonb)",
+                "SELECT array_add_unique('[1]'::jsonb, '[1,2]'::jsonb)",
+                "SELECT array_remove('[1,2]'::jsonb, '[1]'::jsonb)",
+                "SELECT array_contains('[1,2]'::jsonb, '[1]'::jsonb)",
+                "SELECT array_contains_all('[1,2]'::jsonb, '[1]'::jsonb)",
                 "SELECT array_contains_all_regex('[\"ab\"]'::jsonb, '[\"a%\"]'::jsonb)",
                 "SELECT idempotency_delete_expired_records()",
             ] {
@@ -161,14 +171,17 @@ struct LayoutTests {
     @Test("Removing a field or a class removes its columns, join tables and row")
     func removal() async throws {
         try await TestStore.run { test in
-            _ = try await test.store.ensure("C", ["a": Field(.string), "b": Field(.number), "r": Field(.relation("C"))])
+            _ = try await test.store.ensure(
+                "C", ["a": Field(.string), "b": Field(.number), "r": Field(.relation("C"))])
             try await test.catalog.change("C") { current in
                 var schema = try #require(current)
                 schema.fields["a"] = nil
                 schema.fields["r"] = nil
                 return schema
             }
-            #expect(try await Self.columns("C", test) == Self.table(Self.key, Self.dates, Self.lists, ["b": "double precision"]))
+            #expect(
+                try await Self.columns("C", test)
+                    == Self.table(Self.key, Self.dates, Self.lists, ["b": "double precision"]))
             #expect(try await Self.schemaRow("C", test)["fields"]?["a"] == nil)
             let joins = "SELECT count(*) FROM pg_class WHERE relname = '_Join:r:C'"
             #expect(try await test.client.query(joins).int(0, 0) == 0)

@@ -13,20 +13,23 @@ struct SubqueryTests {
         try await TestStore.run { test in
             try await test.create("B", "b1", #"{"n":1}"#)
             try await test.create("B", "b2", #"{"n":2}"#)
-            try await test.create("A", "a1", #"{"p":\#(Self.pointer("b1")),"l":[\#(Self.pointer("b1")),\#(Self.pointer("b2"))]}"#)
+            try await test.create(
+                "A", "a1", #"{"p":\#(Self.pointer("b1")),"l":[\#(Self.pointer("b1")),\#(Self.pointer("b2"))]}"#)
             try await test.create("A", "a2", #"{"p":\#(Self.pointer("b2")),"l":[\#(Self.pointer("b2"))]}"#)
             try await test.create("A", "a3")
-            try await test.expect("A", [
-                (#"{"p":{"$inQuery":{"className":"B","where":{"n":1}}}}"#, "a1"),
-                (#"{"p":{"$inQuery":{"className":"B","where":{"n":5}}}}"#, ""),
-                (#"{"p":{"$notInQuery":{"className":"B","where":{"n":1}}}}"#, "a2 a3"),
-                (#"{"p":{"$notInQuery":{"className":"B","where":{"n":5}}}}"#, "a1 a2 a3"),
-                (#"{"l":{"$inQuery":{"className":"B","where":{"n":1}}}}"#, "a1"),
-                (#"{"l":{"$notInQuery":{"className":"B","where":{"n":1}}}}"#, "a2 a3"),
-                (#"{"p":{"$inQuery":{"className":"Nobody","where":{}}}}"#, ""),
-                (#"{"p":{"$notInQuery":{"className":"Nobody","where":{}}}}"#, "a1 a2 a3"),
-                (#"{"$or":[{"p":{"$inQuery":{"className":"B","where":{"n":1}}}},{"p":null}]}"#, "a1 a3"),
-            ])
+            try await test.expect(
+                "A",
+                [
+                    (#"{"p":{"$inQuery":{"className":"B","where":{"n":1}}}}"#, "a1"),
+                    (#"{"p":{"$inQuery":{"className":"B","where":{"n":5}}}}"#, ""),
+                    (#"{"p":{"$notInQuery":{"className":"B","where":{"n":1}}}}"#, "a2 a3"),
+                    (#"{"p":{"$notInQuery":{"className":"B","where":{"n":5}}}}"#, "a1 a2 a3"),
+                    (#"{"l":{"$inQuery":{"className":"B","where":{"n":1}}}}"#, "a1"),
+                    (#"{"l":{"$notInQuery":{"className":"B","where":{"n":1}}}}"#, "a2 a3"),
+                    (#"{"p":{"$inQuery":{"className":"Nobody","where":{}}}}"#, ""),
+                    (#"{"p":{"$notInQuery":{"className":"Nobody","where":{}}}}"#, "a1 a2 a3"),
+                    (#"{"$or":[{"p":{"$inQuery":{"className":"B","where":{"n":1}}}},{"p":null}]}"#, "a1 a3"),
+                ])
         }
     }
 
@@ -41,12 +44,15 @@ struct SubqueryTests {
             func select(_ field: String, _ name: String, _ key: String, _ condition: String = "{}") -> String {
                 #"{"\#(field)":{"\#(name)":{"query":{"className":"B","where":\#(condition)},"key":"\#(key)"}}}"#
             }
-            try await test.expect("A", [
-                (select("home", "$select", "city"), "a1"), (select("home", "$dontSelect", "city"), "a2 a3"),
-                (select("home", "$select", "city", #"{"objectId":"b2"}"#), ""), (select("n", "$select", "o.n"), "a1"),
-                (select("n", "$dontSelect", "o.n"), "a2 a3"), (select("t", "$select", "l"), "a1"),
-                (select("home", "$select", "nobody"), ""), (select("home", "$dontSelect", "nobody"), "a1 a2 a3"),
-            ])
+            try await test.expect(
+                "A",
+                [
+                    (select("home", "$select", "city"), "a1"), (select("home", "$dontSelect", "city"), "a2 a3"),
+                    (select("home", "$select", "city", #"{"objectId":"b2"}"#), ""),
+                    (select("n", "$select", "o.n"), "a1"),
+                    (select("n", "$dontSelect", "o.n"), "a2 a3"), (select("t", "$select", "l"), "a1"),
+                    (select("home", "$select", "nobody"), ""), (select("home", "$dontSelect", "nobody"), "a1 a2 a3"),
+                ])
         }
     }
 
@@ -61,20 +67,26 @@ struct SubqueryTests {
             func related(_ id: String) -> String {
                 #"{"$relatedTo":{"object":\#(Self.pointer(id, "A")),"key":"r"}}"#
             }
-            try await test.expect("B", [
-                (related("a1"), "b1 b2"), (related("a2"), ""), (#"{"$or":[\#(related("a1")),{"objectId":"b3"}]}"#, "b1 b2 b3"),
-                (#"{"objectId":"b1","$relatedTo":{"object":\#(Self.pointer("a1", "A")),"key":"r"}}"#, "b1"),
-                (#"{"$relatedTo":{"object":\#(Self.pointer("a1", "A")),"key":"nobody"}}"#, ""),
-                (#"{"$relatedTo":{"object":\#(Self.pointer("a1", "Nobody")),"key":"r"}}"#, ""),
-            ])
-            try await test.expect("A", [
-                (#"{"r":\#(Self.pointer("b1"))}"#, "a1"), (#"{"r":\#(Self.pointer("b3"))}"#, ""),
-                (#"{"r":{"$in":[\#(Self.pointer("b2")),\#(Self.pointer("b3"))]}}"#, "a1"),
-                (#"{"r":{"$ne":\#(Self.pointer("b1"))}}"#, "a2"), (#"{"r":{"$exists":true}}"#, ""),
-                (#"{"r":{"$inQuery":{"className":"B","where":{"objectId":"b2"}}}}"#, "a1"),
-            ])
+            try await test.expect(
+                "B",
+                [
+                    (related("a1"), "b1 b2"), (related("a2"), ""),
+                    (#"{"$or":[\#(related("a1")),{"objectId":"b3"}]}"#, "b1 b2 b3"),
+                    (#"{"objectId":"b1","$relatedTo":{"object":\#(Self.pointer("a1", "A")),"key":"r"}}"#, "b1"),
+                    (#"{"$relatedTo":{"object":\#(Self.pointer("a1", "A")),"key":"nobody"}}"#, ""),
+                    (#"{"$relatedTo":{"object":\#(Self.pointer("a1", "Nobody")),"key":"r"}}"#, ""),
+                ])
+            try await test.expect(
+                "A",
+                [
+                    (#"{"r":\#(Self.pointer("b1"))}"#, "a1"), (#"{"r":\#(Self.pointer("b3"))}"#, ""),
+                    (#"{"r":{"$in":[\#(Self.pointer("b2")),\#(Self.pointer("b3"))]}}"#, "a1"),
+                    (#"{"r":{"$ne":\#(Self.pointer("b1"))}}"#, "a2"), (#"{"r":{"$exists":true}}"#, ""),
+                    (#"{"r":{"$inQuery":{"className":"B","where":{"objectId":"b2"}}}}"#, "a1"),
+                ])
             try await test.update(
-                "A", "a1", #"{"r":{"__op":"RemoveRelation","objects":[\#(Self.pointer("b1")),\#(Self.pointer("b3"))]}}"#)
+                "A", "a1", #"{"r":{"__op":"RemoveRelation","objects":[\#(Self.pointer("b1")),\#(Self.pointer("b3"))]}}"#
+            )
             try await test.expect("B", [(related("a1"), "b2")])
             try await test.update(
                 "A", "a1",

@@ -41,7 +41,8 @@ struct WriteTests {
         try await TestStore.run { test in
             let values = [
                 "s": #""x""#, "n": "2", "b": "true", "o": #"{"k":1}"#, "l": "[1]",
-                "d": #"{"__type":"Date","iso":"2020-01-01T00:00:00.000Z"}"#, "y": #"{"base64":"AA==","__type":"Bytes"}"#,
+                "d": #"{"__type":"Date","iso":"2020-01-01T00:00:00.000Z"}"#,
+                "y": #"{"base64":"AA==","__type":"Bytes"}"#,
                 "p": #"{"__type":"Pointer","className":"B","objectId":"b"}"#,
                 "g": #"{"__type":"GeoPoint","latitude":1,"longitude":2}"#,
             ]
@@ -105,10 +106,12 @@ struct WriteTests {
             #expect(try await step("Remove", #"[{"j":2,"k":1},1]"#) == ["b", "z", "y", "1"])
             #expect(try await step("Add", "[null]") == ["b", "z", "y", "1", .null])
             for (name, result) in [("Add", JSONValue.array([1])), ("AddUnique", [1]), ("Remove", [])] {
-                let echoed = try await test.update("T", "t", #"{"m\#(name)":{"__op":"\#(name)","objects":[1]}}"#, echo: ["m\(name)"])
+                let echoed = try await test.update(
+                    "T", "t", #"{"m\#(name)":{"__op":"\#(name)","objects":[1]}}"#, echo: ["m\(name)"])
                 #expect(echoed?["m\(name)"] == result)
             }
-            try await test.create("T", "new", #"{"l":{"__op":"AddUnique","objects":[1,1]},"n":{"__op":"Increment","amount":3}}"#)
+            try await test.create(
+                "T", "new", #"{"l":{"__op":"AddUnique","objects":[1,1]},"n":{"__op":"Increment","amount":3}}"#)
             #expect(try await test.value("T", "new", "l") == [1, 1])
             #expect(try await test.value("T", "new", "n") == 3)
         }
@@ -188,14 +191,17 @@ struct WriteTests {
             #expect(try await test.value("T", "b", "code") == "y")
             try await test.create("_User", "u1", #"{"username":"ada","email":"a@b.c"}"#)
             #expect(try await parseCode { try await test.create("_User", "u2", #"{"username":"ada"}"#) } == 202)
-            #expect(try await parseCode { try await test.create("_User", "u3", #"{"username":"bob","email":"a@b.c"}"#) } == 203)
+            #expect(
+                try await parseCode { try await test.create("_User", "u3", #"{"username":"bob","email":"a@b.c"}"#) }
+                    == 203)
         }
     }
 
     @Test("A transaction keeps all or nothing, and a relation that exists already does not break it")
     func transactions() async throws {
         try await TestStore.run { test in
-            let add = #"{"r":{"__op":"AddRelation","objects":[{"__type":"Pointer","className":"B","objectId":"b1"}]},"n":1}"#
+            let add =
+                #"{"r":{"__op":"AddRelation","objects":[{"__type":"Pointer","className":"B","objectId":"b1"}]},"n":1}"#
             try await test.create("T", "a", add)
             let relation = FieldOperation.addRelation([Pointer(className: "B", objectId: "b1")])
             try await test.store.transaction { (store) async throws in
@@ -224,7 +230,8 @@ struct WriteTests {
         arguments: [
             (#"{"s":"a\u0000b"}"#, 107), (#"{"o":{"k":"a\u0000b"}}"#, 107), (#"{"l":[{"k\u0000":1}]}"#, 107),
             (#"{"o":{"a.b":1}}"#, 121), (#"{"o":{"$x":1}}"#, 121), (#"{"l":[[{"a$b":1}]]}"#, 121),
-            (#"{"d":{"__type":"Date","iso":"yesterday"}}"#, 111), (#"{"d":{"__type":"Date","iso":"+200000-01-01T00:00:00Z"}}"#, nil),
+            (#"{"d":{"__type":"Date","iso":"yesterday"}}"#, 111),
+            (#"{"d":{"__type":"Date","iso":"+200000-01-01T00:00:00Z"}}"#, nil),
             (#"{"g":{"__type":"GeoPoint","latitude":"x","longitude":1}}"#, 111),
             (#"{"q":{"__type":"Polygon","coordinates":[[0,0],[1,1]]}}"#, 107),
             (#"{"p":{"__type":"Pointer","className":"B","objectId":5}}"#, 111),

@@ -7,7 +7,9 @@ struct ParameterTests {
     @Test("Texts of every kind survive, the empty one and emoji included")
     func texts() async throws {
         try await TestDatabase.run { database in
-            let texts = ["", "plain", "Grüße", "日本語", "👩‍👩‍👧‍👦", "a'b\"c\\d", "$1;--", "\t\r\n", String(repeating: "x", count: 70_000)]
+            let texts = [
+                "", "plain", "Grüße", "日本語", "👩‍👩‍👧‍👦", "a'b\"c\\d", "$1;--", "\t\r\n", String(repeating: "x", count: 70_000),
+            ]
             for text in texts {
                 let row = try await database.client.query("SELECT $1, length($1)", [.text(text)])
                 #expect(row.string(0, 0) == text)
@@ -188,14 +190,16 @@ struct ParameterTests {
             var generator = SystemRandomNumberGenerator()
             for _ in 0..<200 {
                 let text = String(
-                    String.UnicodeScalarView((0..<Int.random(in: 0...40)).compactMap { _ in
-                        Unicode.Scalar(UInt32.random(in: 1...0x10FFFF, using: &generator))
-                    }))
+                    String.UnicodeScalarView(
+                        (0..<Int.random(in: 0...40)).compactMap { _ in
+                            Unicode.Scalar(UInt32.random(in: 1...0x10FFFF, using: &generator))
+                        }))
                 let integer = Int64.random(in: .min ... .max, using: &generator)
                 let number = Double(bitPattern: UInt64.random(in: .min ... .max, using: &generator))
                 let time = Int64.random(in: -60_000_000_000_000...60_000_000_000_000, using: &generator)
                 let row = try await database.client.query(
-                    "SELECT $1, $2, $3, $4", [.text(text), .int(integer), .double(number), .timestamp(milliseconds: time)])
+                    "SELECT $1, $2, $3, $4",
+                    [.text(text), .int(integer), .double(number), .timestamp(milliseconds: time)])
                 #expect(row.string(0, 0).map { Array($0.utf8) } == Array(text.utf8))
                 #expect(row.int(0, 1) == integer)
                 #expect(number.isNaN ? row.double(0, 2)?.isNaN == true : row.double(0, 2) == number)

@@ -8,7 +8,8 @@ struct StatementTests {
         try await TestDatabase.run { database in
             _ = try await database.client.query("CREATE TABLE t (a int8 PRIMARY KEY)")
             let results = try await database.client.group([
-                Statement("INSERT INTO t VALUES ($1)", [.int(1)]), Statement("INSERT INTO t VALUES ($1), ($2)", [.int(2), .int(3)]),
+                Statement("INSERT INTO t VALUES ($1)", [.int(1)]),
+                Statement("INSERT INTO t VALUES ($1), ($2)", [.int(2), .int(3)]),
                 Statement("SELECT count(*) FROM t"),
             ])
             #expect(results.map(\.affectedRows) == [1, 2, 1])
@@ -42,7 +43,8 @@ struct StatementTests {
                         let divisor = number % 2
                         _ = try? await database.client.group([
                             Statement("INSERT INTO t VALUES ($1, 0)", [.int(Int64(number))]),
-                            Statement("INSERT INTO t VALUES ($1, 1 / $2)", [.int(Int64(number)), .int(Int64(divisor))]),
+                            Statement(
+                                "INSERT INTO t VALUES ($1, 1 / $2)", [.int(Int64(number)), .int(Int64(divisor))]),
                         ])
                     }
                 }
@@ -82,7 +84,7 @@ struct StatementTests {
 
     @Test("A statement that failed to be prepared can be sent again once it fits")
     func preparationFails() async throws {
-        try await TestDatabase.run({ $0.sharedConnections = 1 }) { database in
+        try await TestDatabase.run(shared: 1) { database in
             let sql = "SELECT a FROM later"
             #expect(try await failure { try await database.client.query(sql) }?.sqlState == "42P01")
             _ = try await database.client.query("CREATE TABLE later (a int8)")
@@ -92,10 +94,7 @@ struct StatementTests {
 
     @Test("Prepared statements stay below their limit, whatever number of texts is sent")
     func cacheIsBounded() async throws {
-        try await TestDatabase.run({
-            $0.preparedStatementLimit = 8
-            $0.sharedConnections = 1
-        }) { database in
+        try await TestDatabase.run(shared: 1, preparedStatements: 8) { database in
             for number in 0..<100 {
                 let row = try await database.client.query("SELECT \(number) + $1", [.int(1)])
                 #expect(row.int(0, 0) == Int64(number) + 1)
@@ -105,14 +104,15 @@ struct StatementTests {
             let held = try await database.client.query("SELECT count(*) FROM pg_prepared_statements")
             #expect((held.int(0, 0) ?? 99) <= 9)
             for number in 0..<100 {
-                #expect(try await database.client.query("SELECT \(number) + $1", [.int(2)]).int(0, 0) == Int64(number) + 2)
+                #expect(
+                    try await database.client.query("SELECT \(number) + $1", [.int(2)]).int(0, 0) == Int64(number) + 2)
             }
         }
     }
 
     @Test("Groups with more texts than the limit still work")
     func groupBeyondCache() async throws {
-        try await TestDatabase.run({ $0.preparedStatementLimit = 8 }) { database in
+        try await TestDatabase.run(preparedStatements: 8) { database in
             for _ in 0..<3 {
                 let results = try await database.client.group((0..<30).map { Statement("SELECT \($0)") })
                 #expect(results.map { $0.int(0, 0) } == (0..<30).map { Int64($0) })
@@ -122,15 +122,14 @@ struct StatementTests {
 
     @Test("A group stays whole when it pushes older statements out of the cache")
     func groupsAreNotTorn() async throws {
-        try await TestDatabase.run({
-            $0.preparedStatementLimit = 4
-            $0.sharedConnections = 1
-        }) { database in
+        try await TestDatabase.run(shared: 1, preparedStatements: 4) { database in
             _ = try await database.client.query("CREATE TABLE t (a int8)")
             for number in 0..<10 {
                 let error = try await failure {
                     try await database.client.group(
-                        (0..<6).map { Statement("INSERT INTO t VALUES (\(number * 10 + $0))") } + [Statement("SELECT 1 / 0")])
+                        (0..<6).map { Statement("INSERT INTO t VALUES (\(number * 10 + $0))") } + [
+                            Statement("SELECT 1 / 0")
+                        ])
                 }
                 #expect(error?.sqlState == "22012")
             }
@@ -140,7 +139,7 @@ struct StatementTests {
 
     @Test("A changed table is not noticed on exclusive connections and in transactions either")
     func exclusivePlansAreMadeAnew() async throws {
-        try await TestDatabase.run({ $0.exclusiveConnections = 1 }) { database in
+        try await TestDatabase.run(exclusive: 1) { database in
             _ = try await database.client.query("CREATE TABLE t (a int8)")
             let statement = Statement("SELECT * FROM t")
             for number in 0..<3 {
@@ -162,7 +161,7 @@ struct StatementTests {
 
     @Test("One text with parameters of different types is two statements")
     func typesMatter() async throws {
-        try await TestDatabase.run({ $0.sharedConnections = 1 }) { (database) async throws in
+        try await TestDatabase.run(shared: 1) { (database) async throws in
             for _ in 0..<3 {
                 #expect(try await database.client.query("SELECT $1::text", [.int(5)]).string(0, 0) == "5")
                 #expect(try await database.client.query("SELECT $1::text", [.bool(true)]).string(0, 0) == "true")
@@ -212,7 +211,7 @@ struct StatementTests {
 
     @Test("A statement that takes too long is stopped by the server with 57014")
     func timeout() async throws {
-        try await TestDatabase.run({ $0.statementTimeout = .milliseconds(200) }) { database in
+        try await TestDatabase.run(statementTimeout: .milliseconds(200)) { database in
             let shared = try await failure { try await database.client.query("SELECT pg_sleep(20)") }
             #expect(shared?.sqlState == "57014")
             let slow = try await failure { try await database.client.slowQuery(Statement("SELECT pg_sleep(20)")) }

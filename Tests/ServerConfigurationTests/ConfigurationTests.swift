@@ -45,7 +45,8 @@ struct ConfigurationSourceTests {
         let (fromEnvironment, _) = try Configuration.load(
             file: nil, environment: ["PARSE_SERVER_APPLICATION_ID": "a", "PARSE_SERVER_MASTER_KEY": "m"], flags: [])
         #expect(fromEnvironment.appId == "a")
-        let (fromFlags, _) = try Configuration.load(file: nil, environment: [:], flags: ["--appId", "a", "--masterKey", "m"])
+        let (fromFlags, _) = try Configuration.load(
+            file: nil, environment: [:], flags: ["--appId", "a", "--masterKey", "m"])
         #expect(fromFlags.masterKey == "m")
     }
 
@@ -69,8 +70,11 @@ struct ConfigurationSourceTests {
         #expect(refusal(["prot": 1]) == "error: unknown option prot")
         #expect(refusal(flags: ["--prot", "1"]) == "error: unknown option --prot")
         #expect(refusal(flags: ["stray"]) == "error: unexpected argument stray")
-        #expect(refusal(["accountLockout": ["treshold": 3, "duration": 1]]) == "error: unknown option accountLockout.treshold")
-        #expect(refusal(["fileUpload": ["enableForPublik": true]]) == "error: unknown option fileUpload.enableForPublik")
+        #expect(
+            refusal(["accountLockout": ["treshold": 3, "duration": 1]])
+                == "error: unknown option accountLockout.treshold")
+        #expect(
+            refusal(["fileUpload": ["enableForPublik": true]]) == "error: unknown option fileUpload.enableForPublik")
         #expect(refusal(["auth": ["facebook": [:]]]) == "error: unknown option auth.facebook")
     }
 
@@ -116,7 +120,10 @@ struct OptionParserTests {
     @Test("Lists are split at commas, or are JSON")
     func lists() throws {
         let name = "PARSE_SERVER_MASTER_KEY_IPS"
-        #expect(try load(environment: [name: "10.0.0.1, 10.0.0.0/8 ,::1"]).masterKeyIps == ["10.0.0.1", "10.0.0.0/8", "::1"])
+        #expect(
+            try load(environment: [name: "10.0.0.1, 10.0.0.0/8 ,::1"]).masterKeyIps == [
+                "10.0.0.1", "10.0.0.0/8", "::1",
+            ])
         #expect(try load(environment: [name: #"["10.0.0.1"]"#]).masterKeyIps == ["10.0.0.1"])
         #expect(try load(["masterKeyIps": []]).masterKeyIps == [])
     }
@@ -137,13 +144,16 @@ struct OptionParserTests {
         #expect(refusal(["masterKeyIps": "::1"]) == "Key masterKeyIps has invalid value \"::1\"")
         #expect(refusal(["allowCustomObjectId": "true"]) == "Key allowCustomObjectId has invalid value \"true\"")
         #expect(refusal(["passwordPolicy": []]) == "Key passwordPolicy has invalid value []")
-        #expect(refusal(["passwordPolicy": ["maxPasswordAge": "x"]]) == "Key passwordPolicy.maxPasswordAge has invalid value \"x\"")
+        #expect(
+            refusal(["passwordPolicy": ["maxPasswordAge": "x"]])
+                == "Key passwordPolicy.maxPasswordAge has invalid value \"x\"")
     }
 
     @Test(
         "Sizes are bytes with a unit",
         arguments: [
-            ("20mb", 20_971_520), ("512kb", 524_288), ("1048576", 1_048_576), ("1.5mb", 1_572_864), ("1gb", 1_073_741_824),
+            ("20mb", 20_971_520), ("512kb", 524_288), ("1048576", 1_048_576), ("1.5mb", 1_572_864),
+            ("1gb", 1_073_741_824),
             ("10 MB", 10_485_760), ("100b", 100), ("0", 0),
         ])
     func sizes(text: String, bytes: Int) throws {

@@ -28,12 +28,15 @@ struct OptionRuleTests {
             "verifyUserEmails": true, "preventLoginWithUnverifiedEmail": true, "emailAdapter": ["module": "x"],
             "push": ["ios": [:]], "scheduledPush": true, "cloud": "./main.js", "webhookKey": "k",
             "liveQuery": ["classNames": ["A"]], "startLiveQueryServer": true, "rateLimit": [["requestPath": "*"]],
-            "routeAllowList": ["x"], "schema": ["definitions": []], "cluster": 2, "encryptionKey": "k", "mountGraphQL": true,
+            "routeAllowList": ["x"], "schema": ["definitions": []], "cluster": 2, "encryptionKey": "k",
+            "mountGraphQL": true,
             "cacheAdapter": "redis", "loggerAdapter": "x", "analyticsAdapter": "x", "masterKeyTtl": 5,
             "protectedFieldsSaveResponseExempt": false, "security": ["enableCheck": true], "databaseAdapter": "x",
         ]
         for (name, value) in asking {
-            #expect(refusal([name: value])?.hasPrefix("option \(name) is not built into this version of Roost") == true, "\(name)")
+            #expect(
+                refusal([name: value])?.hasPrefix("option \(name) is not built into this version of Roost") == true,
+                "\(name)")
         }
         let harmless: JSONObject = [
             "verifyUserEmails": false, "mountGraphQL": false, "cloud": "", "rateLimit": [], "liveQuery": [:],
@@ -104,9 +107,12 @@ struct OptionRuleTests {
 
     @Test("Only PostgreSQL is a database")
     func databases() throws {
-        #expect(try load(["databaseURI": "postgresql://h/d?sslmode=require"]).databaseURI == "postgresql://h/d?sslmode=require")
+        #expect(
+            try load(["databaseURI": "postgresql://h/d?sslmode=require"]).databaseURI
+                == "postgresql://h/d?sslmode=require")
         #expect(refusal(["databaseURI": "mongodb://h/d"]) == "databaseURI must begin with postgres:// or postgresql://")
-        #expect(try load(["databaseOptions": ["poolSize": 20, "enableSchemaHooks": true]]).databaseOptions.poolSize == 20)
+        #expect(
+            try load(["databaseOptions": ["poolSize": 20, "enableSchemaHooks": true]]).databaseOptions.poolSize == 20)
     }
 
     @Test("Protected fields are added to the default")
@@ -123,20 +129,50 @@ struct OptionRuleTests {
     @Test(
         "Lockouts and password rules have their ranges",
         arguments: [
-            (["accountLockout": ["threshold": 0, "duration": 1]], "Account lockout threshold should be an integer greater than 0 and less than 1000"),
-            (["accountLockout": ["threshold": 1000, "duration": 1]], "Account lockout threshold should be an integer greater than 0 and less than 1000"),
-            (["accountLockout": ["threshold": 2.5, "duration": 1]], "Account lockout threshold should be an integer greater than 0 and less than 1000"),
-            (["accountLockout": ["threshold": 1]], "Account lockout duration should be greater than 0 and less than 100000"),
-            (["accountLockout": ["threshold": 1, "duration": 100_000]], "Account lockout duration should be greater than 0 and less than 100000"),
-            (["passwordPolicy": ["maxPasswordHistory": 21]], "passwordPolicy.maxPasswordHistory must be an integer ranging 0 - 20"),
-            (["passwordPolicy": ["maxPasswordHistory": 1.5]], "passwordPolicy.maxPasswordHistory must be an integer ranging 0 - 20"),
-            (["passwordPolicy": ["validatorPattern": "("]], "passwordPolicy.validatorPattern must be a regex string or RegExp object."),
+            (
+                ["accountLockout": ["threshold": 0, "duration": 1]],
+                "Account lockout threshold should be an integer greater than 0 and less than 1000"
+            ),
+            (
+                ["accountLockout": ["threshold": 1000, "duration": 1]],
+                "Account lockout threshold should be an integer greater than 0 and less than 1000"
+            ),
+            (
+                ["accountLockout": ["threshold": 2.5, "duration": 1]],
+                "Account lockout threshold should be an integer greater than 0 and less than 1000"
+            ),
+            (
+                ["accountLockout": ["threshold": 1]],
+                "Account lockout duration should be greater than 0 and less than 100000"
+            ),
+            (
+                ["accountLockout": ["threshold": 1, "duration": 100_000]],
+                "Account lockout duration should be greater than 0 and less than 100000"
+            ),
+            (
+                ["passwordPolicy": ["maxPasswordHistory": 21]],
+                "passwordPolicy.maxPasswordHistory must be an integer ranging 0 - 20"
+            ),
+            (
+                ["passwordPolicy": ["maxPasswordHistory": 1.5]],
+                "passwordPolicy.maxPasswordHistory must be an integer ranging 0 - 20"
+            ),
+            (
+                ["passwordPolicy": ["validatorPattern": "("]],
+                "passwordPolicy.validatorPattern must be a regex string or RegExp object."
+            ),
             (["idempotencyOptions": ["ttl": 0]], "idempotency TTL value must be greater than 0 seconds"),
-            (["requestComplexity": ["includeDepth": 0]], "requestComplexity.includeDepth must be a positive integer or -1 to disable."),
+            (
+                ["requestComplexity": ["includeDepth": 0]],
+                "requestComplexity.includeDepth must be a positive integer or -1 to disable."
+            ),
             (["sessionLength": 0], "Key sessionLength has invalid value 0"),
             (["defaultLimit": 0], "Key defaultLimit has invalid value 0"),
             (["maxLimit": -1], "Key maxLimit has invalid value -1"),
-            (["filesAdapter": "@parse/s3-files-adapter"], "option filesAdapter: only @parse/fs-files-adapter is built into this version of Roost"),
+            (
+                ["filesAdapter": "@parse/s3-files-adapter"],
+                "option filesAdapter: only @parse/fs-files-adapter is built into this version of Roost"
+            ),
         ] as [(JSONObject, String)])
     func ranges(file: JSONObject, expected: String) {
         #expect(refusal(file) == expected)
@@ -155,7 +191,8 @@ struct OptionRuleTests {
         let adapter: JSONObject = ["module": "@parse/fs-files-adapter", "options": ["filesSubDirectory": "a/b"]]
         #expect(try load(["filesAdapter": .object(adapter)]).filesDirectory == "files/a/b")
         #expect(
-            refusal(["filesAdapter": ["module": "@parse/fs-files-adapter", "options": ["filesSubDirectory": "../x"]]]) != nil)
+            refusal(["filesAdapter": ["module": "@parse/fs-files-adapter", "options": ["filesSubDirectory": "../x"]]])
+                != nil)
         #expect(
             refusal(["filesAdapter": ["module": "@parse/fs-files-adapter", "options": ["encryptionKey": "x"]]]) != nil)
     }
@@ -171,7 +208,9 @@ struct OptionRuleTests {
         #expect(own.contains { $0.matches(key: "abcz", value: .null) })
         #expect(own.contains { $0.matches(key: "x", value: 5) })
         #expect(!own.contains { $0.matches(key: "x", value: "abcz") })
-        #expect(refusal(["requestKeywordDenylist": [["key": "("]]])?.hasPrefix("Key requestKeywordDenylist has invalid value") == true)
+        #expect(
+            refusal(["requestKeywordDenylist": [["key": "("]]])?.hasPrefix(
+                "Key requestKeywordDenylist has invalid value") == true)
     }
 
     @Test("Every option has a name, a variable and a line of help of its own")
