@@ -9,7 +9,7 @@ enum Command {
     static func run(_ command: [String], in folder: String, log: String) async throws -> (status: Int32, output: String)
     {
         try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
+            Thread.detachNewThread {
                 continuation.resume(with: Result { try runNow(command, in: folder, log: log) })
             }
         }
@@ -42,6 +42,9 @@ enum Command {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_APPEND, 0)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        // What this process holds open, PostgreSQL shall not: whoever waits for the end of a socket or pipe of ours would
+        // wait for PostgreSQL's.
+        for descriptor in Int32(3)..<256 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         let setsid = "/usr/bin/setsid"
         let session = FileManager.default.isExecutableFile(atPath: setsid) ? [setsid, "-w"] : []
         let inFolder = ["/bin/sh", "-c", "cd -- \"$1\" && shift && exec \"$@\"", "sh", folder] + session + command

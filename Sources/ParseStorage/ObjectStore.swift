@@ -188,9 +188,21 @@ public struct ObjectStore: Sendable {
                 return try await find(request, schema)
             } catch let error as PostgresError where DatabaseFailure.isMissingTable(error) {
                 return Self.nothing(request)
+            } catch let error as PostgresError where DatabaseFailure.isMissingColumn(error) && session == nil {
+                return try await repairing(request, schema)
             } catch let error as PostgresError {
                 throw failure(error)
             }
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
+    }
+
+    /// Runs a find once more after the columns that the table lacks were made.
+    private func repairing(_ request: FindRequest, _ schema: ClassSchema) async throws -> Found {
+        do {
+            try await catalog.repair(request.className)
+            return try await find(request, schema)
         } catch let error as PostgresError {
             throw failure(error)
         }

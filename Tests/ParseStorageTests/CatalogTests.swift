@@ -3,7 +3,6 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Postgres
-import TestSupport
 import Testing
 
 @Suite("Several processes on one database")
@@ -100,7 +99,7 @@ struct CatalogTests {
 
     @Test("Several installers at once on an empty database all succeed")
     func installers() async throws {
-        try await TestServer.withDatabase { uri in
+        try await TestStore.withDatabase { uri in
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for _ in 0..<4 {
                     tasks.addTask {
@@ -167,6 +166,8 @@ struct CatalogTests {
             let user = try await test.object("_User", "u")
             #expect(user?["authData"] == ["here": ["id": "1"]])
             // An entry without a column, and a relation without its table, are missing from every object.
+            let ghost = #"{"ghost":{"$exists":true}}"#
+            #expect(try await test.ids("Old", ghost) == [])
             #expect(try await test.ids("Old", #"{"s":"x"}"#) == ["a"])
             #expect(try await test.value("Old", "a", "o")?["n"]?["__op"] == "Increment")
             #expect(try await test.value("Old", "a", "stray") == nil)

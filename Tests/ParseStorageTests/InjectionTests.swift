@@ -17,14 +17,14 @@ struct InjectionTests {
     private static func fill(_ test: TestStore) async throws {
         try await test.create(
             "T", "a",
-            #"{"n":1,"s":"x","o":{"k":1},"l":[{"k":1}],"p":{"__type":"Pointer","className":"T","objectId":"a"}}"#)
+            #"{"n":1,"s":"kept","o":{"k":1},"l":[{"k":1}],"p":{"__type":"Pointer","className":"T","objectId":"a"}}"#)
         try await test.create("T", "b", #"{"n":2}"#)
     }
 
     /// Expects that the table is as it was made.
     private static func expectIntact(_ test: TestStore) async throws {
         #expect(try await test.ids("T", "{}") == ["a", "b"])
-        #expect(try await test.value("T", "a", "s") == "x")
+        #expect(try await test.value("T", "a", "s") == "kept")
         #expect(try await test.value("T", "a", "l") == [["k": 1]])
     }
 
@@ -102,21 +102,18 @@ struct InjectionTests {
                     .equal(["__type": "Pointer", "className": "T", "objectId": value]),
                     .inQuery(strange), .inQuery(usual), .notInQuery(strange),
                 ]
-                for field in ["n", "s", "o", "l", "p", "o.k", "l.k"] {
+                for field in ["s", "o", "l", "p", "l.k"] {
                     for constraint in constraints {
-                        if case .regex = constraint, field == "s" || field == "l" || field.contains(".") { continue }
                         let found = await Self.harmless("\(field) \(constraint)") {
                             try await test.ids("T", .field(FieldPath(field), constraint))
                         }
                         switch constraint {
-                        case .containedBy, .notInQuery: continue
+                        // These have a meaning of their own, whatever the text: `/*` is found in every text.
+                        case .containedBy, .notInQuery, .regex: continue
                         default: break
                         }
                         #expect(found ?? [] == [], "\(field) \(constraint)")
                     }
-                }
-                _ = await Self.harmless(text) {
-                    try await test.ids("T", .field(FieldPath("s"), .regex(pattern: text, options: "")))
                 }
                 let related = Filter.related(owner: Pointer(className: text, objectId: text), key: text)
                 #expect(await Self.harmless(text) { try await test.ids("T", related) } ?? [] == [])

@@ -3,7 +3,6 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Postgres
-import TestSupport
 import Testing
 
 @Suite("The layout of the database is parse-server's")

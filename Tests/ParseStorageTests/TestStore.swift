@@ -22,12 +22,25 @@ struct TestStore: Sendable {
 
     /// Makes a database, installs it, and runs `body`.
     static func run(_ body: @Sendable (TestStore) async throws -> Void) async throws {
-        try await TestServer.withDatabase { uri in
+        try await withDatabase { uri in
             try await open(uri) { test in
                 try await DatabaseInstaller(client: test.client, catalog: test.catalog, logger: logger).install()
                 try await body(test)
             }
         }
+    }
+
+    /// Makes a database when it is this test's turn.
+    static func withDatabase(_ body: @Sendable (String) async throws -> Void) async throws {
+        await Turns.shared.take()
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await TestServer.withDatabase(body))
+        } catch {
+            result = .failure(error)
+        }
+        await Turns.shared.give()
+        try result.get()
     }
 
     /// Opens a store on a database as it is.

@@ -84,7 +84,7 @@ struct StatementTests {
 
     @Test("A statement that failed to be prepared can be sent again once it fits")
     func preparationFails() async throws {
-        try await TestDatabase.run({ $0.sharedConnections = 1 }) { database in
+        try await TestDatabase.run(shared: 1) { database in
             let sql = "SELECT a FROM later"
             #expect(try await failure { try await database.client.query(sql) }?.sqlState == "42P01")
             _ = try await database.client.query("CREATE TABLE later (a int8)")
@@ -94,10 +94,7 @@ struct StatementTests {
 
     @Test("Prepared statements stay below their limit, whatever number of texts is sent")
     func cacheIsBounded() async throws {
-        try await TestDatabase.run({
-            $0.preparedStatementLimit = 8
-            $0.sharedConnections = 1
-        }) { database in
+        try await TestDatabase.run(shared: 1, preparedStatements: 8) { database in
             for number in 0..<100 {
                 let row = try await database.client.query("SELECT \(number) + $1", [.int(1)])
                 #expect(row.int(0, 0) == Int64(number) + 1)
@@ -115,7 +112,7 @@ struct StatementTests {
 
     @Test("Groups with more texts than the limit still work")
     func groupBeyondCache() async throws {
-        try await TestDatabase.run({ $0.preparedStatementLimit = 8 }) { database in
+        try await TestDatabase.run(preparedStatements: 8) { database in
             for _ in 0..<3 {
                 let results = try await database.client.group((0..<30).map { Statement("SELECT \($0)") })
                 #expect(results.map { $0.int(0, 0) } == (0..<30).map { Int64($0) })
@@ -125,10 +122,7 @@ struct StatementTests {
 
     @Test("A group stays whole when it pushes older statements out of the cache")
     func groupsAreNotTorn() async throws {
-        try await TestDatabase.run({
-            $0.preparedStatementLimit = 4
-            $0.sharedConnections = 1
-        }) { database in
+        try await TestDatabase.run(shared: 1, preparedStatements: 4) { database in
             _ = try await database.client.query("CREATE TABLE t (a int8)")
             for number in 0..<10 {
                 let error = try await failure {
@@ -145,7 +139,7 @@ struct StatementTests {
 
     @Test("A changed table is not noticed on exclusive connections and in transactions either")
     func exclusivePlansAreMadeAnew() async throws {
-        try await TestDatabase.run({ $0.exclusiveConnections = 1 }) { database in
+        try await TestDatabase.run(exclusive: 1) { database in
             _ = try await database.client.query("CREATE TABLE t (a int8)")
             let statement = Statement("SELECT * FROM t")
             for number in 0..<3 {
@@ -167,7 +161,7 @@ struct StatementTests {
 
     @Test("One text with parameters of different types is two statements")
     func typesMatter() async throws {
-        try await TestDatabase.run({ $0.sharedConnections = 1 }) { (database) async throws in
+        try await TestDatabase.run(shared: 1) { (database) async throws in
             for _ in 0..<3 {
                 #expect(try await database.client.query("SELECT $1::text", [.int(5)]).string(0, 0) == "5")
                 #expect(try await database.client.query("SELECT $1::text", [.bool(true)]).string(0, 0) == "true")
@@ -217,7 +211,7 @@ struct StatementTests {
 
     @Test("A statement that takes too long is stopped by the server with 57014")
     func timeout() async throws {
-        try await TestDatabase.run({ $0.statementTimeout = .milliseconds(200) }) { database in
+        try await TestDatabase.run(statementTimeout: .milliseconds(200)) { database in
             let shared = try await failure { try await database.client.query("SELECT pg_sleep(20)") }
             #expect(shared?.sqlState == "57014")
             let slow = try await failure { try await database.client.slowQuery(Statement("SELECT pg_sleep(20)")) }

@@ -21,19 +21,29 @@ struct TestDatabase: Sendable {
 
     /// Makes a database for `body`, opens a client, and drops both afterwards.
     static func run<R: Sendable>(
-        _ configure: @Sendable (inout PostgresConfiguration) -> Void = { _ in },
+        shared: Int = 2, exclusive: Int = 8, preparedStatements: Int = 512,
+        statementTimeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(10),
         _ body: @Sendable (TestDatabase) async throws -> R
     ) async throws -> R {
+        await Turns.shared.take()
         let name = "roost_driver_" + UUID().uuidString.lowercased().replacing("-", with: "")
         let administrator = PostgresClient(
             configuration: PostgresConfiguration(connectionString: cluster), logger: logger)
-        try await administrator.execute(script: "CREATE DATABASE \(name)")
+        do {
+            try await administrator.execute(script: "CREATE DATABASE \(name)")
+        } catch {
+            await Turns.shared.give()
+            throw error
+        }
         var parts = URLComponents(string: cluster)
         parts?.path = "/" + name
         let uri = parts?.string ?? cluster
         var configuration = PostgresConfiguration(connectionString: uri)
-        configuration.sharedConnections = 2
-        configure(&configuration)
+        configuration.sharedConnections = shared
+        configuration.exclusiveConnections = exclusive
+        configuration.preparedStatementLimit = preparedStatements
+        configuration.statementTimeout = statementTimeout
+        configuration.connectTimeout = connectTimeout
         let client = PostgresClient(configuration: configuration, logger: logger)
         let result: Result<R, any Error>
         do {
@@ -43,7 +53,8 @@ struct TestDatabase: Sendable {
             result = .failure(error)
         }
         await client.shutdown()
-        try await administrator.execute(script: "DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
+        try? await administrator.execute(script: "DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
+        await Turns.shared.give()
         return try result.get()
     }
 

@@ -34,7 +34,7 @@ struct TransactionTests {
 
     @Test("A statement that fails undoes the transaction, and its connection can be used again")
     func serverErrors() async throws {
-        try await TestDatabase.run({ $0.exclusiveConnections = 1 }) { database in
+        try await TestDatabase.run(exclusive: 1) { database in
             _ = try await database.client.query("CREATE TABLE t (a int8 PRIMARY KEY)")
             let error = try await failure {
                 try await database.client.transaction { session in
@@ -50,7 +50,7 @@ struct TransactionTests {
 
     @Test("A transaction that is left open on a borrowed connection is rolled back before the next caller has it")
     func leftOpen() async throws {
-        try await TestDatabase.run({ $0.exclusiveConnections = 1 }) { database in
+        try await TestDatabase.run(exclusive: 1) { database in
             _ = try await database.client.query("CREATE TABLE t (a int8)")
             try await database.client.exclusively { session in
                 _ = try await session.query("BEGIN")
@@ -132,7 +132,7 @@ struct TransactionTests {
 
     @Test("Transactions wait for a connection instead of opening more than they may")
     func laneIsBounded() async throws {
-        try await TestDatabase.run({ $0.exclusiveConnections = 3 }) { database in
+        try await TestDatabase.run(exclusive: 3) { database in
             let most = Counter()
             let open = Counter()
             try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -31,7 +31,7 @@ struct OptionRuleTests {
             "routeAllowList": ["x"], "schema": ["definitions": []], "cluster": 2, "encryptionKey": "k",
             "mountGraphQL": true,
             "cacheAdapter": "redis", "loggerAdapter": "x", "analyticsAdapter": "x", "masterKeyTtl": 5,
-            "protectedFieldsSaveResponseExempt": false, "security": ["enableCheck": true], "databaseAdapter": "x",
+            "protectedFieldsSaveResponseExempt": false, "databaseAdapter": "x",
         ]
         for (name, value) in asking {
             #expect(
@@ -40,7 +40,7 @@ struct OptionRuleTests {
         }
         let harmless: JSONObject = [
             "verifyUserEmails": false, "mountGraphQL": false, "cloud": "", "rateLimit": [], "liveQuery": [:],
-            "protectedFieldsSaveResponseExempt": true, "security": ["enableCheck": false],
+            "protectedFieldsSaveResponseExempt": true,
         ]
         #expect(refusal(harmless) == nil)
     }
