@@ -91,11 +91,6 @@ let package = Package(
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
-        .testTarget(
-            name: "AppTests",
-            dependencies: [
-                "JSON", "TestSupport", "roost",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-            ]),
+        .testTarget(name: "AppTests", dependencies: ["JSON", "TestSupport", "roost"]),
     ]
 )
