@@ -71,6 +71,10 @@ extension Backend {
         var filter = Filter.everything
         if let known {
             let missing = try SchemaCatalog.missing(fields, in: known)
+            if let first = missing.keys.first, SystemClass.volatileNames.contains(className) {
+                // Their columns are fixed: no row of the schema could remember another.
+                throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(first).")
+            }
             if !missing.isEmpty {
                 filter = try permit(.addField, on: known, caller)
                 if isCreating, filter != .everything {

@@ -67,6 +67,10 @@ extension Backend {
         }
         if catalog.schema(name) == nil { try await reloadedCatalog() }
         guard catalog.schema(name) != nil else { throw Self.missing(name) }
+        guard !SystemClass.volatileNames.contains(name) else {
+            throw ParseError(
+                ParseError.invalidSchemaOperation, "Class \(name) belongs to the server, cannot update.")
+        }
         let configuration = configuration
         let schema = try await change(name) { current in
             guard var schema = current else { throw Self.missing(name) }
@@ -86,6 +90,10 @@ extension Backend {
     public func deleteSchema(_ name: String, _ context: RequestContext) async throws {
         try checkSchemaWrite("delete", context)
         guard Names.isClassName(name) else { throw Self.invalidName(name) }
+        guard !SystemClass.volatileNames.contains(name) else {
+            throw ParseError(
+                ParseError.invalidSchemaOperation, "Class \(name) belongs to the server, cannot drop schema.")
+        }
         if catalog.schema(name) == nil { try await reloadedCatalog() }
         guard catalog.schema(name) != nil else { return }
         var request = ObjectStore.FindRequest(className: name)

@@ -47,7 +47,7 @@ struct ScalarConstraintTests {
                     "1", #""yesterday""#, "{}", #"{"__type":"Date","iso":"nonsense"}"#, #"{"__type":"Date","iso":5}"#,
                 ],
                 "p": [
-                    "1", "{}", #"{"__type":"Pointer","className":"Other","objectId":"b1"}"#, #"{"__type":"Pointer"}"#,
+                    "1", "{}", #"{"__type":"Pointer","className":"B","objectId":"none"}"#, #"{"__type":"Pointer"}"#,
                 ],
                 "f": ["1", "[]", #"{"__type":"File"}"#],
             ]
