@@ -24,7 +24,19 @@ extension Backend {
         let stages = try Self.stages(parameters)
         let rows = try await store.aggregate(className, stages, now: context.now.milliseconds)
         let links = links(context)
-        return ["results": .array(rows.map { Self.published($0, links, isRoot: true) })]
+        // parse-server puts the marker of every relation of the class into every row, whatever the row is made of.
+        let markers = (catalog.schema(className)?.fields ?? [:]).compactMap { name, field -> (String, JSONValue)? in
+            guard case .relation(let target) = field.type else { return nil }
+            return (name, ["__type": "Relation", "className": .string(target)])
+        }
+        return [
+            "results": .array(
+                rows.map { row in
+                    var object = Self.published(row, links, isRoot: true).objectValue ?? [:]
+                    for (name, marker) in markers { object[name] = marker }
+                    return .object(object)
+                })
+        ]
     }
 
     /// The stages in order: a list of one-key objects, or an object whose keys are stages.

@@ -23,7 +23,7 @@ extension Backend {
     /// The report; nil where the deployment does not want one.
     public func securityReport() -> JSONObject? {
         guard configuration.security.enableCheck else { return nil }
-        let groups = [group("Parse Server Configuration", configurationChecks), group("Database", databaseChecks)]
+        let groups = [group("Database", databaseChecks), group("Parse Server Configuration", configurationChecks)]
         let isPassed = groups.allSatisfy { $0["state"] == "success" }
         return [
             "report": [

@@ -53,7 +53,11 @@ extension AggregateCompiler {
         guard let id = object["_id"] else {
             throw ParseError(ParseError.invalidQuery, "Invalid parameter for query: group. Missing key _id")
         }
-        let key = id.isNull ? "'null'::jsonb" : "COALESCE(\(try expression(id, "doc")), 'null'::jsonb)"
+        var key = id.isNull ? "'null'::jsonb" : "COALESCE(\(try expression(id, "doc")), 'null'::jsonb)"
+        if let field = id.stringValue?.dropFirst(), case .pointer = schema.type(of: String(field)) {
+            // parse-server groups by what its column holds, which is the id alone.
+            key = "roost_key(\(key))"
+        }
         var pairs = ["('objectId', grouped)"]
         var aggregates: [String] = []
         for (field, accumulator) in object where field != "_id" {

@@ -19,6 +19,9 @@ extension ParseRoutes {
             try requireMaster(context)
             return .object(ServerInformation.report(configuration))
         case ("functions", .post) where !rest.isEmpty:
+            if let id = envelope.credentials.requestID, !id.isEmpty, !envelope.isBatchElement {
+                try await backend.claim(request: id, path: envelope.path.joined(separator: "/"), context)
+            }
             // There is no cloud code, so there is no function of any name.
             throw ParseError(
                 ParseError.scriptFailed, "Invalid function: \"\(rest.joined(separator: "/"))\"")
