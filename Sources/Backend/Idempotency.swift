@@ -28,6 +28,12 @@ extension Backend {
                     .text(Identifiers.alphanumeric(10)), .timestamp(milliseconds: context.now.milliseconds),
                     .text(text), .timestamp(milliseconds: expires),
                 ])
+            // Every so often somebody sweeps what is over.
+            if Int.random(in: 0..<100) == 0 {
+                _ = try await store.query(
+                    "DELETE FROM \"_Idempotency\" WHERE \"expire\" < $1",
+                    [.timestamp(milliseconds: context.now.milliseconds)])
+            }
             guard rows.rowCount > 0 else {
                 throw ParseError(ParseError.duplicateRequest, "Duplicate request")
             }

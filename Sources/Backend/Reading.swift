@@ -25,6 +25,10 @@ extension Backend {
             target = redirected
             try checkClass(target, "find", caller)
         }
+        if options.explain != nil {
+            let request = try await request(target, options, context)
+            return JSONValue.object(["results": [["QUERY PLAN": try await store.explain(request)]]]).serialized()
+        }
         let found = try await search(target, options, context)
         var writer = JSONWriter(capacity: 64 + found.rowCount * 512)
         writer.raw("{\"results\":[")
@@ -91,6 +95,13 @@ extension Backend {
     func search(_ className: String, _ options: FindOptions, _ context: RequestContext) async throws
         -> ObjectStore.Found
     {
+        try await store.find(try await request(className, options, context))
+    }
+
+    /// A find with the caller's rights built in.
+    private func request(_ className: String, _ options: FindOptions, _ context: RequestContext) async throws
+        -> ObjectStore.FindRequest
+    {
         let caller = context.caller
         var limits = FilterParser.Limits()
         limits.conditionDepth = configuration.requestComplexity.queryDepth
@@ -114,7 +125,7 @@ extension Backend {
             throw ParseError(
                 ParseError.invalidSessionToken, "Invalid session token", publicMessage: "Permission denied")
         }
-        guard let schema = catalog.schema(className) else { return try await store.find(request) }
+        guard let schema = catalog.schema(className) else { return request }
         let isById = options.condition.count == 1 && options.condition["objectId"]?.stringValue != nil
         // A count without objects needs the permission to count, and no other.
         let operation: ClassOperation = isById ? .get : (request.limit == 0 && request.wantsCount ? .count : .find)
@@ -130,7 +141,7 @@ extension Backend {
         try await restrictSessions(&request, caller)
         project(options, schema, &request, context)
         try checkIncludes(options, caller)
-        return try await store.find(request)
+        return request
     }
 
     /// Clients meet only their own sessions.

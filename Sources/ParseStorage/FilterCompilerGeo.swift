@@ -1,3 +1,4 @@
+import Foundation
 import ParseModel
 import Postgres
 
@@ -9,9 +10,10 @@ extension FilterCompiler {
             let expression = distance(column, center)
             distance = expression
             guard let radians else { return "\(column) IS NOT NULL" }
-            return "\(expression) <= \(builder.bind(.double(radians)))"
+            return "\(around(column, center, radians))\(expression) <= \(builder.bind(.double(radians)))"
         case (.insideCircle(let center, let radians), .geoPoint):
-            return "\(distance(column, center)) <= \(builder.bind(.double(radians)))"
+            let box = around(column, center, radians)
+            return "\(box)\(distance(column, center)) <= \(builder.bind(.double(radians)))"
         case (.box(let southWest, let northEast), .geoPoint):
             return box(column, southWest, northEast)
         case (.insidePolygon(let points), .geoPoint):
@@ -21,6 +23,23 @@ extension FilterCompiler {
         default:
             return "FALSE"
         }
+    }
+
+    /// A box around a circle, as a condition that an index on the column can serve before distances are computed; empty
+    /// where the circle reaches a pole or the antimeridian, for there no single box holds it.
+    private mutating func around(_ column: String, _ center: GeoPoint, _ radians: Double) -> String {
+        let height = radians * 180 / .pi
+        let south = center.latitude - height
+        let north = center.latitude + height
+        guard radians < .pi / 2, south > -89.9, north < 89.9 else { return "" }
+        let width = asin(min(1, sin(radians) / cos(center.latitude * .pi / 180))) * 180 / .pi
+        // A little wider, so that rounding never leaves out what lies on the edge.
+        let margin = 1e-9 + height * 1e-9
+        let west = center.longitude - width - margin
+        let east = center.longitude + width + margin
+        guard west > -180, east < 180 else { return "" }
+        let corners = [west, south - margin, east, north + margin].map { builder.bind(.double($0)) }
+        return "\(column) <@ box(point(\(corners[0]), \(corners[1])), point(\(corners[2]), \(corners[3]))) AND "
     }
 
     /// The great-circle distance in radians.

@@ -224,16 +224,7 @@ public struct ObjectStore: Sendable {
         var statements: [Statement] = []
         let isFetching = request.limit != 0
         if isFetching {
-            var compiler = FilterCompiler(schemas: snapshot)
-            let condition = try Self.condition(request, schema, &compiler)
-            var sql = "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(schema.name)) WHERE \(condition)"
-            var order = try compiler.orderBy(request.order, schema)
-            // Nearest first, unless an order was asked for.
-            if let distance = compiler.distance { order = distance }
-            if !order.isEmpty { sql += " ORDER BY \(order)" }
-            if let limit = request.limit { sql += " LIMIT \(compiler.builder.bind(.int(Int64(limit))))" }
-            if request.skip > 0 { sql += " OFFSET \(compiler.builder.bind(.int(Int64(request.skip))))" }
-            statements.append(Statement(sql, compiler.builder.parameters))
+            statements.append(try Self.statement(request, schema, plan, snapshot))
         }
         if request.wantsCount {
             var compiler = FilterCompiler(schemas: snapshot)
@@ -254,6 +245,35 @@ public struct ObjectStore: Sendable {
             result: isFetching ? results[0] : nil, plan: isFetching ? plan : nil, access: request.access,
             included: included, include: request.include, links: request.links,
             unwritten: request.unwritten, count: request.wantsCount ? results.last?.int(0, 0).map(Int.init) : nil)
+    }
+
+    /// How PostgreSQL would carry a find out, as its own JSON.
+    public func explain(_ request: FindRequest) async throws -> JSONValue {
+        guard let schema = catalog.schema(request.className) else { return [] }
+        let statement = try Self.statement(request, schema, ReadPlan(schema), catalog.snapshot)
+        do {
+            let rows = try await client.slowQuery(
+                Statement("EXPLAIN (FORMAT JSON) \(statement.sql)", statement.parameters))
+            return try rows.jsonb(0, 0).map { try JSONValue(parsing: $0) } ?? []
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
+    }
+
+    /// The statement that gives a find's rows.
+    private static func statement(
+        _ request: FindRequest, _ schema: ClassSchema, _ plan: ReadPlan, _ snapshot: SchemaSnapshot
+    ) throws(ParseError) -> Statement {
+        var compiler = FilterCompiler(schemas: snapshot)
+        let condition = try condition(request, schema, &compiler)
+        var sql = "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(schema.name)) WHERE \(condition)"
+        var order = try compiler.orderBy(request.order, schema)
+        // Nearest first, whatever order was asked for.
+        if let distance = compiler.distance { order = distance }
+        if !order.isEmpty { sql += " ORDER BY \(order)" }
+        if let limit = request.limit { sql += " LIMIT \(compiler.builder.bind(.int(Int64(limit))))" }
+        if request.skip > 0 { sql += " OFFSET \(compiler.builder.bind(.int(Int64(request.skip))))" }
+        return Statement(sql, compiler.builder.parameters)
     }
 
     private static func condition(_ request: FindRequest, _ schema: ClassSchema, _ compiler: inout FilterCompiler)

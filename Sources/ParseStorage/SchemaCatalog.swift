@@ -210,6 +210,12 @@ public final class SchemaCatalog: Sendable {
             // One ALTER for all of them: the table is locked once.
             _ = try await session.query("ALTER TABLE \(table) \(changes.joined(separator: ", "))", [])
         }
+        for (name, field) in wanted.fields where field.type == .geoPoint && known.fields[name] == nil {
+            // Searches around a place begin with a box, which this index serves.
+            _ = try await session.query(
+                "CREATE INDEX IF NOT EXISTS \(SQL.identifier("roost_geo:\(wanted.name):\(name)")) ON \(table) "
+                    + "USING gist (\(SQL.identifier(name)))", [])
+        }
         _ = try await session.query(
             "INSERT INTO \"_SCHEMA\" (\"className\", \"schema\", \"isParseClass\") VALUES ($1, $2, true) "
                 + "ON CONFLICT (\"className\") DO UPDATE SET \"schema\" = EXCLUDED.\"schema\"",

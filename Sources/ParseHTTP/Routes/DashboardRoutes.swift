@@ -15,6 +15,10 @@ extension ParseRoutes {
                     message: "Enable Parse Server option `security.enableCheck` to run security check.")
             }
             return .object(report)
+        case ("scriptlog", .get) where rest.isEmpty:
+            try requireMaster(context)
+            throw ParseError(
+                ParseError.pushMisconfigured, "Querying logs is not supported with this adapter")
         case ("graphql-config", .get) where rest.isEmpty:
             try requireMaster(context)
             return .object(try await backend.graphQLConfig())
