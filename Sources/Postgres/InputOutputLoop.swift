@@ -164,7 +164,11 @@ final class InputOutputLoop: @unchecked Sendable {
     }
 
     private func connectIfDue(_ connection: Connection, _ now: ContinuousClock.Instant) {
-        if case .waiting(let until) = connection.state, until <= now, !isStopping { connection.connect() }
+        // Whoever leased a connection must learn that it broke: a new one would carry on outside of their transaction.
+        guard case .waiting(let until) = connection.state, until <= now, !isStopping, !connection.isLeased else {
+            return
+        }
+        connection.connect()
     }
 
     private func serve(_ connection: Connection, _ events: Int16) {

@@ -73,6 +73,8 @@ extension ParseRoutes {
                 prefixes.append(String(url[slash...]))
             }
         }
+        // Scripts that move apps write the paths of whatever server they were made for.
+        if configuration.preset >= 9 { prefixes += ["/parse", "/1", ""] }
         for prefix in prefixes.map({ $0.hasSuffix("/") ? String($0.dropLast()) : $0 }) {
             if prefix.isEmpty || path.hasPrefix(prefix + "/") {
                 let rest = path.dropFirst(prefix.count)
