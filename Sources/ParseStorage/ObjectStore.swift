@@ -217,7 +217,7 @@ public struct ObjectStore: Sendable {
     private func find(_ request: FindRequest, _ schema: ClassSchema) async throws -> Found {
         // Rules that look into an object need to see fields that are hidden from others.
         let isDecidedPerRow = !request.access.ownerRules.isEmpty
-        let plan = ReadPlan(
+        let plan = catalog.plan(
             schema, keys: request.keys, excluded: request.excluded,
             hidden: isDecidedPerRow ? [] : request.access.hidden)
         let snapshot = catalog.snapshot
@@ -320,7 +320,7 @@ public struct ObjectStore: Sendable {
         let snapshot = catalog.snapshot
         for (className, ids) in ids {
             guard let schema = snapshot[className], let access = accesses[className] else { continue }
-            let plan = ReadPlan(schema, hidden: access.ownerRules.isEmpty ? access.hidden : [])
+            let plan = catalog.plan(schema, hidden: access.ownerRules.isEmpty ? access.hidden : [])
             var compiler = FilterCompiler(schemas: snapshot)
             var request = FindRequest(className: className)
             request.access = access

@@ -66,7 +66,7 @@ extension ObjectStore {
         return try await retryingStaleSchema {
             guard let schema = catalog.schema(className) else { return nil }
             // The fields to give back are those of a plan, so that they are read as every other row is.
-            let plan = ReadPlan(schema, keys: Set(echo))
+            let plan = catalog.plan(schema, keys: Set(echo))
             let columns = plan.columns.map(\.name)
             var compiler = WriteCompiler(schema: schema)
             let condition = try Self.condition(access, schema, &compiler)

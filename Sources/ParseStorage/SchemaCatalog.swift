@@ -12,8 +12,18 @@ import Synchronization
 public final class SchemaCatalog: Sendable {
     private struct State {
         var snapshot: SchemaSnapshot
+        /// Plans made for the snapshot, by what they were made of.
+        var plans: [PlanKey: ReadPlan] = [:]
         /// Counts reloads, so that an answer read before a change never replaces what was learned after it.
         var version = 0
+    }
+
+    /// What a plan depends on besides the class.
+    private struct PlanKey: Hashable {
+        let className: String
+        let keys: Set<String>?
+        let excluded: Set<String>
+        let hidden: Set<String>
     }
 
     /// The key of the advisory lock that schema changes of every Roost process take.
@@ -40,6 +50,26 @@ public final class SchemaCatalog: Sendable {
     /// One class, or nil when there is none.
     public func schema(_ name: String) -> ClassSchema? { state.withLock { $0.snapshot.classes[name] } }
 
+    /// The plan that reads a class, made once for each set of wanted and hidden fields.
+    func plan(_ schema: ClassSchema, keys: Set<String>? = nil, excluded: Set<String> = [], hidden: Set<String> = [])
+        -> ReadPlan
+    {
+        let key = PlanKey(className: schema.name, keys: keys, excluded: excluded, hidden: hidden)
+        // The class as it is at this version: the caller's may be older.
+        let (known, current, version) = state.withLock {
+            ($0.plans[key], $0.snapshot.classes[schema.name], $0.version)
+        }
+        if let known { return known }
+        let plan = ReadPlan(current ?? schema, keys: keys, excluded: excluded, hidden: hidden)
+        state.withLock {
+            // A plan for a class that changed meanwhile is not kept, nor are endless combinations of keys.
+            guard $0.version == version else { return }
+            if $0.plans.count > 1000 { $0.plans.removeAll() }
+            $0.plans[key] = plan
+        }
+        return plan
+    }
+
     /// Reads all classes anew.
     public func reload() async throws {
         let before = state.withLock { $0.version }
@@ -55,6 +85,7 @@ public final class SchemaCatalog: Sendable {
         state.withLock {
             guard $0.version == before else { return }
             $0.snapshot.classes = classes
+            $0.plans.removeAll()
             $0.version += 1
         }
     }
@@ -113,6 +144,7 @@ public final class SchemaCatalog: Sendable {
         }
         state.withLock {
             $0.snapshot.classes[className] = changed
+            $0.plans.removeAll()
             $0.version += 1
         }
         logger.info("schema changed", metadata: ["class": "\(className)"])
@@ -136,6 +168,7 @@ public final class SchemaCatalog: Sendable {
         }
         state.withLock {
             $0.snapshot.classes[className] = nil
+            $0.plans.removeAll()
             $0.version += 1
         }
     }
