@@ -19,9 +19,9 @@ extension PostgresError {
             .unavailable, message.isEmpty ? "no connection to PostgreSQL" : message, sqlState: state)
     }
 
-    /// Where a line holds `:  XXXXX: `, the code of an error.
+    /// Where a line holds `:  XXXXX: `, the code of an error: two spaces before it, as after no other colon.
     private static func stateRange(in line: Substring) -> Range<Substring.Index>? {
-        guard let match = line.firstMatch(of: #/: +([0-9A-Z]{5}): /#) else { return nil }
+        guard let match = line.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) else { return nil }
         return match.output.1.startIndex..<match.output.1.endIndex
     }
 }

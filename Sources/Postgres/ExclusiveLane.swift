@@ -24,13 +24,13 @@ final class ExclusiveLane: Lane {
     var isIdle: Bool { leases.isEmpty && waiters.isEmpty }
 
     var nextDeadline: Moment? {
-        var deadlines = connections.compactMap(\.connectDeadline) + leases.values.compactMap(\.cancelAgain)
-        if let oldest = idle.first { deadlines.append(oldest.since.after(.milliseconds(Self.idleTimeout + 1))) }
-        if let deadline = waiters.first?.deadline {
-            deadlines.append(deadline)
-            if mayOpen { deadlines.append(nextOpening) }
-        }
-        return deadlines.min()
+        var earliest = EarliestMoment()
+        for connection in connections { earliest.consider(connection.connectDeadline) }
+        for lease in leases.values { earliest.consider(lease.cancelAgain) }
+        if let oldest = idle.first { earliest.consider(oldest.since.after(.milliseconds(Self.idleTimeout + 1))) }
+        earliest.consider(waiters.first?.deadline)
+        if mayOpen { earliest.consider(nextOpening) }
+        return earliest.moment
     }
 
     // MARK: Lending

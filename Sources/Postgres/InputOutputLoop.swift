@@ -125,10 +125,11 @@ final class InputOutputLoop {
         polled.removeAll(keepingCapacity: true)
         descriptors.append(pollfd(fd: context.mailbox.descriptor, events: Int16(POLLIN), revents: 0))
         var statistics = PostgresStatistics()
-        var deadline = stopDeadline
+        var deadline = EarliestMoment()
+        deadline.consider(stopDeadline)
         for lane in lanes {
             statistics.waiting += lane.waiting
-            if let next = lane.nextDeadline { deadline = min(deadline ?? next, next) }
+            deadline.consider(lane.nextDeadline)
             for connection in lane.connections {
                 let socket = connection.socket
                 guard socket >= 0 else { continue }
@@ -142,7 +143,7 @@ final class InputOutputLoop {
         statistics.reconnects = context.breaks
         let mustFlush = polled.contains { $0.needsFlush }
         let isAsleep = context.mailbox.fallAsleep(statistics)
-        let longest = deadline.map { Int32(clamping: $0.milliseconds(from: context.now)) } ?? -1
+        let longest = deadline.moment.map { Int32(clamping: $0.milliseconds(from: context.now)) } ?? -1
         _ = poll(&descriptors, nfds_t(descriptors.count), isAsleep && !mustFlush ? longest : 0)
         context.mailbox.awake(wasSignalled: descriptors[0].revents != 0)
     }

@@ -39,10 +39,13 @@ final class ListenerLane: Lane {
     var waiting: Int { 0 }
 
     var nextDeadline: Moment? {
-        listeners.compactMap { listener in
-            listener.reopening ?? listener.connection.connectDeadline
-                ?? listener.lastSign.after(.milliseconds(Self.pause(of: listener) + 1))
-        }.min()
+        var earliest = EarliestMoment()
+        for listener in listeners {
+            earliest.consider(
+                listener.reopening ?? listener.connection.connectDeadline
+                    ?? listener.lastSign.after(.milliseconds(Self.pause(of: listener) + 1)))
+        }
+        return earliest.moment
     }
 
     private static func pause(of listener: Listener) -> Int64 {

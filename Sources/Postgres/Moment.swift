@@ -30,6 +30,17 @@ struct Moment: Comparable, Sendable {
     static func < (one: Moment, other: Moment) -> Bool { one.nanoseconds < other.nanoseconds }
 }
 
+/// The earliest of several moments, some of which may not be set.
+struct EarliestMoment {
+    private(set) var moment: Moment?
+
+    mutating func consider(_ other: Moment?) {
+        guard let other else { return }
+        if let moment, moment <= other { return }
+        moment = other
+    }
+}
+
 extension Duration {
     /// Whole nanoseconds, at most a hundred years.
     var nanoseconds: Int64 {

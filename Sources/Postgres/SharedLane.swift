@@ -32,10 +32,14 @@ final class SharedLane: Lane {
     var waiting: Int { backlog.count + postponed.count }
 
     var nextDeadline: Moment? {
-        var deadlines = reopenings.compactMap { $0 } + connections.compactMap(\.connectDeadline)
-        deadlines += postponed.map(\.0)
-        if let deadline = backlog.first?.deadline { deadlines.append(deadline) }
-        return deadlines.min()
+        var earliest = EarliestMoment()
+        for index in connections.indices {
+            earliest.consider(reopenings[index])
+            earliest.consider(connections[index].connectDeadline)
+        }
+        for (moment, _) in postponed { earliest.consider(moment) }
+        earliest.consider(backlog.first?.deadline)
+        return earliest.moment
     }
 
     /// Whether nothing is under way.
