@@ -4,18 +4,11 @@ import Testing
 
 @Suite("Cancelled tasks")
 struct CancellationTests {
-    private static func isRunning(_ marker: String, _ client: PostgresClient) async throws -> Bool {
-        try await client.query(
-            "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE $1 AND pid <> pg_backend_pid()",
-            [.text("%\(marker)%")]
-        ).int(0, 0) ?? 0 > 0
-    }
-
     @Test("stop their slow statement on the server", .timeLimit(.minutes(1)))
     func slowQuery() async throws {
-        try await TestDatabase.withClient({ $0.exclusiveConnections = 1 }) { client, _ async throws in
+        try await TestDatabase.configured { $0.exclusiveConnections = 1 }.withClient { client, _ async throws in
             let task = Task { try await client.slowQuery(Statement("SELECT pg_sleep(25) /* slow */")) }
-            #expect(try await eventually { try await Self.isRunning("* slow *", client) })
+            #expect(try await eventually { try await client.isRunning("* slow *") })
             let clock = ContinuousClock()
             let duration = try await clock.measure {
                 task.cancel()
@@ -23,7 +16,7 @@ struct CancellationTests {
                 #expect(error.kind == .cancelled)
             }
             #expect(duration < .seconds(10))
-            #expect(try await Self.isRunning("* slow *", client) == false)
+            #expect(try await client.isRunning("* slow *") == false)
             // The connection serves others, undisturbed.
             for _ in 0..<20 { #expect(try await client.slowQuery(Statement("SELECT 1")).int(0, 0) == 1) }
         }
@@ -31,7 +24,7 @@ struct CancellationTests {
 
     @Test("stop it at any moment, and never anybody else's", .timeLimit(.minutes(2)))
     func anyMoment() async throws {
-        try await TestDatabase.withClient({ $0.exclusiveConnections = 2 }) { client, _ async throws in
+        try await TestDatabase.configured { $0.exclusiveConnections = 2 }.withClient { client, _ async throws in
             for round in 0..<40 {
                 let task = Task { try await client.slowQuery(Statement("SELECT pg_sleep(20)")) }
                 try await Task.sleep(for: .microseconds(round * 250))
@@ -53,7 +46,7 @@ struct CancellationTests {
                     _ = try await session.query("SELECT pg_sleep(25) /* in transaction */")
                 }
             }
-            #expect(try await eventually { try await Self.isRunning("* in transaction *", client) })
+            #expect(try await eventually { try await client.isRunning("* in transaction *") })
             task.cancel()
             let error = try await postgresError { try await task.value }
             #expect(error.kind == .cancelled)
@@ -64,7 +57,7 @@ struct CancellationTests {
 
     @Test("leave the queue for a connection", .timeLimit(.minutes(1)))
     func waiting() async throws {
-        try await TestDatabase.withClient({ $0.exclusiveConnections = 1 }) { client, _ async throws in
+        try await TestDatabase.configured { $0.exclusiveConnections = 1 }.withClient { client, _ async throws in
             try await client.exclusively { _ in
                 let task = Task { try await client.slowQuery(Statement("SELECT 1")) }
                 try await Task.sleep(for: .milliseconds(50))
@@ -77,17 +70,16 @@ struct CancellationTests {
 
     @Test("go on at once on shared connections; the answer is thrown away", .timeLimit(.minutes(1)))
     func shared() async throws {
-        try await TestDatabase.withClient({ $0.sharedConnections = 1 }) { client, _ async throws in
-            let task = Task { try await client.query("SELECT pg_sleep(1)") }
-            try await Task.sleep(for: .milliseconds(200))
-            let clock = ContinuousClock()
-            let duration = try await clock.measure {
-                task.cancel()
-                let error = try await postgresError { _ = try await task.value }
-                #expect(error.kind == .cancelled)
-            }
-            #expect(duration < .milliseconds(700))
+        try await TestDatabase.configured { $0.sharedConnections = 1 }.withClient { client, database async throws in
+            let observer = database.client()
+            let task = Task { try await client.query("SELECT pg_sleep(3)") }
+            #expect(try await eventually { try await observer.isRunning("pg_sleep") })
+            task.cancel()
+            let error = try await postgresError { try await task.value }
+            #expect(error.kind == .cancelled)
+            #expect(try await observer.isRunning("pg_sleep"))
             #expect(try await client.query("SELECT 6").int(0, 0) == 6)
+            await observer.shutdown()
         }
     }
 }

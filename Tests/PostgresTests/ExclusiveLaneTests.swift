@@ -30,10 +30,10 @@ struct ExclusiveLaneTests {
 
     @Test("are waited for, but not longer than the limit", .timeLimit(.minutes(1)))
     func waiting() async throws {
-        try await TestDatabase.withClient({
+        try await TestDatabase.configured {
             $0.exclusiveConnections = 1
             $0.connectTimeout = .seconds(1)
-        }) { client, _ async throws in
+        }.withClient { client, _ async throws in
             try await client.exclusively { _ in
                 let error = try await postgresError { _ = try await client.slowQuery(Statement("SELECT 1")) }
                 #expect(error.kind == .unavailable)
@@ -51,7 +51,7 @@ struct ExclusiveLaneTests {
         "run scripts of several statements, all or nothing, and forget what these did to the session",
         .timeLimit(.minutes(1)))
     func scripts() async throws {
-        try await TestDatabase.withClient({ $0.exclusiveConnections = 1 }) { client, _ async throws in
+        try await TestDatabase.configured { $0.exclusiveConnections = 1 }.withClient { client, _ async throws in
             try await client.execute(
                 script:
                     "CREATE TABLE a (id int8); INSERT INTO a VALUES (1), (2); SET work_mem = '7MB'; SELECT * FROM a;")

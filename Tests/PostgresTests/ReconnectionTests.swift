@@ -31,7 +31,7 @@ struct ReconnectionTests {
     func writes() async throws {
         try await TestDatabase.withClient { client, database async throws in
             let task = Task { try await client.query("SELECT pg_sleep(20)") }
-            try await Task.sleep(for: .milliseconds(200))
+            #expect(try await eventually { try await client.isRunning("pg_sleep") })
             try await database.terminateConnections()
             let error = try await postgresError { _ = try await task.value }
             #expect(error.kind == .connectionLost)
@@ -60,7 +60,8 @@ struct ReconnectionTests {
 
     @Test("that cannot be made anew in time make requests fail as never sent", .timeLimit(.minutes(1)))
     func unavailable() async throws {
-        try await TestDatabase.withClient({ $0.connectTimeout = .seconds(1) }) { client, database async throws in
+        try await TestDatabase.configured { $0.connectTimeout = .seconds(1) }.withClient {
+            client, database async throws in
             try await database.administer("ALTER DATABASE \(database.name) ALLOW_CONNECTIONS false")
             try await database.terminateConnections()
             #expect(try await eventually { client.statistics.connections == 0 })

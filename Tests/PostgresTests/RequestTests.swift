@@ -49,7 +49,7 @@ struct RequestTests {
 
     @Test("leave their neighbours on the same connection alone when they fail", .timeLimit(.minutes(1)))
     func neighbours() async throws {
-        try await TestDatabase.withClient({ $0.sharedConnections = 1 }) { client, _ async throws in
+        try await TestDatabase.configured { $0.sharedConnections = 1 }.withClient { client, _ async throws in
             let outcomes = try await withThrowingTaskGroup(of: (Int, Int64?).self) { group in
                 for number in 0..<2000 {
                     group.addTask {
@@ -82,10 +82,10 @@ struct RequestTests {
 
     @Test("that run too long are stopped by the server", .timeLimit(.minutes(1)))
     func statementTimeout() async throws {
-        try await TestDatabase.withClient({
+        try await TestDatabase.configured {
             $0.statementTimeout = .milliseconds(200)
             $0.connectionString += "?options=-c%20work_mem%3D5MB"
-        }) { client, _ async throws in
+        }.withClient { client, _ async throws in
             let error = try await postgresError { _ = try await client.query("SELECT pg_sleep(5)") }
             #expect(error.sqlState == "57014")
             #expect(error.kind == .server)
@@ -97,7 +97,7 @@ struct RequestTests {
 
     @Test("that are empty, or fail in a group at any place, do not confuse what follows", .timeLimit(.minutes(1)))
     func order() async throws {
-        try await TestDatabase.withClient({ $0.sharedConnections = 1 }) { client, _ async throws in
+        try await TestDatabase.configured { $0.sharedConnections = 1 }.withClient { client, _ async throws in
             #expect(try await client.query("").rowCount == 0)
             for place in 0..<3 {
                 let statements = (0..<3).map {

@@ -13,16 +13,24 @@ struct ShutdownTests {
                 for await _ in client.listen(channels: ["c"]) {}
                 return true
             }
-            let slow = Task { try await client.slowQuery(Statement("SELECT pg_sleep(0.5), 1")).int(0, 1) }
-            let fast = Task { try await client.query("SELECT pg_sleep(0.4), 2").int(0, 1) }
+            let slow = Task { try await client.slowQuery(Statement("SELECT pg_sleep(2), 1 AS slow")).int(0, 1) }
+            let fast = Task { try await client.query("SELECT pg_sleep(2), 2 AS fast").int(0, 1) }
+            let meeting = Meeting(of: 2)
             let transaction = Task {
                 try await client.transaction { session in
                     _ = try await session.query("CREATE TABLE made (id int8)")
-                    try await Task.sleep(for: .milliseconds(400))
+                    await meeting.arrive()
+                    try await Task.sleep(for: .milliseconds(300))
                     _ = try await session.query("INSERT INTO made VALUES (1)")
                 }
             }
-            try await Task.sleep(for: .milliseconds(200))
+            let other = database.client()
+            let areRunning = try await eventually {
+                guard try await other.isRunning("AS slow") else { return false }
+                return try await other.isRunning("AS fast")
+            }
+            #expect(areRunning)
+            await meeting.arrive()
             await client.shutdown()
             #expect(try await slow.value == 1)
             #expect(try await fast.value == 2)
@@ -35,7 +43,6 @@ struct ShutdownTests {
             #expect(try await postgresError { try await client.start() }.kind == .shutdown)
             await client.shutdown()
 
-            let other = database.client()
             #expect(try await other.query("SELECT count(*) FROM made").int(0, 0) == 1)
             await other.shutdown()
         }

@@ -6,10 +6,10 @@ import Testing
 struct StatementCacheTests {
     @Test("are found again by text and types, and bounded in number on both sides", .timeLimit(.minutes(1)))
     func bounded() async throws {
-        try await TestDatabase.withClient({
+        try await TestDatabase.configured {
             $0.sharedConnections = 1
             $0.preparedStatementLimit = 10
-        }) { client, _ async throws in
+        }.withClient { client, _ async throws in
             for number in 0..<50 {
                 #expect(try await client.query("SELECT \(number), $1", [.int(1)]).int(0, 0) == Int64(number))
             }
@@ -32,10 +32,10 @@ struct StatementCacheTests {
 
     @Test("beyond the limit within one group still work", .timeLimit(.minutes(1)))
     func groupBeyondLimit() async throws {
-        try await TestDatabase.withClient({
+        try await TestDatabase.configured {
             $0.sharedConnections = 1
             $0.preparedStatementLimit = 2
-        }) { client, _ async throws in
+        }.withClient { client, _ async throws in
             let statements = (0..<20).map { Statement("SELECT \($0 % 7)") }
             let results = try await client.group(statements)
             #expect(results.map { $0.int(0, 0) } == (0..<20).map { Int64($0 % 7) })

@@ -37,21 +37,13 @@ struct TestDatabase: Sendable {
     }
 
     /// Makes a database and a client of it for `body`.
-    static func withClient(
-        _ configure: @Sendable (inout PostgresConfiguration) -> Void = { _ in },
-        _ body: (PostgresClient, TestDatabase) async throws -> Void
-    ) async throws {
-        try await use { database async throws in
-            let client = database.client(configure)
-            do {
-                try await client.start()
-                try await body(client, database)
-            } catch {
-                await client.shutdown()
-                throw error
-            }
-            await client.shutdown()
-        }
+    static func withClient(_ body: (PostgresClient, TestDatabase) async throws -> Void) async throws {
+        try await configured { _ in }.withClient(body)
+    }
+
+    /// Clients with other settings than the usual ones.
+    static func configured(_ configure: @escaping @Sendable (inout PostgresConfiguration) -> Void) -> TestSetup {
+        TestSetup(configure: configure)
     }
 
     /// A client of the database; two shared connections, so that many tests fit on one server.
@@ -86,6 +78,26 @@ struct TestDatabase: Sendable {
     private static let gate = Gate(width: 6)
 }
 
+/// A database and a client with settings of the test's own.
+struct TestSetup: Sendable {
+    let configure: @Sendable (inout PostgresConfiguration) -> Void
+
+    /// Makes a database and a client of it for `body`.
+    func withClient(_ body: (PostgresClient, TestDatabase) async throws -> Void) async throws {
+        try await TestDatabase.use { database in
+            let client = database.client(configure)
+            do {
+                try await client.start()
+                try await body(client, database)
+            } catch {
+                await client.shutdown()
+                throw error
+            }
+            await client.shutdown()
+        }
+    }
+}
+
 /// Lets a few in at a time: servers have a limit of connections.
 private actor Gate {
     private var free: Int
@@ -103,6 +115,35 @@ private actor Gate {
 
     func leave() {
         if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+    }
+}
+
+/// Where a number of tasks wait for each other; who comes later passes through.
+actor Meeting {
+    private var missing: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(of count: Int) { missing = count }
+
+    func arrive() async {
+        missing -= 1
+        if missing > 0 {
+            await withCheckedContinuation { waiting.append($0) }
+        } else {
+            for waiter in waiting { waiter.resume() }
+            waiting.removeAll()
+        }
+    }
+}
+
+extension PostgresClient {
+    /// Whether the server is at work on a statement that contains a text.
+    func isRunning(_ text: String) async throws -> Bool {
+        let sql = """
+            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
+                AND query LIKE $1 AND pid <> pg_backend_pid()
+            """
+        return try await query(sql, [.text("%\(text)%")], readOnly: true).int(0, 0) ?? 0 > 0
     }
 }
 

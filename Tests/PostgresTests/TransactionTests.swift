@@ -81,13 +81,14 @@ struct TransactionTests {
     func serialization() async throws {
         try await Self.withCounters { client async throws in
             let runs = Counter()
+            let meeting = Meeting(of: 4)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {
                     group.addTask {
                         try await client.transaction(isolation: .serializable, retries: 50) { session in
                             runs.increment()
                             let old = try await session.query("SELECT value FROM counters WHERE id = 1").int(0, 0) ?? 0
-                            try await Task.sleep(for: .milliseconds(20))
+                            await meeting.arrive()
                             _ = try await session.query(
                                 "UPDATE counters SET value = $1 WHERE id = 1", [.int(old + 1)])
                         }
@@ -118,13 +119,16 @@ struct TransactionTests {
     @Test("that wait for each other both succeed in the end", .timeLimit(.minutes(1)))
     func deadlock() async throws {
         try await Self.withCounters { client async throws in
+            let runs = Counter()
+            let meeting = Meeting(of: 2)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (first, second) in [(Int64(1), Int64(2)), (2, 1)] {
                     group.addTask {
                         let increment = "UPDATE counters SET value = value + 1 WHERE id = $1"
                         try await client.transaction { session in
+                            runs.increment()
                             _ = try await session.query(increment, [.int(first)])
-                            try await Task.sleep(for: .milliseconds(200))
+                            await meeting.arrive()
                             _ = try await session.query(increment, [.int(second)])
                         }
                     }
@@ -133,6 +137,7 @@ struct TransactionTests {
             }
             #expect(try await Self.value(1, client) == 2)
             #expect(try await Self.value(2, client) == 2)
+            #expect(runs.count == 3)
         }
     }
 
