@@ -30,8 +30,10 @@ struct ReconnectionTests {
     @Test("with a write on its way say that its outcome is unknown", .timeLimit(.minutes(1)))
     func writes() async throws {
         try await TestDatabase.withClient { client, database async throws in
+            let observer = database.client()
             let task = Task { try await client.query("SELECT pg_sleep(20)") }
-            #expect(try await eventually { try await client.isRunning("pg_sleep") })
+            #expect(try await eventually { try await observer.isRunning("pg_sleep") })
+            await observer.shutdown()
             try await database.terminateConnections()
             let error = try await postgresError { _ = try await task.value }
             #expect(error.kind == .connectionLost)

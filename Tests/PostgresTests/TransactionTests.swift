@@ -137,7 +137,7 @@ struct TransactionTests {
             }
             #expect(try await Self.value(1, client) == 2)
             #expect(try await Self.value(2, client) == 2)
-            #expect(runs.count == 3)
+            #expect(runs.count >= 3)
         }
     }
 
