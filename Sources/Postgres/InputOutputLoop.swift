@@ -143,7 +143,9 @@ final class InputOutputLoop {
         statistics.reconnects = context.breaks
         let mustFlush = polled.contains { $0.needsFlush }
         let isAsleep = context.mailbox.fallAsleep(statistics)
-        let longest = deadline.moment.map { Int32(clamping: $0.milliseconds(from: context.now)) } ?? -1
+        var longest = deadline.moment.map { Int32(clamping: $0.milliseconds(from: context.now)) } ?? -1
+        // Without a pipe nobody can wake the thread: then it has to look by itself.
+        if context.mailbox.descriptor < 0 { longest = 10 }
         _ = poll(&descriptors, nfds_t(descriptors.count), isAsleep && !mustFlush ? longest : 0)
         context.mailbox.awake(wasSignalled: descriptors[0].revents != 0)
     }

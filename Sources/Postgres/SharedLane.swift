@@ -60,6 +60,11 @@ final class SharedLane: Lane {
         guard !request.answer.isGiven else { return }
         if let connection = leastBusy(), connection.send(request) { return }
         if context.isStopping { return request.fail(.shutDown) }
+        wait(request)
+    }
+
+    /// Lets a request wait for a new connection.
+    private func wait(_ request: Request) {
         if request.deadline == nil { request.deadline = context.now.after(context.configuration.connectTimeout) }
         backlog.append(request)
     }
@@ -143,7 +148,8 @@ final class SharedLane: Lane {
         for request in requests {
             request.losses += 1
             if request.isReadOnly, request.losses < 3, !context.isStopping {
-                submit(request)
+                // For a new one: when the server goes down, the other connections are about to break as well.
+                wait(request)
             } else {
                 var error = reason
                 error.kind = .connectionLost
