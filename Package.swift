@@ -89,7 +89,8 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
-        .testTarget(name: "AppTests", dependencies: ["JSON", "TestSupport"]),
+        .testTarget(name: "AppTests", dependencies: ["JSON", "TestSupport", "roost"]),
     ]
 )

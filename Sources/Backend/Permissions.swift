@@ -117,6 +117,9 @@ extension Backend {
             "This user is not allowed to \(refused.verb) \(refused.field) on class \(schema.name)")
     }
 
+    /// Classes whose rows are not objects: they lack the columns of objects.
+    private static let ownRoutes: Set<String> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
+
     /// Refuses clients what only the master key reaches.
     ///
     /// - Throws: 119.
@@ -126,6 +129,10 @@ extension Backend {
             throw .denied(
                 ParseError.operationForbidden,
                 "read-only masterKey isn't allowed to perform the \(operation) operation.")
+        }
+        if isWrite, Self.ownRoutes.contains(name) {
+            throw ParseError(
+                ParseError.operationForbidden, "Objects of \(name) are written by routes of their own.")
         }
         guard caller.power == .client else { return }
         if name == "_Installation", operation == "find" || operation == "delete" {

@@ -214,7 +214,8 @@ extension Backend {
         }
         // A field of the object itself decides who sees what, so it is read even when it is not wanted.
         for rule in request.access.ownerRules {
-            if let field = rule.field { request.keys?.insert(field) }
+            guard let field = rule.field, let isNew = request.keys?.insert(field).inserted, isNew else { continue }
+            request.unwritten.insert(field)
         }
         guard !includes.isEmpty else { return }
         request.include = IncludeNode(

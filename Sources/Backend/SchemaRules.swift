@@ -44,7 +44,7 @@ enum SchemaRules {
             throw ParseError(ParseError.incorrectType, "invalid field type: \(typeName)")
         }
         let field = Field(
-            type, isRequired: json["required"]?.boolValue ?? false,
+            type, required: json["required"]?.boolValue,
             defaultValue: json["defaultValue"].flatMap { $0.isNull ? nil : $0 })
         if let value = field.defaultValue {
             let given = try FieldType.inferred(from: value)

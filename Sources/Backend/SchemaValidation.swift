@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import OrderedCollections
 import ParseModel
@@ -70,6 +71,10 @@ extension Backend {
         var filter = Filter.everything
         if let known {
             let missing = try SchemaCatalog.missing(fields, in: known)
+            if let first = missing.keys.first, SystemClass.volatileNames.contains(className) {
+                // Their columns are fixed: no row of the schema could remember another.
+                throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(first).")
+            }
             if !missing.isEmpty {
                 filter = try permit(.addField, on: known, caller)
                 if isCreating, filter != .everything {
@@ -141,6 +146,31 @@ extension Backend {
                 }
                 try checkKeywords(element, denied)
             }
+        default: break
+        }
+    }
+
+    /// Refuses files whose URL leads to a host that the deployment does not want, at any depth.
+    ///
+    /// - Throws: 130.
+    func checkFileLinks(_ value: JSONValue) throws(ParseError) {
+        let allowed = configuration.fileUpload.allowedFileUrlDomains
+        guard !allowed.contains("*") else { return }
+        switch value {
+        case .object(let object):
+            if object["__type"] == "File", let url = object["url"]?.stringValue, !url.isEmpty {
+                let host = URLComponents(string: url)?.host?.lowercased() ?? ""
+                let isAllowed = allowed.contains { domain in
+                    let domain = domain.lowercased()
+                    return domain == host || (domain.hasPrefix("*.") && host.hasSuffix(domain.dropFirst()))
+                }
+                guard isAllowed else {
+                    throw ParseError(ParseError.fileSaveError, "File URL domain '\(host)' is not allowed.")
+                }
+            }
+            for member in object.values { try checkFileLinks(member) }
+        case .array(let list):
+            for element in list { try checkFileLinks(element) }
         default: break
         }
     }

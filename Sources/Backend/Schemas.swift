@@ -35,7 +35,7 @@ extension Backend {
             throw ParseError(
                 ParseError.invalidClassName, "Class name mismatch between \(bodyName) and \(pathName).")
         }
-        guard let name = pathName ?? bodyName else {
+        guard let name = pathName ?? bodyName, !name.isEmpty else {
             throw ParseError(135, "POST \(pathName.map { "/schemas/\($0)" } ?? "/schemas") needs a class name.")
         }
         guard catalog.schema(name) == nil else {
@@ -67,6 +67,10 @@ extension Backend {
         }
         if catalog.schema(name) == nil { try await reloadedCatalog() }
         guard catalog.schema(name) != nil else { throw Self.missing(name) }
+        guard !SystemClass.volatileNames.contains(name) else {
+            throw ParseError(
+                ParseError.invalidSchemaOperation, "Class \(name) belongs to the server, cannot update.")
+        }
         let configuration = configuration
         let schema = try await change(name) { current in
             guard var schema = current else { throw Self.missing(name) }
@@ -86,6 +90,10 @@ extension Backend {
     public func deleteSchema(_ name: String, _ context: RequestContext) async throws {
         try checkSchemaWrite("delete", context)
         guard Names.isClassName(name) else { throw Self.invalidName(name) }
+        guard !SystemClass.volatileNames.contains(name) else {
+            throw ParseError(
+                ParseError.invalidSchemaOperation, "Class \(name) belongs to the server, cannot drop schema.")
+        }
         if catalog.schema(name) == nil { try await reloadedCatalog() }
         guard catalog.schema(name) != nil else { return }
         var request = ObjectStore.FindRequest(className: name)
@@ -155,6 +163,12 @@ extension Backend {
         var fields: JSONObject = [:]
         for (name, field) in schema.fields { fields[name] = .object(field.json) }
         var permissions = schema.effectivePermissions.source
+        if SystemClass.volatileNames.contains(schema.name) {
+            // Classes without a row have no permissions to show.
+            return [
+                "className": .string(schema.name), "fields": .object(fields), "classLevelPermissions": [:],
+            ]
+        }
         for operation in ClassOperation.allCases where permissions[operation.rawValue] == nil {
             permissions[operation.rawValue] = [:]
         }

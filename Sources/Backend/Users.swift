@@ -39,9 +39,11 @@ extension Backend {
         }
         body["password"] = nil
         normalizeNames(&body)
-        try await checkUnique(body, except: nil)
         let acl = try userACL(body["ACL"], objectId: objectId)
-        var result = try await insert("_User", body, context, hidden: hidden, acl: acl, id: objectId)
+        var result = try await claimingNames(body, isCreating: true, context) { [body, hidden] backend in
+            try await backend.checkUnique(body, except: nil)
+            return try await backend.insert("_User", body, context, hidden: hidden, acl: acl, id: objectId)
+        }
         if let generatedName { result.body["username"] = .string(generatedName) }
         if !providers.isEmpty, configuration.preset < 8 { result.body["authDataResponse"] = [:] }
         // With the master key users are made for others, who log in by themselves; servers before 9 did not say so.
@@ -100,11 +102,13 @@ extension Backend {
             body["authData"] = linked.map { .object($0) }
         }
         normalizeNames(&body)
-        try await checkUnique(body, except: objectId)
         let acl = body["ACL"] == nil ? nil : try userACL(body["ACL"], objectId: objectId, isUpdate: true)
         var answer: JSONObject
         do {
-            answer = try await modify("_User", objectId, body, context, hidden: hidden, acl: acl)
+            answer = try await claimingNames(body, isCreating: false, context) { [body, hidden] backend in
+                try await backend.checkUnique(body, except: objectId)
+                return try await backend.modify("_User", objectId, body, context, hidden: hidden, acl: acl)
+            }
         } catch let error as ParseError where error.code == ParseError.objectNotFound && !caller.writesEverything {
             throw ParseError.denied(ParseError.sessionMissing, "Insufficient auth.")
         }
@@ -152,6 +156,29 @@ extension Backend {
         }
         if configuration.convertEmailToLowercase, let email = body["email"]?.stringValue {
             body["email"] = .string(email.lowercased())
+        }
+    }
+
+    /// Runs a write while nobody else can take the names that it brings.
+    ///
+    /// The indexes of parse-server's layout tell names apart by the case of their letters, the rule does not: so whoever
+    /// writes a name holds a lock on it, in any case, until the write is committed.
+    private func claimingNames<R: Sendable>(
+        _ body: JSONObject, isCreating: Bool, _ context: RequestContext,
+        _ work: @escaping @Sendable (Backend) async throws -> R
+    ) async throws -> R {
+        let names = try ["username", "email"].compactMap { body[$0]?.stringValue }
+            .map { try ValueText.checked($0.lowercased()) }
+        guard !names.isEmpty else { return try await work(self) }
+        // Missing fields are made before: a transaction that reads the table would lock out the change of it.
+        _ = try await prepare(
+            "_User", try operations(body, "_User", isCreating: isCreating), context.caller, isCreating: isCreating)
+        return try await transaction { backend in
+            for name in Set(names).sorted() {
+                _ = try await backend.store.query(
+                    "SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [.text(name)])
+            }
+            return try await work(backend)
         }
     }
 

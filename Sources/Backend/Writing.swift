@@ -25,6 +25,7 @@ extension Backend {
         }
         try checkClassCreation(className, caller)
         try checkKeywords(body)
+        try checkFileLinks(.object(body))
         switch className {
         case "_User": return try await createUser(body, context)
         case "_Session": return try await createSession(body, context)
@@ -90,6 +91,7 @@ extension Backend {
         }
         try checkClassCreation(className, caller)
         try checkKeywords(body)
+        try checkFileLinks(.object(body))
         switch className {
         case "_User": return try await updateUser(objectId, body, context)
         case "_Session": return try await updateSession(objectId, body, context)

@@ -1,17 +1,32 @@
 import OrderedCollections
 
-/// A recursive-descent reader of one JSON document.
+/// A reader of one JSON document.
+///
+/// It does not recurse: open arrays and objects are on a stack of its own, and their elements wait on another until
+/// the closing bracket tells how many there are, so that each collection is allocated once, at its size.
 ///
 /// Unsafe pointers, because every byte of every request passes here: the cursor moves without bounds checks of its own.
 /// Each read of a byte follows a comparison with `end`, and `read(_:maximumDepth:)` keeps the memory alive meanwhile.
-struct JSONReader {
+struct JSONReader: ~Copyable {
     let start: UnsafePointer<UInt8>
     let end: UnsafePointer<UInt8>
     var cursor: UnsafePointer<UInt8>
     /// Where strings with escapes are put together; kept, so that they share one allocation.
     var unescaped: [UInt8] = []
+
     private let maximumDepth: Int
-    private var depth = 0
+    private var containers: [Container] = []
+    /// Finished values of the open containers, outermost first.
+    private var values = MoveStack<JSONValue>(capacity: 32)
+    /// Keys of the open objects, one for each value, and one more where a value is still to come.
+    private var keys = MoveStack<String>(capacity: 32)
+
+    /// An array or object that is not closed yet.
+    private struct Container {
+        var isObject: Bool
+        /// How many finished values there were when it opened.
+        var firstValue: Int
+    }
 
     /// Reads a whole document.
     ///
@@ -33,74 +48,93 @@ struct JSONReader {
     private mutating func document() throws(JSONError) -> JSONValue {
         if end - start >= 3, start[0] == 0xEF, start[1] == 0xBB, start[2] == 0xBF { cursor += 3 }
         skipWhitespace()
-        let value = try value()
+        repeat { try value() } while try anotherValueFollows()
         skipWhitespace()
         guard cursor == end else { throw unexpected() }
-        return value
+        return values.moveLast(1) { $0.move() }
     }
 
-    /// Reads the value that starts at the cursor.
-    private mutating func value() throws(JSONError) -> JSONValue {
-        guard cursor < end else { throw unexpected() }
-        switch cursor.pointee {
-        case UInt8(ascii: "\""): return .string(try string())
-        case UInt8(ascii: "{"): return .object(try object())
-        case UInt8(ascii: "["): return .array(try array())
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try number())
-        case UInt8(ascii: "t"):
-            try literal("true")
-            return .bool(true)
-        case UInt8(ascii: "f"):
-            try literal("false")
-            return .bool(false)
-        case UInt8(ascii: "n"):
-            try literal("null")
-            return .null
-        default: throw unexpected()
+    /// Reads the value that starts at the cursor, with all that it holds when it is empty or no container; else opens
+    /// containers up to the first value that is.
+    private mutating func value() throws(JSONError) {
+        while true {
+            guard cursor < end else { throw unexpected() }
+            switch cursor.pointee {
+            case UInt8(ascii: "\""): return values.push(.string(try string()))
+            case UInt8(ascii: "{"):
+                try open(isObject: true)
+                if skip(UInt8(ascii: "}")) { return close() }
+                try key()
+            case UInt8(ascii: "["):
+                try open(isObject: false)
+                if skip(UInt8(ascii: "]")) { return close() }
+            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return values.push(.number(try number()))
+            case UInt8(ascii: "t"):
+                try literal("true")
+                return values.push(.bool(true))
+            case UInt8(ascii: "f"):
+                try literal("false")
+                return values.push(.bool(false))
+            case UInt8(ascii: "n"):
+                try literal("null")
+                return values.push(.null)
+            default: throw unexpected()
+            }
         }
     }
 
-    private mutating func array() throws(JSONError) -> [JSONValue] {
-        try open()
-        var elements: [JSONValue] = []
-        if !skip(UInt8(ascii: "]")) {
-            repeat {
+    /// Steps from the end of a value to the start of the next, closing what closes between them.
+    ///
+    /// - Returns: False when the outermost value has ended.
+    private mutating func anotherValueFollows() throws(JSONError) -> Bool {
+        while let container = containers.last {
+            skipWhitespace()
+            if skip(UInt8(ascii: ",")) {
                 skipWhitespace()
-                elements.append(try value())
-                skipWhitespace()
-            } while skip(UInt8(ascii: ","))
-            try expect(UInt8(ascii: "]"))
+                if container.isObject { try key() }
+                return true
+            }
+            try expect(container.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
+            close()
         }
-        depth -= 1
-        return elements
+        return false
     }
 
-    private mutating func object() throws(JSONError) -> JSONObject {
-        try open()
-        var members = JSONObject()
-        if !skip(UInt8(ascii: "}")) {
-            repeat {
-                skipWhitespace()
-                guard cursor < end, cursor.pointee == UInt8(ascii: "\"") else { throw unexpected() }
-                let key = try string()
-                skipWhitespace()
-                try expect(UInt8(ascii: ":"))
-                skipWhitespace()
-                members.updateValue(try value(), forKey: key)
-                skipWhitespace()
-            } while skip(UInt8(ascii: ","))
-            try expect(UInt8(ascii: "}"))
-        }
-        depth -= 1
-        return members
+    /// Reads a key, its colon, and the whitespace up to the value.
+    private mutating func key() throws(JSONError) {
+        guard cursor < end, cursor.pointee == UInt8(ascii: "\"") else { throw unexpected() }
+        keys.push(try string())
+        skipWhitespace()
+        try expect(UInt8(ascii: ":"))
+        skipWhitespace()
     }
 
-    /// Steps over an opening bracket and the whitespace after it, and counts it.
-    private mutating func open() throws(JSONError) {
-        guard depth < maximumDepth else { throw failure("nesting deeper than \(maximumDepth)") }
-        depth += 1
+    /// Steps over an opening bracket and the whitespace after it.
+    private mutating func open(isObject: Bool) throws(JSONError) {
+        guard containers.count < maximumDepth else { throw failure("nesting deeper than \(maximumDepth)") }
+        containers.append(Container(isObject: isObject, firstValue: values.count))
         cursor += 1
         skipWhitespace()
+    }
+
+    /// Makes the innermost container of the values since it opened.
+    private mutating func close() {
+        let container = containers.removeLast()
+        let count = values.count - container.firstValue
+        values.push(container.isObject ? .object(popObject(count)) : .array(values.popArray(count)))
+    }
+
+    private mutating func popObject(_ count: Int) -> JSONObject {
+        guard count > 0 else { return JSONObject() }
+        var members = JSONObject(minimumCapacity: count)
+        keys.moveLast(count) { keys in
+            values.moveLast(count) { values in
+                for index in 0..<count {
+                    members.updateValue((values + index).move(), forKey: (keys + index).move())
+                }
+            }
+        }
+        return members
     }
 
     private mutating func literal(_ word: StaticString) throws(JSONError) {

@@ -3,14 +3,13 @@ extension JSONReader {
     mutating func string() throws(JSONError) -> String {
         cursor += 1
         let opening = cursor
-        cursor = PlainRun.end(from: cursor, to: end)
-        guard cursor < end, cursor.pointee == UInt8(ascii: "\"") else {
-            return try stringWithEscapes(from: opening)
-        }
-        let run = UnsafeBufferPointer(start: opening, count: cursor - opening)
-        guard let string = String(validating: run, as: UTF8.self) else { throw invalidUTF8(from: opening) }
+        let run = PlainRun.end(from: opening, limit: end)
+        cursor = run.end
+        guard cursor < end, cursor.pointee == UInt8(ascii: "\"") else { return try stringWithEscapes(from: opening) }
+        let bytes = UnsafeBufferPointer(start: opening, count: cursor - opening)
+        if !run.isASCII { try checkUTF8(from: opening) }
         cursor += 1
-        return string
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Reads on in the string that began at `opening`, the cursor being where its first plain run ended.
@@ -22,11 +21,10 @@ extension JSONReader {
             unescaped.append(contentsOf: UnsafeBufferPointer(start: run, count: cursor - run))
             switch cursor.pointee {
             case UInt8(ascii: "\""):
-                guard let string = String(validating: unescaped, as: UTF8.self) else {
-                    throw invalidUTF8(from: opening)
-                }
+                // Escapes are ASCII, so the string as written is well formed exactly where its meaning is.
+                try checkUTF8(from: opening)
                 cursor += 1
-                return string
+                return String(decoding: unescaped, as: UTF8.self)
             case UInt8(ascii: "\\"):
                 cursor += 1
                 try escape()
@@ -34,7 +32,7 @@ extension JSONReader {
                 throw failure("unescaped control character")
             }
             run = cursor
-            cursor = PlainRun.end(from: cursor, to: end)
+            cursor = PlainRun.end(from: cursor, limit: end).end
         }
         throw unexpected()
     }
@@ -91,12 +89,13 @@ extension JSONReader {
         return unit
     }
 
-    /// The error for the first ill-formed sequence between `opening` and the cursor.
-    private mutating func invalidUTF8(from opening: UnsafePointer<UInt8>) -> JSONError {
-        var bytes = UnsafeBufferPointer(start: opening, count: cursor - opening).makeIterator()
-        var parser = UTF8.ForwardParser()
-        cursor = opening
-        while case .valid(let sequence) = parser.parseScalar(from: &bytes) { cursor += sequence.count }
-        return failure("invalid UTF-8")
+    /// Makes sure that what stands between `opening` and the cursor is well-formed UTF-8.
+    @inline(never)
+    private mutating func checkUTF8(from opening: UnsafePointer<UInt8>) throws(JSONError) {
+        let bytes = UnsafeBufferPointer(start: opening, count: cursor - opening)
+        if let index = WellFormedUTF8.firstError(in: bytes) {
+            cursor = opening + index
+            throw failure("invalid UTF-8")
+        }
     }
 }

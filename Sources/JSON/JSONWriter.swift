@@ -86,7 +86,7 @@ extension JSONWriter {
         if var cursor = utf8.baseAddress {
             let end = cursor + utf8.count
             while true {
-                let stop = PlainRun.end(from: cursor, to: end)
+                let stop = PlainRun.end(from: cursor, limit: end).end
                 bytes.append(contentsOf: UnsafeBufferPointer(start: cursor, count: stop - cursor))
                 if stop == end { break }
                 escape(stop.pointee)

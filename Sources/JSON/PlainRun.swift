@@ -2,22 +2,37 @@
 ///
 /// Reader and writer stop at the same bytes: the quote, the backslash and the control characters below U+0020.
 enum PlainRun {
-    /// The first byte in `start..<end` that is a quote, a backslash or a control character, or `end`.
+    /// Finds the first byte in `start..<limit` that is a quote, a backslash or a control character.
     ///
     /// Unsafe pointers, because this is the innermost loop of both reader and writer: it looks at eight bytes at a
-    /// time without a bounds check. The caller vouches that `start..<end` is readable memory; nothing else is read.
+    /// time without a bounds check. The caller vouches that `start..<limit` is readable memory; nothing else is read.
+    ///
+    /// - Returns: Where that byte is, or `limit`; and whether all bytes before it are ASCII.
     @inline(__always)
-    static func end(from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
+    static func end(
+        from start: UnsafePointer<UInt8>, limit: UnsafePointer<UInt8>
+    ) -> (end: UnsafePointer<UInt8>, isASCII: Bool) {
         var cursor = start
-        while end - cursor >= 8 {
+        var seen: UInt64 = 0
+        while limit - cursor >= 8 {
             let word = UInt64(littleEndian: UnsafeRawPointer(cursor).loadUnaligned(as: UInt64.self))
             let stops = stopBits(in: word)
-            if stops != 0 { return cursor + stops.trailingZeroBitCount / 8 }
+            if stops != 0 {
+                let bitsBeforeStop = (stops & (0 &- stops)) &- 1
+                seen |= word & bitsBeforeStop
+                return (cursor + stops.trailingZeroBitCount / 8, seen & topBits == 0)
+            }
+            seen |= word
             cursor += 8
         }
-        while cursor < end, !isStop(cursor.pointee) { cursor += 1 }
-        return cursor
+        while cursor < limit, !isStop(cursor.pointee) {
+            seen |= UInt64(cursor.pointee)
+            cursor += 1
+        }
+        return (cursor, seen & topBits == 0)
     }
+
+    private static let topBits: UInt64 = 0x8080_8080_8080_8080
 
     /// Whether a string cannot hold the byte unescaped.
     @inline(__always)
@@ -36,6 +51,6 @@ enum PlainRun {
         let quotes = word ^ (ones &* 0x22)
         let backslashes = word ^ (ones &* 0x5C)
         let below = word &- (ones &* 0x20)
-        return (below | (quotes &- ones) | (backslashes &- ones)) & ~word & (ones &* 0x80)
+        return (below | (quotes &- ones) | (backslashes &- ones)) & ~word & topBits
     }
 }

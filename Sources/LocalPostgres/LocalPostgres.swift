@@ -17,6 +17,7 @@ public actor LocalPostgres {
     private let logger: Logger
     private var lock: FolderLock?
     private var binaries: PostgresBinaries?
+    private var startArguments: [String] = []
 
     /// Makes a cluster that lives below a folder; nothing happens before ``start()``.
     public init(dataFolder: String, logger: Logger) {
@@ -57,21 +58,50 @@ public actor LocalPostgres {
             "listen_addresses=''", "unix_socket_directories='\(socketFolder)'", "unix_socket_permissions=0700",
             "max_connections=100", "shared_buffers=128MB", "logging_collector=off", "fsync=on",
         ]
-        try await command(
-            binaries.path("pg_ctl"),
-            [
-                "-D", cluster, "-l", log, "-w", "-t", "120", "-o", options.map { "-c " + $0 }.joined(separator: " "),
-                "start",
-            ],
-            account)
-        let encoded = socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? socketFolder
-        if try await command(
-            binaries.path("psql"),
-            ["-h", socketFolder, "-U", "roost", "-d", "roost", "-Atc", "SELECT 1"], account, mayFail: true) != 0
-        {
-            try await command(binaries.path("createdb"), ["-h", socketFolder, "-U", "roost", "roost"], account)
+        startArguments = [
+            "-D", cluster, "-l", log, "-w", "-t", "120", "-o", options.map { "-c " + $0 }.joined(separator: " "),
+            "start",
+        ]
+        try await command(binaries.path("pg_ctl"), startArguments, account)
+        do {
+            try await makeDatabase(binaries, socketFolder, account)
+        } catch {
+            await stop()
+            throw error
         }
+        let encoded = socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? socketFolder
         return "postgres:///roost?host=\(encoded)&user=roost"
+    }
+
+    private func makeDatabase(_ binaries: PostgresBinaries, _ socketFolder: String, _ account: Account) async throws {
+        let question = ["-h", socketFolder, "-U", "roost", "-d", "roost", "-Atc", "SELECT 1"]
+        if try await command(binaries.path("psql"), question, account, mayFail: true) == 0 { return }
+        try await command(binaries.path("createdb"), ["-h", socketFolder, "-U", "roost", "roost"], account)
+    }
+
+    /// Starts the cluster again whenever it died, until the task is cancelled.
+    ///
+    /// Nothing that was committed is lost: PostgreSQL recovers from its log.
+    public func supervise() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(500))
+            guard !Task.isCancelled, !isAlive, let binaries, let account = try? Account.forServer() else { continue }
+            logger.error("PostgreSQL died: starting it again")
+            do {
+                try await command(binaries.path("pg_ctl"), startArguments, account)
+            } catch {
+                // Processes that the dead one left behind may still hold its memory: once more in a moment.
+                logger.warning("PostgreSQL could not be started yet", metadata: ["reason": "\(error)"])
+            }
+        }
+    }
+
+    /// Whether the process that the cluster's file names is there.
+    private var isAlive: Bool {
+        guard let text = try? String(contentsOfFile: cluster + "/postmaster.pid", encoding: .utf8),
+            let pid = text.split(separator: "\n").first.flatMap({ pid_t($0) })
+        else { return false }
+        return kill(pid, 0) == 0 || errno == EPERM
     }
 
     /// Stops the cluster: no more connections, those that are there are ended, everything is written.

@@ -5,6 +5,8 @@ struct PostgresBinaries: Sendable {
     let folder: String
     let version: Int
 
+    private static let needed = ["initdb", "pg_ctl", "postgres", "psql", "createdb"]
+
     func path(_ name: String) -> String { folder + "/" + name }
 
     /// The newest that is installed: on the PATH, in Debian's place, or in Homebrew's.
@@ -19,8 +21,8 @@ struct PostgresBinaries: Sendable {
                 .map { "\(parent)/\($0)/bin" }
         }
         let found = folders.compactMap { folder -> PostgresBinaries? in
-            guard files.isExecutableFile(atPath: folder + "/initdb"),
-                files.isExecutableFile(atPath: folder + "/pg_ctl"),
+            // Some folders hold links to a few of the programs only.
+            guard needed.allSatisfy({ files.isExecutableFile(atPath: "\(folder)/\($0)") }),
                 let version = version(of: folder)
             else { return nil }
             return PostgresBinaries(folder: folder, version: version)

@@ -105,16 +105,16 @@ public struct ParseServer: Service {
         }
     }
 
-    /// Waits for a shutdown, gives the requests under way their time, and closes the connections that are left.
+    /// Waits for a shutdown, gives the requests under way their time, and closes the connections that are left. When it
+    /// returns, what still runs is cancelled.
     private func closeLateConnections() async {
         do {
             try await gracefulShutdown()
             try await Task.sleep(for: limits.shutdown)
-            logger.warning("closing connections whose requests did not finish in time")
-            connections.closeAll()
-            while !Task.isCancelled { try await Task.sleep(for: .seconds(60)) }
         } catch {
             return
         }
+        logger.warning("closing connections whose requests did not finish in time")
+        connections.closeAll()
     }
 }

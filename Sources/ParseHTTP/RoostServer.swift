@@ -1,4 +1,5 @@
 import Backend
+import JSON
 public import Logging
 import ParseModel
 import ParseStorage
@@ -68,6 +69,9 @@ public struct RoostServer: Service {
             try await installer.define(definitions)
         }
         try await files.prepare()
+        if configuration.security.enableCheckLog, let report = backend.securityReport() {
+            logger.notice("security report", metadata: ["report": "\(JSONValue.object(report).text)"])
+        }
         state.phase = .ok
     }
 

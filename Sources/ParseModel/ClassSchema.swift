@@ -5,15 +5,17 @@ import OrderedCollections
 public struct Field: Hashable, Sendable {
     /// What the field holds.
     public var type: FieldType
+    /// What the definition says of whether a value is demanded; nil when it says nothing.
+    public var required: Bool?
     /// Whether an object without a value for it is refused.
-    public var isRequired: Bool
+    public var isRequired: Bool { required ?? false }
     /// What a new object gets when it brings no value.
     public var defaultValue: JSONValue?
 
     /// Makes a field; without options it is neither required nor has it a default.
-    public init(_ type: FieldType, isRequired: Bool = false, defaultValue: JSONValue? = nil) {
+    public init(_ type: FieldType, required: Bool? = nil, defaultValue: JSONValue? = nil) {
         self.type = type
-        self.isRequired = isRequired
+        self.required = required
         self.defaultValue = defaultValue
     }
 
@@ -21,7 +23,7 @@ public struct Field: Hashable, Sendable {
     public var json: JSONObject {
         var object: JSONObject = ["type": .string(type.name)]
         if let target = type.targetClass { object["targetClass"] = .string(target) }
-        if isRequired { object["required"] = .bool(true) }
+        if let required { object["required"] = .bool(required) }
         if let defaultValue { object["defaultValue"] = defaultValue }
         return object
     }
@@ -31,7 +33,7 @@ public struct Field: Hashable, Sendable {
         guard let name = json["type"]?.stringValue,
             let type = FieldType(name: name, targetClass: json["targetClass"]?.stringValue)
         else { return nil }
-        self.init(type, isRequired: json["required"]?.boolValue ?? false, defaultValue: json["defaultValue"])
+        self.init(type, required: json["required"]?.boolValue, defaultValue: json["defaultValue"])
     }
 }
 

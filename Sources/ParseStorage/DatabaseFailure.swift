@@ -11,6 +11,9 @@ enum DatabaseFailure {
     /// Whether the table of the class is missing.
     static func isMissingTable(_ error: PostgresError) -> Bool { error.sqlState == "42P01" }
 
+    /// Whether a column of the class is missing.
+    static func isMissingColumn(_ error: PostgresError) -> Bool { error.sqlState == "42703" }
+
     /// Parse's error for a failed statement.
     static func parseError(_ error: PostgresError) -> ParseError {
         switch error.sqlState {

@@ -23,6 +23,8 @@ struct FilterCompiler {
     let schemas: SchemaSnapshot
     /// The parameters of the statement.
     var builder: SQLBuilder
+    /// The jsonb document that keys lead into; nil when they lead into the columns of the class.
+    var document: String?
     /// The expression of a distance to sort by, when the filter asks for nearness.
     var distance: String?
     /// The full-text rank, when the filter searches text.
@@ -63,6 +65,10 @@ struct FilterCompiler {
     /// What a key leads to in a class.
     mutating func operand(_ path: FieldPath, _ schema: ClassSchema) -> Operand {
         var root = path.root
+        if let document {
+            let root = root == "_id" ? "objectId" : root
+            return .json("(\(document) #> \(builder.bind(.textArray([root] + path.steps))))")
+        }
         if root == "_created_at" { root = "createdAt" }
         if root == "_updated_at" { root = "updatedAt" }
         if root == "_id" { root = "objectId" }

@@ -33,6 +33,7 @@ public struct ObjectStore: Sendable {
     /// - Parameter body: Is given a store whose every call is part of the transaction; what it throws undoes all of them.
     public func transaction<R: Sendable>(_ body: @escaping @Sendable (ObjectStore) async throws -> R) async throws -> R
     {
+        if session != nil { return try await body(self) }
         do {
             return try await client.transaction { session in
                 try await body(ObjectStore(client: client, catalog: catalog, session: session, logger: logger))
@@ -83,6 +84,8 @@ public struct ObjectStore: Sendable {
         public var keys: Set<String>?
         /// Fields not wanted.
         public var excluded: Set<String> = []
+        /// Fields that are read for a rule's sake and left out of what is written.
+        public var unwritten: Set<String> = []
         /// With whose eyes.
         public var access = ReadAccess()
         /// What is included; nil for nothing.
@@ -104,6 +107,7 @@ public struct ObjectStore: Sendable {
         let included: IncludedObjects
         let include: IncludeNode?
         let links: FileLinks
+        let unwritten: Set<String>
         /// The number of all matching objects, when it was asked for.
         public let count: Int?
 
@@ -115,7 +119,7 @@ public struct ObjectStore: Sendable {
             guard let result, let plan else { return }
             RowWriter(links: links, included: included).write(
                 result, row, plan, node: include,
-                omitting: access.ownerRules.isEmpty ? [] : hidden(row), extra: extra, into: &writer)
+                omitting: access.ownerRules.isEmpty ? [] : hidden(row).union(unwritten), extra: extra, into: &writer)
         }
 
         /// One object as a value.
@@ -184,6 +188,8 @@ public struct ObjectStore: Sendable {
                 return try await find(request, schema)
             } catch let error as PostgresError where DatabaseFailure.isMissingTable(error) {
                 return Self.nothing(request)
+            } catch let error as PostgresError where DatabaseFailure.isMissingColumn(error) && session == nil {
+                return try await repairing(request, schema)
             } catch let error as PostgresError {
                 throw failure(error)
             }
@@ -192,10 +198,20 @@ public struct ObjectStore: Sendable {
         }
     }
 
+    /// Runs a find once more after the columns that the table lacks were made.
+    private func repairing(_ request: FindRequest, _ schema: ClassSchema) async throws -> Found {
+        do {
+            try await catalog.repair(request.className)
+            return try await find(request, schema)
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
+    }
+
     private static func nothing(_ request: FindRequest) -> Found {
         Found(
             result: nil, plan: nil, access: request.access, included: IncludedObjects(), include: nil,
-            links: request.links, count: request.wantsCount ? 0 : nil)
+            links: request.links, unwritten: [], count: request.wantsCount ? 0 : nil)
     }
 
     private func find(_ request: FindRequest, _ schema: ClassSchema) async throws -> Found {
@@ -237,7 +253,7 @@ public struct ObjectStore: Sendable {
         return Found(
             result: isFetching ? results[0] : nil, plan: isFetching ? plan : nil, access: request.access,
             included: included, include: request.include, links: request.links,
-            count: request.wantsCount ? results.last?.int(0, 0).map(Int.init) : nil)
+            unwritten: request.unwritten, count: request.wantsCount ? results.last?.int(0, 0).map(Int.init) : nil)
     }
 
     private static func condition(_ request: FindRequest, _ schema: ClassSchema, _ compiler: inout FilterCompiler)

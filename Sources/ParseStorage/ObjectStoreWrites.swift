@@ -78,7 +78,7 @@ extension ObjectStore {
             guard !echo.isEmpty else { return [:] }
             let found = Found(
                 result: result, plan: plan, access: ReadAccess(), included: IncludedObjects(), include: nil,
-                links: links, count: nil)
+                links: links, unwritten: [], count: nil)
             return found.object(0)
         }
     }

@@ -67,7 +67,7 @@ public struct ReadPlan: Sendable {
                 continue
             }
             guard TableLayout.hasColumn(name, of: schema.name, type: field.type),
-                !Self.isAbsent(name, of: schema.name), let encoding = Self.encoding(name, field.type, schema.name)
+                let encoding = Self.encoding(name, field.type, schema.name)
             else { continue }
             columns.append(Column(name: name, key: Self.key(name), encoding: encoding))
             selected.append(SQLBuilder.quote(name))
@@ -79,14 +79,6 @@ public struct ReadPlan: Sendable {
         selectList = selected.joined(separator: ", ")
         embeddedOpening =
             Array("{\"__type\":\"Object\",\"className\":".utf8) + JSONValue.string(schema.name).serialized()
-    }
-
-    private static func isAbsent(_ name: String, of className: String) -> Bool {
-        switch className {
-        case "_Hooks": SystemClass.commonFields[name] != nil
-        case "_GlobalConfig", "_GraphQLConfig": name == "createdAt" || name == "updatedAt"
-        default: false
-        }
     }
 
     private static func key(_ name: String) -> [UInt8] {

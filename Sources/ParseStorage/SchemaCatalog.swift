@@ -105,6 +105,7 @@ public final class SchemaCatalog: Sendable {
             _ = try await session.query("SELECT pg_advisory_xact_lock($1)", [.int(Self.lockKey)])
             let current = try await Self.read(className, session)
             let wanted = try edit(current)
+            try Self.checkLengths(from: current, to: wanted)
             try await Self.apply(from: current, to: wanted, session)
             _ = try await session.query(
                 "SELECT pg_notify('schema.change', $1)", [.text("{\"senderId\":\"\(sender)\"}")])
@@ -145,6 +146,32 @@ public final class SchemaCatalog: Sendable {
             "SELECT \"schema\" FROM \"_SCHEMA\" WHERE \"className\" = $1 FOR UPDATE", [.text(className)])
         guard rows.rowCount > 0, let bytes = rows.jsonb(0, 0) else { return nil }
         return TableLayout.schema(name: className, row: try JSONValue(parsing: bytes))
+    }
+
+    /// PostgreSQL cuts names at 63 bytes, so that two long ones could mean one column: new names are shorter.
+    ///
+    /// - Throws: 103 for a class, 105 for a field.
+    private static func checkLengths(from current: ClassSchema?, to wanted: ClassSchema) throws(ParseError) {
+        guard current != nil || wanted.name.utf8.count <= 63 else {
+            throw ParseError(
+                ParseError.invalidClassName, "Invalid classname: \(wanted.name), it is longer than 63 bytes")
+        }
+        for (name, field) in wanted.fields where current?.fields[name] == nil {
+            let stored = field.type.isRelation ? TableLayout.joinTable(field: name, className: wanted.name) : name
+            guard stored.utf8.count <= 63 else {
+                throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(name).")
+            }
+        }
+    }
+
+    /// Makes the columns that a class's schema lists and its table lacks, as old servers left some.
+    func repair(_ className: String) async throws {
+        guard let schema = schema(className) else { return }
+        let columns = TableLayout.columnDefinitions(of: schema).filter { !$0.hasSuffix("PRIMARY KEY") }
+            .map { "ADD COLUMN IF NOT EXISTS \($0)" }
+        logger.warning("columns that the schema lists are made", metadata: ["class": "\(className)"])
+        _ = try await client.query(
+            "ALTER TABLE IF EXISTS \(SQL.identifier(className)) \(columns.joined(separator: ", "))", [])
     }
 
     private static func apply(from current: ClassSchema?, to wanted: ClassSchema, _ session: PostgresSession)

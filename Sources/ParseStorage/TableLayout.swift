@@ -47,13 +47,13 @@ enum TableLayout {
     /// Whether a field of a class has a column. `_User.password` has none: only its hash is kept.
     static func hasColumn(_ field: String, of className: String, type: FieldType) -> Bool {
         columnType(type) != nil && !(className == "_User" && field == "password")
+            && missingDefaults[className]?.contains(field) != true
     }
 
     /// The columns of a new table, as `CREATE TABLE` lists them.
     static func columnDefinitions(of schema: ClassSchema) -> [String] {
         var definitions: [String] = []
         for (name, field) in schema.fields where hasColumn(name, of: schema.name, type: field.type) {
-            if let excluded = missingDefaults[schema.name], excluded.contains(name) { continue }
             guard let type = columnType(field.type) else { continue }
             let key = name == "objectId" ? " PRIMARY KEY" : ""
             definitions.append("\(SQLBuilder.quote(name)) \(type)\(key)")

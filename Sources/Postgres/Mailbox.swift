@@ -90,6 +90,7 @@ final class Mailbox: Sendable {
     func close() -> [Command] {
         state.withLock { state in
             state.isClosed = true
+            state.statistics = PostgresStatistics(reconnects: state.statistics.reconnects)
             defer { state.commands = [] }
             return state.commands
         }

@@ -52,6 +52,7 @@ public struct Configuration: Sendable {
     public var maxLimit: Int?
     public var requestKeywordDenylist = KeywordRule.defaults
     public var enableSanitizedErrorResponse = true
+    public var allowAggregationForReadOnlyMasterKey = true
 
     /// In seconds.
     public var sessionLength = 31_536_000
@@ -73,6 +74,8 @@ public struct Configuration: Sendable {
     public var fileKey: String?
     public var idempotencyOptions = IdempotencyOptions()
     public var requestComplexity = RequestComplexity()
+
+    public var security = Security()
 
     public var logLevel = "info"
     public var jsonLogs = false
@@ -145,6 +148,14 @@ public struct Configuration: Sendable {
         public var enableForPublic = true
         public var enableForAnonymousUser = true
         public var enableForAuthenticatedUser = true
+    }
+
+    /// The report on the deployment's security.
+    public struct Security: Sendable {
+        /// Whether the route answers.
+        public var enableCheck = false
+        /// Whether the report is written to the log at start.
+        public var enableCheckLog = false
     }
 
     /// Requests that are served once.

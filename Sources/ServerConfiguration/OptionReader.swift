@@ -124,6 +124,7 @@ struct OptionReader {
         configuration.enableAnonymousUsers = bool("enableAnonymousUsers", true)
         configuration.defaultLimit = try int("defaultLimit", 100, in: 1...1_000_000)
         if values["maxLimit"] != nil { configuration.maxLimit = try int("maxLimit", 0, in: 1...1_000_000_000) }
+        configuration.allowAggregationForReadOnlyMasterKey = bool("allowAggregationForReadOnlyMasterKey", true)
         configuration.enableSanitizedErrorResponse = bool("enableSanitizedErrorResponse", preset >= 8)
         for (className, entities) in values["protectedFields"]?.objectValue ?? [:] {
             for (entity, fields) in entities.objectValue ?? [:] {
@@ -159,6 +160,11 @@ struct OptionReader {
         configuration.cacheTTL = try int("cacheTTL", 5000, in: 0...86_400_000)
         configuration.cacheMaxSize = try int("cacheMaxSize", 10_000, in: 1...10_000_000)
         if let policy = values["passwordPolicy"]?.objectValue {
+            for key in ["resetTokenValidityDuration", "resetTokenReuseIfValid"]
+            where policy[key].map({ $0 != false }) ?? false {
+                throw ConfigurationError(
+                    "option passwordPolicy.\(key) is not built into this version of Roost: it sends no mail")
+            }
             var rules = Configuration.PasswordPolicy()
             rules.validatorPattern = policy["validatorPattern"]?.stringValue
             if let pattern = rules.validatorPattern, !Pattern.isValid(pattern) {
@@ -168,10 +174,10 @@ struct OptionReader {
             rules.doNotAllowUsername = policy["doNotAllowUsername"]?.boolValue ?? false
             rules.maxPasswordAge = policy["maxPasswordAge"]?.numberValue.flatMap { $0 > 0 ? $0 : nil }
             let history = policy["maxPasswordHistory"]?.numberValue ?? 0
-            guard (0...20).contains(history) else {
+            guard let count = Int(exactly: history), (0...20).contains(count) else {
                 throw ConfigurationError("passwordPolicy.maxPasswordHistory must be an integer ranging 0 - 20")
             }
-            rules.maxPasswordHistory = Int(history)
+            rules.maxPasswordHistory = count
             configuration.passwordPolicy = rules
         }
         if let lockout = values["accountLockout"]?.objectValue {
@@ -179,12 +185,14 @@ struct OptionReader {
                 throw ConfigurationError(
                     "Account lockout duration should be greater than 0 and less than 100000")
             }
-            guard let threshold = lockout["threshold"]?.numberValue, (1...999).contains(threshold) else {
+            guard let threshold = lockout["threshold"]?.numberValue.flatMap(Int.init(exactly:)),
+                (1...999).contains(threshold)
+            else {
                 throw ConfigurationError(
                     "Account lockout threshold should be an integer greater than 0 and less than 1000")
             }
             configuration.accountLockout = Configuration.AccountLockout(
-                threshold: Int(threshold), duration: duration)
+                threshold: threshold, duration: duration)
         }
     }
 
@@ -239,6 +247,8 @@ struct OptionReader {
                 configuration.idempotencyOptions.ttl = ttl
             }
         }
+        configuration.security.enableCheck = values["security"]?["enableCheck"]?.boolValue ?? false
+        configuration.security.enableCheckLog = values["security"]?["enableCheckLog"]?.boolValue ?? false
         let limits = values["requestComplexity"]?.objectValue ?? [:]
         func limit(_ key: String) throws(ConfigurationError) -> Int? {
             guard let number = limits[key]?.numberValue, number != -1 else { return nil }

@@ -2,7 +2,7 @@
 public enum OptionTable {
     /// All options, in the order in which help shows them.
     public static let all: [OptionDefinition] =
-        roost + essential + access + users + files + protection + operations + unbuilt + ignored
+        roost + essential + access + aggregation + users + files + protection + operations + reports + unbuilt + ignored
 
     /// The option of a name.
     public static func find(_ name: String) -> OptionDefinition? { byName[name] }
@@ -43,7 +43,7 @@ public enum OptionTable {
             "A postgres:// URI with any libpq parameter; without it a private PostgreSQL is started"),
         OptionDefinition(
             "databaseOptions", "PARSE_SERVER_DATABASE_OPTIONS", .object,
-            "Settings of the database: allowPublicExplain, poolSize, statementTimeout and others that are ignored"),
+            "Settings of the database: allowPublicExplain and poolSize (or max); others are ignored"),
         OptionDefinition("port", "PORT", .number, "The port to listen on; default 1337"),
         OptionDefinition("host", "PARSE_SERVER_HOST", .string, "The address to listen on; default 0.0.0.0"),
         OptionDefinition("mountPath", "PARSE_SERVER_MOUNT_PATH", .string, "The path of the interface; default /parse"),
@@ -110,6 +110,12 @@ public enum OptionTable {
         OptionDefinition(
             "protectedFieldsOwnerExempt", "PARSE_SERVER_PROTECTED_FIELDS_OWNER_EXEMPT", .boolean,
             "Whether users see all fields of their own record; default true"),
+    ]
+
+    private static let aggregation = [
+        OptionDefinition(
+            "allowAggregationForReadOnlyMasterKey", "PARSE_SERVER_ALLOW_AGGREGATION_FOR_READ_ONLY_MASTER_KEY", .boolean,
+            "Whether the read-only master key may aggregate; default true")
     ]
 
     private static let users = [
@@ -198,6 +204,12 @@ public enum OptionTable {
         OptionDefinition("jsonLogs", "JSON_LOGS", .boolean, "Log lines as JSON"),
     ]
 
+    private static let reports = [
+        OptionDefinition(
+            "security", "PARSE_SERVER_SECURITY", .object, "The report of GET /security",
+            keys: ["enableCheck": .boolean, "enableCheckLog": .boolean])
+    ]
+
     private static func none(_ name: String, _ environment: String, _ kind: OptionDefinition.Kind, _ help: String)
         -> OptionDefinition
     {
@@ -245,7 +257,6 @@ public enum OptionTable {
         none(
             "installation", "PARSE_SERVER_INSTALLATION", .object,
             "What happens to installations that share a device token"),
-        none("security", "PARSE_SERVER_SECURITY", .object, "The security report"),
         none("databaseAdapter", "PARSE_SERVER_DATABASE_ADAPTER", .any, "A database of another kind"),
     ]
 
@@ -289,9 +300,6 @@ public enum OptionTable {
         ignore(
             "protectedFieldsTriggerExempt", "PARSE_SERVER_PROTECTED_FIELDS_TRIGGER_EXEMPT", .boolean,
             "there are no triggers"),
-        ignore(
-            "allowAggregationForReadOnlyMasterKey", "PARSE_SERVER_ALLOW_AGGREGATION_FOR_READ_ONLY_MASTER_KEY", .boolean,
-            "there is no aggregation"),
         ignore("verifyServerUrl", "PARSE_SERVER_VERIFY_SERVER_URL", .boolean, "the server does not call itself"),
         ignore("logLevels", "PARSE_SERVER_LOG_LEVELS", .object, "there is no cloud code to log"),
         ignore("logsFolder", "PARSE_SERVER_LOGS_FOLDER", .string, "logs go to the standard output"),

@@ -37,16 +37,22 @@ struct Server {
         guard let uri = configuration.databaseURI else {
             let database = LocalPostgres(dataFolder: dataFolder + "/postgres", logger: logger)
             let connectionString = try await database.start()
-            do {
-                try await serve(connectionString)
-            } catch {
-                await database.stop()
-                throw error
-            }
+            let supervisor = Task { await database.supervise() }
+            let result = await outcome { try await serve(connectionString) }
+            supervisor.cancel()
+            _ = await supervisor.value
             await database.stop()
-            return
+            return try result.get()
         }
         try await serve(uri)
+    }
+
+    private func outcome(_ body: () async throws -> Void) async -> Result<Void, any Error> {
+        do {
+            return .success(try await body())
+        } catch {
+            return .failure(error)
+        }
     }
 
     private func serve(_ connectionString: String) async throws {

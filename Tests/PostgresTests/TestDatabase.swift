@@ -1,143 +1,103 @@
 import Foundation
 import Logging
-import Testing
+import Postgres
+import Synchronization
 
-@testable import Postgres
-
-/// A database of one test's own, on the server that ROOST_TEST_DATABASE_URI names.
+/// A database of a test's own on the test cluster, with a client that is open.
 struct TestDatabase: Sendable {
-    /// Why there is no database to test with.
-    struct Missing: Error, CustomStringConvertible {
-        let description = "ROOST_TEST_DATABASE_URI must name a PostgreSQL server on which databases can be made"
+    let client: PostgresClient
+    let uri: String
+
+    /// Where tests find their PostgreSQL.
+    static var cluster: String {
+        ProcessInfo.processInfo.environment["ROOST_TEST_DATABASE_URI"] ?? "postgres://postgres@127.0.0.1/postgres"
     }
 
-    let name: String
-    let connectionString: String
-    private let server: String
+    static let logger: Logger = {
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        return logger
+    }()
 
-    /// Makes a database for `body` and drops it afterwards.
-    static func use(_ body: (TestDatabase) async throws -> Void) async throws {
-        guard let server = ProcessInfo.processInfo.environment["ROOST_TEST_DATABASE_URI"],
-            var components = URLComponents(string: server)
-        else { throw Missing() }
-        await gate.enter()
-        let name = "postgres_tests_\(UInt64.random(in: 0...UInt64.max))"
-        components.path = "/" + name
-        let database = TestDatabase(name: name, connectionString: components.string ?? server, server: server)
+    /// Makes a database for `body`, opens a client, and drops both afterwards.
+    static func run<R: Sendable>(
+        shared: Int = 2, exclusive: Int = 8, preparedStatements: Int = 512,
+        statementTimeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(10),
+        _ body: @Sendable (TestDatabase) async throws -> R
+    ) async throws -> R {
+        await Turns.shared.take()
+        let name = "roost_driver_" + UUID().uuidString.lowercased().replacing("-", with: "")
+        let administrator = PostgresClient(
+            configuration: PostgresConfiguration(connectionString: cluster), logger: logger)
         do {
-            try await database.administer("CREATE DATABASE \(name) TEMPLATE template0 ENCODING 'UTF8'")
-            try await body(database)
-            try await database.administer("DROP DATABASE \(name) WITH (FORCE)")
-            await gate.leave()
+            try await administrator.execute(script: "CREATE DATABASE \(name)")
         } catch {
-            try? await database.administer("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
-            await gate.leave()
+            await Turns.shared.give()
             throw error
         }
-    }
-
-    /// Makes a database and a client of it for `body`.
-    static func withClient(_ body: (PostgresClient, TestDatabase) async throws -> Void) async throws {
-        try await configured { _ in }.withClient(body)
-    }
-
-    /// Clients with other settings than the usual ones.
-    static func configured(_ configure: @escaping @Sendable (inout PostgresConfiguration) -> Void) -> TestSetup {
-        TestSetup(configure: configure)
-    }
-
-    /// A client of the database; two shared connections, so that many tests fit on one server.
-    func client(_ configure: (inout PostgresConfiguration) -> Void = { _ in }) -> PostgresClient {
-        var configuration = PostgresConfiguration(connectionString: connectionString)
-        configuration.sharedConnections = 2
-        configure(&configuration)
-        return PostgresClient(configuration: configuration, logger: Self.logger)
-    }
-
-    /// Runs a statement on the server's own database, as one that closes connections to this one.
-    func administer(_ sql: String) async throws {
-        var configuration = PostgresConfiguration(connectionString: server)
-        configuration.sharedConnections = 1
-        let client = PostgresClient(configuration: configuration, logger: Self.logger)
+        var parts = URLComponents(string: cluster)
+        parts?.path = "/" + name
+        let uri = parts?.string ?? cluster
+        var configuration = PostgresConfiguration(connectionString: uri)
+        configuration.sharedConnections = shared
+        configuration.exclusiveConnections = exclusive
+        configuration.preparedStatementLimit = preparedStatements
+        configuration.statementTimeout = statementTimeout
+        configuration.connectTimeout = connectTimeout
+        let client = PostgresClient(configuration: configuration, logger: logger)
+        let result: Result<R, any Error>
         do {
-            _ = try await client.query(sql)
+            try await client.start()
+            result = .success(try await body(TestDatabase(client: client, uri: uri)))
         } catch {
-            await client.shutdown()
-            throw error
+            result = .failure(error)
         }
         await client.shutdown()
+        try? await administrator.execute(script: "DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
+        await Turns.shared.give()
+        return try result.get()
     }
 
-    /// Breaks all connections to the database.
-    func terminateConnections() async throws {
-        try await administer(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'")
-    }
-
-    static let logger = Logger(label: "PostgresTests", factory: { _ in SwiftLogNoOpLogHandler() })
-    private static let gate = Gate(width: 6)
-}
-
-/// A database and a client with settings of the test's own.
-struct TestSetup: Sendable {
-    let configure: @Sendable (inout PostgresConfiguration) -> Void
-
-    /// Makes a database and a client of it for `body`.
-    func withClient(_ body: (PostgresClient, TestDatabase) async throws -> Void) async throws {
-        try await TestDatabase.use { database in
-            let client = database.client(configure)
-            do {
-                try await client.start()
-                try await body(client, database)
-            } catch {
-                await client.shutdown()
-                throw error
-            }
-            await client.shutdown()
+    /// A second client of the same database, for what needs two; open, and shut down afterwards.
+    func withSecondClient<R: Sendable>(_ body: @Sendable (PostgresClient) async throws -> R) async throws -> R {
+        var configuration = PostgresConfiguration(connectionString: uri)
+        configuration.sharedConnections = 1
+        configuration.applicationName = "second"
+        let second = PostgresClient(configuration: configuration, logger: Self.logger)
+        try await second.start()
+        let result: Result<R, any Error>
+        do {
+            result = .success(try await body(second))
+        } catch {
+            result = .failure(error)
         }
+        await second.shutdown()
+        return try result.get()
     }
 }
 
-/// Lets a few in at a time: servers have a limit of connections.
-private actor Gate {
-    private var free: Int
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    init(width: Int) { free = width }
-
-    func enter() async {
-        if free > 0 {
-            free -= 1
-        } else {
-            await withCheckedContinuation { waiting.append($0) }
-        }
+/// Waits until a condition holds, ten seconds at most; gives whether it did.
+func eventually(_ condition: @Sendable () async throws -> Bool) async throws -> Bool {
+    let end = ContinuousClock.now + .seconds(10)
+    while ContinuousClock.now < end {
+        if try await condition() { return true }
+        try await Task.sleep(for: .milliseconds(10))
     }
-
-    func leave() {
-        if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
-    }
+    return false
 }
 
-/// Where a number of tasks wait for each other; who comes later passes through.
-actor Meeting {
-    private var missing: Int
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    init(of count: Int) { missing = count }
-
-    func arrive() async {
-        missing -= 1
-        if missing > 0 {
-            await withCheckedContinuation { waiting.append($0) }
-        } else {
-            for waiter in waiting { waiter.resume() }
-            waiting.removeAll()
-        }
+/// The `PostgresError` that a call throws; nil when it throws none.
+func failure(_ body: @Sendable () async throws -> some Sendable) async throws -> PostgresError? {
+    do {
+        _ = try await body()
+        return nil
+    } catch let error as PostgresError {
+        return error
     }
 }
 
 extension PostgresClient {
-    /// Whether the server is at work on a statement that contains a text.
+    /// Whether the server is at work on a statement of this database that contains a text.
     func isRunning(_ text: String) async throws -> Bool {
         let sql = """
             SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
@@ -147,25 +107,21 @@ extension PostgresClient {
     }
 }
 
-/// Waits until something holds, at most ten seconds.
-func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
-    let deadline = ContinuousClock.now + .seconds(10)
-    while ContinuousClock.now < deadline {
-        if try await condition() { return true }
-        try await Task.sleep(for: .milliseconds(10))
-    }
-    return false
-}
+/// A number that several tasks count.
+final class Counter: Sendable {
+    private let number = Mutex(0)
 
-/// The error that a request fails with; a failure of the test when it succeeds.
-func postgresError<R>(_ body: () async throws -> R) async throws -> PostgresError {
-    do {
-        _ = try await body()
-    } catch let error as PostgresError {
-        return error
-    }
-    throw NoError()
-}
+    var value: Int { number.withLock { $0 } }
 
-/// A request succeeded that should have failed.
-struct NoError: Error {}
+    /// Adds to the number and gives what it is then.
+    @discardableResult
+    func add(_ amount: Int) -> Int {
+        number.withLock {
+            $0 += amount
+            return $0
+        }
+    }
+
+    /// Makes the number at least so large.
+    func raise(to value: Int) { number.withLock { $0 = max($0, value) } }
+}

@@ -66,20 +66,20 @@ extension TestServer {
     }
 
     /// Finds objects of a class.
-    public func find(_ className: String, _ parameters: JSONObject = [:], as identity: Identity = .anonymous)
+    public func find(_ className: String, _ parameters: JSONObject? = nil, as identity: Identity = .anonymous)
         async throws
         -> TestAnswer
     {
-        var body = parameters
+        var body = parameters ?? [:]
         body["_method"] = "GET"
         return try await send("POST", "/classes/\(className)", .object(body), as: identity)
     }
 
     /// Signs a user up and gives the id and the session token.
-    public func signUp(_ name: String, password: String = "secret", _ fields: JSONObject = [:]) async throws -> (
+    public func signUp(_ name: String, password: String = "secret", _ fields: JSONObject? = nil) async throws -> (
         id: String, token: String
     ) {
-        var body = fields
+        var body = fields ?? [:]
         body["username"] = .string(name)
         body["password"] = .string(password)
         let answer = try await send("POST", "/users", .object(body))

@@ -29,7 +29,16 @@ public struct TestServer: Sendable {
     ///
     /// - Parameter options: Options besides the keys, as the configuration file has them.
     public static func run<R: Sendable>(
-        _ options: JSONObject = [:], _ body: @Sendable (TestServer) async throws -> R
+        _ options: JSONObject? = nil, _ body: @escaping @Sendable (TestServer) async throws -> R
+    ) async throws -> R {
+        try await gate.enter { try await runInside(options, body) }
+    }
+
+    /// How many servers run at the same time.
+    private static let gate = Gate(places: 4)
+
+    private static func runInside<R: Sendable>(
+        _ options: JSONObject?, _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
         try await withDatabase { uri in
             var file: JSONObject = [
@@ -37,7 +46,7 @@ public struct TestServer: Sendable {
                 "maintenanceKey": .string(maintenanceKey), "restAPIKey": .string(restKey), "host": "127.0.0.1",
                 "port": 0, "allowClientClassCreation": true, "enforcePrivateUsers": false,
             ]
-            for (name, value) in options { file[name] = value }
+            for (name, value) in options ?? [:] { file[name] = value }
             let (configuration, _) = try Configuration.load(file: file.serialized(), environment: [:], flags: [])
             let folder = FileManager.default.temporaryDirectory.path + "/roost-test-\(UUID().uuidString)"
             defer { try? FileManager.default.removeItem(atPath: folder) }

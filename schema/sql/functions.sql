@@ -64,3 +64,27 @@ RETURNS double precision LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
         power(sin(radians(latitude - place[1]) / 2), 2)
         + cos(radians(latitude)) * cos(radians(place[1])) * power(sin(radians(longitude - place[0]) / 2), 2))))
 $$;
+
+-- A number in JSON; NULL for anything else.
+CREATE OR REPLACE FUNCTION roost_number(value jsonb) RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN jsonb_typeof(value) = 'number' THEN value::text::double precision END
+$$;
+
+-- What an expression takes for true: everything but null, false and 0.
+CREATE OR REPLACE FUNCTION roost_truth(value jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT COALESCE(value NOT IN ('null', 'false', '0'), false)
+$$;
+
+-- A date in JSON, in UTC; NULL for anything else.
+CREATE OR REPLACE FUNCTION roost_time(value jsonb) RETURNS timestamp LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$'
+        THEN text::timestamp with time zone AT TIME ZONE 'UTC' END
+    FROM (SELECT CASE jsonb_typeof(value) WHEN 'object' THEN value ->> 'iso' WHEN 'string' THEN value #>> '{}' END
+    ) AS t(text)
+$$;
+
+-- What two values are compared by when objects are looked up: a pointer counts as the id of its object.
+CREATE OR REPLACE FUNCTION roost_key(value jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN jsonb_typeof(value) = 'object' AND value ->> '__type' = 'Pointer' THEN value -> 'objectId'
+        ELSE value END
+$$;

@@ -94,16 +94,15 @@ public struct FileStore: Sendable {
     /// - Throws: ``Failure/notFound``, the sink's error, or the file system's.
     public func read(name: String, range: Range<Int64>, sink: (ByteBuffer) async throws -> Void) async throws {
         let path = try path(of: name)
-        let handle = try await openForReading(path)
         do {
-            for try await chunk in handle.readChunks(in: range, chunkLength: Self.chunkLength) {
-                try await sink(chunk)
+            try await fileSystem.withFileHandle(forReadingAt: path) { handle in
+                for try await chunk in handle.readChunks(in: range, chunkLength: Self.chunkLength) {
+                    try await sink(chunk)
+                }
             }
-        } catch {
-            try? await handle.close()
-            throw error
+        } catch let error as FileSystemError where error.code == .notFound {
+            throw Failure.notFound
         }
-        try await handle.close()
     }
 
     /// What the client said about a file when it was stored; empty details if it said nothing.
@@ -147,32 +146,19 @@ public struct FileStore: Sendable {
         metadataFolder.appending(try entry(of: name))
     }
 
-    private func openForReading(_ path: FilePath) async throws -> ReadFileHandle {
-        do {
-            return try await fileSystem.openFile(forReadingAt: path)
-        } catch let error as FileSystemError where error.code == .notFound {
-            throw Failure.notFound
-        }
-    }
-
     /// Writes to an invisible file in the same folder, waits for the disk, and only then gives it its name.
     @discardableResult
     private func writeDurably<Contents: AsyncSequence>(
         _ contents: Contents, at path: FilePath
     ) async throws -> Int64 where Contents.Element == ByteBuffer {
-        let handle = try await fileSystem.openFile(
-            forWritingAt: path, options: .newFile(replaceExisting: true, permissions: [.ownerReadWrite, .groupRead]))
-        do {
+        let options = OpenOptions.Write.newFile(replaceExisting: true, permissions: [.ownerReadWrite, .groupRead])
+        return try await fileSystem.withFileHandle(forWritingAt: path, options: options) { handle in
             var size: Int64 = 0
             for try await chunk in contents {
                 size += try await handle.write(contentsOf: chunk.readableBytesView, toAbsoluteOffset: size)
             }
             try await handle.synchronize()
-            try await handle.close(makeChangesVisible: true)
             return size
-        } catch {
-            try? await handle.close(makeChangesVisible: false)
-            throw error
         }
     }
 }

@@ -17,14 +17,10 @@ extension ParseRoutes {
             return .object([:])
         case ("upgradetorevocablesession", .post):
             return .object(try await backend.upgradeSession(context))
-        case ("requestpasswordreset", .post):
+        case ("requestpasswordreset", .post), ("verificationemailrequest", .post):
+            // parse-server answers 500 here, which makes phones ask again and again.
             throw ParseError(
-                ParseError.internalServerError,
-                "An appName, publicServerURL, and emailAdapter are required for password reset and email "
-                    + "verification functionality.")
-        case ("verificationemailrequest", .post):
-            throw ParseError(
-                ParseError.internalServerError,
+                ParseError.commandUnavailable,
                 "An appName, publicServerURL, and emailAdapter are required for password reset and email "
                     + "verification functionality.")
         case ("challenge", .post):

@@ -19,12 +19,21 @@ extension ParseRoutes {
             try requireMaster(context)
             return .object(ServerInformation.report(configuration))
         case ("functions", .post) where !rest.isEmpty:
+            if let id = envelope.credentials.requestID, !id.isEmpty, !envelope.isBatchElement {
+                try await backend.claim(request: id, path: envelope.path.joined(separator: "/"), context)
+            }
             // There is no cloud code, so there is no function of any name.
             throw ParseError(
                 ParseError.scriptFailed, "Invalid function: \"\(rest.joined(separator: "/"))\"")
         case ("jobs", .post) where rest.count <= 1:
             try requireMaster(context)
             throw ParseError(ParseError.scriptFailed, "Invalid job.")
+        case ("aggregate", .get) where rest.count == 1:
+            try requireMaster(context)
+            guard context.caller.power == .master || configuration.allowAggregationForReadOnlyMasterKey else {
+                throw HTTPFault(status: 403, message: "Permission denied")
+            }
+            return .object(try await backend.aggregate(rest[0], envelope.parameters, context))
         case ("schemas", _):
             try requireMaster(context)
             return try await schemas(rest.first, rest.count, envelope, context)
@@ -32,7 +41,7 @@ extension ParseRoutes {
             try requireMaster(context)
             try await backend.purge(rest[0], context)
             return .object([:])
-        default: return nil
+        default: return try await dashboard(name, envelope, context)
         }
     }
 

@@ -104,6 +104,7 @@ extension ParseRoutes {
         case "events": return path.count == 2 && method == .post
         case "serverinfo": return path.count == 1 && method == .get
         case "schemas": return path.count <= 2
+        case "aggregate": return path.count == 2 && method == .get
         case "purge": return path.count == 2 && method == .delete
         default: return false
         }
@@ -113,7 +114,7 @@ extension ParseRoutes {
     private func sideBySide(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
         try await withThrowingTaskGroup(of: (Int, [UInt8]).self) { group in
             for (index, element) in elements.enumerated() {
-                group.addTask { (index, try await self.outcome(of: element, context).bytes) }
+                group.addTask { (index, try await self.outcome(of: element, context)) }
             }
             var results = [[UInt8]](repeating: [], count: elements.count)
             for try await (index, bytes) in group { results[index] = bytes }
@@ -121,57 +122,41 @@ extension ParseRoutes {
         }
     }
 
-    /// A call of a transaction that failed, which undoes all of them.
-    private struct Undone: Error {
-        var results: [[UInt8]]
-    }
-
     /// All calls in one transaction, in their order: all or none.
+    ///
+    /// - Throws: The error of the call that failed, which undid those before it.
     private func together(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
         // Fields and classes are made before: the transaction would lock out the change of its own tables.
         for element in elements { try? await backend.prepareFields(element.path, element.body, context) }
-        do {
-            return try await backend.transaction { backend in
-                let routes = ParseRoutes(backend: backend, logger: logger)
-                var results: [[UInt8]] = []
-                for element in elements {
-                    let outcome = try await routes.outcome(of: element, context)
-                    results.append(outcome.bytes)
-                    guard outcome.succeeded else { throw Undone(results: results) }
-                }
-                return results
+        return try await backend.transaction { backend in
+            let routes = ParseRoutes(backend: backend, logger: logger)
+            var results: [[UInt8]] = []
+            for element in elements {
+                let reply = try await routes.route(element, context)
+                results.append(Self.success(reply))
             }
-        } catch let undone as Undone {
-            return undone.results
-                + [[UInt8]](
-                    repeating: Array(
-                        "{\"error\":{\"code\":-1,\"error\":\"undone with the transaction\"}}".utf8),
-                    count: elements.count - undone.results.count)
+            return results
         }
     }
 
-    private func outcome(of element: Envelope, _ context: RequestContext) async throws -> (
-        succeeded: Bool, bytes: [UInt8]
-    ) {
+    private static func success(_ reply: Reply) -> [UInt8] {
+        guard case .json(let bytes) = reply.body else { return Array("{\"success\":{}}".utf8) }
+        return Array("{\"success\":".utf8) + bytes + [UInt8(ascii: "}")]
+    }
+
+    private func outcome(of element: Envelope, _ context: RequestContext) async throws -> [UInt8] {
         do {
-            let reply = try await route(element, context)
-            guard case .json(let bytes) = reply.body else { return (true, Array("{\"success\":{}}".utf8)) }
-            return (true, Array("{\"success\":".utf8) + bytes + [UInt8(ascii: "}")])
+            return Self.success(try await route(element, context))
         } catch let error as ParseError {
             let error = published(error)
-            return (
-                false,
-                JSONValue.object([
-                    "error": ["code": .number(Double(error.code)), "error": .string(error.message)]
-                ]).serialized()
-            )
+            return JSONValue.object([
+                "error": ["code": .number(Double(error.code)), "error": .string(error.message)]
+            ]).serialized()
         } catch let fault as HTTPFault {
-            return (false, JSONValue.object(["error": ["error": .string(fault.message)]]).serialized())
+            return JSONValue.object(["error": ["error": .string(fault.message)]]).serialized()
         } catch let error where !(error is CancellationError) {
             logger.error("a call of a batch failed", metadata: ["error": "\(error)"])
-            return (
-                false, Array("{\"error\":{\"code\":1,\"error\":\"Internal server error.\"}}".utf8)
-            )
+            return Array("{\"error\":{\"code\":1,\"error\":\"Internal server error.\"}}".utf8)
         }
     }
 }

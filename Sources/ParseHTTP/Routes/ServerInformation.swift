@@ -5,15 +5,14 @@ import ServerConfiguration
 enum ServerInformation {
     static func report(_ configuration: Configuration) -> JSONObject {
         let all: JSONValue = ["create": true, "read": true, "update": true, "delete": true]
-        let none: JSONValue = ["create": false, "read": false, "update": false, "delete": false]
         return [
             "features": [
                 "globalConfig": all,
-                "hooks": none,
+                "hooks": all,
                 "cloudCode": ["jobs": false],
                 "logs": ["level": false, "size": false, "order": false, "until": false, "from": false],
                 "push": [
-                    "immediatePush": false, "scheduledPush": false, "storedPushData": false, "pushAudiences": false,
+                    "immediatePush": false, "scheduledPush": false, "storedPushData": false, "pushAudiences": true,
                     "localization": false,
                 ],
                 "schemas": [
@@ -21,7 +20,7 @@ enum ServerInformation {
                     "clearAllDataFromClass": true, "exportClass": false, "editClassLevelPermissions": true,
                     "editPointerPermissions": true,
                 ],
-                "settings": ["securityCheck": false],
+                "settings": ["securityCheck": .bool(configuration.security.enableCheck)],
             ],
             "parseServerVersion": .string(configuration.parseServerVersion),
         ]

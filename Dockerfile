@@ -1,0 +1,35 @@
+# Builds Roost with the Swift library inside, and runs it on a slim Debian without a toolchain.
+FROM swift:6.3-bookworm AS build
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends libpq-dev libcurl4-openssl-dev libcrypt-dev pkg-config \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /source
+COPY Package.swift ./
+COPY schema schema
+COPY Sources Sources
+# The tests are not built, but the package names their folders.
+COPY Tests Tests
+RUN swift build --configuration release --product roost --static-swift-stdlib \
+    && install -D --strip "$(swift build --configuration release --show-bin-path)/roost" /out/roost
+
+FROM debian:bookworm-slim
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends ca-certificates curl libcrypt1 libcurl4 libpq5 \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --user-group --no-create-home --home-dir /nonexistent roost \
+    && install -d -o roost -g roost -m 700 /data /data/files
+COPY --from=build /out/roost /usr/local/bin/roost
+# The image has no PostgreSQL of its own: PARSE_SERVER_DATABASE_URI must name one.
+ENV PORT=1337 \
+    PARSE_SERVER_HOST=0.0.0.0 \
+    PARSE_SERVER_MOUNT_PATH=/parse \
+    ROOST_DATA_DIR=/data \
+    ROOST_FILES_DIRECTORY=/data/files
+USER roost
+WORKDIR /data
+VOLUME /data/files
+EXPOSE 1337
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
+    CMD curl --fail --silent --show-error "http://127.0.0.1:${PORT}${PARSE_SERVER_MOUNT_PATH}/health" || exit 1
+ENTRYPOINT ["/usr/local/bin/roost", "serve"]

@@ -1,0 +1,26 @@
+# `make run` serves the music apps, `make test` tests. What is missing from the system is installed first.
+.PHONY: help run test lint build clean
+
+help:
+	@echo "make run    build in release mode and serve examples/music (ARGUMENTS=\"--port 1338\" adds options)"
+	@echo "make test   run all tests on a PostgreSQL of their own (ARGUMENTS=\"--filter JSONTests\" selects)"
+	@echo "make lint   check the format and the compiler's warnings"
+	@echo "make build  build in release mode"
+	@echo "make clean  remove what was built; data stay"
+
+run:
+	@exec scripts/run.sh $(ARGUMENTS)
+
+test:
+	@scripts/test.sh $(ARGUMENTS)
+
+lint:
+	@scripts/lint.sh
+
+build:
+	@scripts/dependencies.sh
+	swift build --configuration release --product roost
+
+clean:
+	swift package clean
+	rm -f .build/warnings.log

@@ -1,0 +1,106 @@
+import JSON
+import ParseModel
+import ServerConfiguration
+
+/// `/security`: what of the configuration an attacker would like.
+extension Backend {
+    private struct Check {
+        let title: String
+        let isPassed: Bool
+        let warning: String
+        let solution: String
+
+        var json: JSONValue {
+            var object: JSONObject = ["title": .string(title), "state": isPassed ? "success" : "fail"]
+            if !isPassed {
+                object["warning"] = .string(warning)
+                object["solution"] = .string(solution)
+            }
+            return .object(object)
+        }
+    }
+
+    /// The report; nil where the deployment does not want one.
+    public func securityReport() -> JSONObject? {
+        guard configuration.security.enableCheck else { return nil }
+        let groups = [group("Database", databaseChecks), group("Parse Server Configuration", configurationChecks)]
+        let isPassed = groups.allSatisfy { $0["state"] == "success" }
+        return [
+            "report": [
+                "version": "1.0.0", "state": isPassed ? "success" : "fail", "groups": .array(groups),
+            ]
+        ]
+    }
+
+    private func group(_ name: String, _ checks: [Check]) -> JSONValue {
+        [
+            "name": .string(name), "state": checks.allSatisfy(\.isPassed) ? "success" : "fail",
+            "checks": .array(checks.map(\.json)),
+        ]
+    }
+
+    private var configurationChecks: [Check] {
+        let limits = configuration.requestComplexity
+        var checks = [
+            Check(
+                title: "Secure master key", isPassed: Self.isStrong(configuration.masterKey),
+                warning: "The master key is insecure and vulnerable to brute force attacks.",
+                solution: "Choose a master key of at least 14 characters with upper and lower case, digits and signs."),
+            Check(
+                title: "Security log disabled", isPassed: !configuration.security.enableCheckLog,
+                warning: "Security checks in logs may expose vulnerabilities to anyone with access to logs.",
+                solution: "Change the configuration to 'security.enableCheckLog: false'."),
+            Check(
+                title: "Client class creation disabled", isPassed: !configuration.allowClientClassCreation,
+                warning: "Attackers are allowed to create new classes without restriction and flood the database.",
+                solution: "Change the configuration to 'allowClientClassCreation: false'."),
+            Check(
+                title: "Users are created without public access", isPassed: configuration.enforcePrivateUsers,
+                warning: "Users with public read access are exposed to anyone who knows their object IDs.",
+                solution: "Change the configuration to 'enforcePrivateUsers: true'."),
+        ]
+        guard configuration.preset >= 9 else { return checks }
+        checks += [
+            Check(
+                title: "Public database explain disabled", isPassed: !configuration.databaseOptions.allowPublicExplain,
+                warning: "Anybody may see how the database carries out a query.",
+                solution: "Change the configuration to 'databaseOptions.allowPublicExplain: false'."),
+            Check(
+                title: "Read-only master key IP range restricted",
+                isPassed: configuration.readOnlyMasterKey == nil
+                    || !configuration.readOnlyMasterKeyIps.contains { $0.hasPrefix("0.0.0.0") || $0.hasPrefix("::0") },
+                warning: "The read-only master key can be used from any address.",
+                solution: "Set 'readOnlyMasterKeyIps' to the addresses that need it."),
+            Check(
+                title: "Request complexity limits enabled",
+                isPassed: limits.includeDepth != nil && limits.includeCount != nil && limits.subqueryDepth != nil,
+                warning: "Requests may be as complex as their senders like.",
+                solution: "Set 'requestComplexity.includeDepth', 'includeCount' and 'subqueryDepth'."),
+        ]
+        return checks
+    }
+
+    private var databaseChecks: [Check] {
+        // Without a URI the database is the private one, which nobody reaches but the server.
+        let password =
+            configuration.databaseURI.flatMap { uri in
+                uri.split(separator: "@").first?.split(separator: ":").dropFirst(2).first.map(String.init)
+            }
+        let isPassed = configuration.databaseURI == nil || password.map(Self.isStrong) ?? false
+        return [
+            Check(
+                title: "Secure database password", isPassed: isPassed,
+                warning: "The database password is insecure and vulnerable to brute force attacks.",
+                solution: "Choose a password of at least 14 characters with upper and lower case, digits and signs.")
+        ]
+    }
+
+    /// At least 14 characters of three of the four kinds.
+    private static func isStrong(_ secret: String) -> Bool {
+        let kinds = [
+            secret.contains(where: \.isLowercase), secret.contains(where: \.isUppercase),
+            secret.contains(where: \.isNumber), secret.contains { !$0.isLetter && !$0.isNumber },
+        ]
+        return secret.count >= 14 && kinds.filter { $0 }.count >= 3
+    }
+}

@@ -1,0 +1,54 @@
+/// A stack whose elements are moved in and out, without the counting of references that copying them would take.
+///
+/// It owns raw memory, because a Swift array can only copy a run of its elements into another collection. The first
+/// `count` places are initialized, the others are not; every member keeps to that.
+struct MoveStack<Element>: ~Copyable {
+    private var base: UnsafeMutablePointer<Element>
+    private var capacity: Int
+    private(set) var count = 0
+
+    init(capacity: Int) {
+        self.capacity = max(capacity, 1)
+        base = .allocate(capacity: self.capacity)
+    }
+
+    deinit {
+        base.deinitialize(count: count)
+        base.deallocate()
+    }
+
+    /// Puts an element on top.
+    @inline(__always)
+    mutating func push(_ element: consuming Element) {
+        if count == capacity { grow() }
+        (base + count).initialize(to: element)
+        count += 1
+    }
+
+    /// Hands the `number` topmost elements, lowest first, to `body`, which must move all of them out.
+    @inline(__always)
+    mutating func moveLast<Result>(_ number: Int, _ body: (UnsafeMutablePointer<Element>) -> Result) -> Result {
+        precondition(number <= count)
+        count -= number
+        return body(base + count)
+    }
+
+    /// Takes the topmost elements away as an array.
+    mutating func popArray(_ number: Int) -> [Element] {
+        moveLast(number) { first in
+            Array(unsafeUninitializedCapacity: number) { buffer, initializedCount in
+                buffer.baseAddress?.moveInitialize(from: first, count: number)
+                initializedCount = number
+            }
+        }
+    }
+
+    @inline(never)
+    private mutating func grow() {
+        let larger = UnsafeMutablePointer<Element>.allocate(capacity: capacity * 2)
+        larger.moveInitialize(from: base, count: count)
+        base.deallocate()
+        base = larger
+        capacity *= 2
+    }
+}

@@ -1,0 +1,62 @@
+import JSON
+import ParseModel
+import Postgres
+
+extension ObjectStore {
+    /// Runs an aggregation pipeline and gives its documents.
+    ///
+    /// - Parameter now: Milliseconds since 1970, for relative dates.
+    /// - Throws: 102, 105 for pipelines that make no sense.
+    public func aggregate(_ className: String, _ stages: [(name: String, operand: JSONValue)], now: Int64) async throws
+        -> [JSONValue]
+    {
+        guard let schema = catalog.schema(className) else { return [] }
+        do {
+            var compiler = AggregateCompiler(schemas: catalog.snapshot, schema: schema, now: now)
+            let statement = try compiler.compile(stages)
+            let rows = try await client.slowQuery(statement)
+            return (0..<rows.rowCount).compactMap { rows.jsonb($0, 0).flatMap { try? JSONValue(parsing: $0) } }
+        } catch let error as PostgresError {
+            throw aggregateFailure(error)
+        }
+    }
+
+    /// The different values of a field, elements of arrays one by one.
+    ///
+    /// - Throws: 105 for names that no field has.
+    public func distinct(_ className: String, _ field: String, _ filter: Filter) async throws -> [JSONValue] {
+        let path = FieldPath(field == "_id" ? "objectId" : field)
+        guard let schema = catalog.schema(className) else { return [] }
+        do {
+            var compiler = FilterCompiler(schemas: catalog.snapshot)
+            let values: String
+            switch compiler.operand(path, schema) {
+            case .absent, .relation: return []
+            case .column(let column, .date):
+                values = "to_jsonb(to_char(\(column) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'))"
+            case .column(let column, let type):
+                if type == .polygon || type == .geoPoint { return [] }
+                values = FilterCompiler.jsonValue(column, type)
+            case .json(let expression): values = expression
+            }
+            let condition = try compiler.compile(filter, schema)
+            let source = "SELECT \(values) AS v FROM \(SQLBuilder.quote(className)) WHERE \(condition)"
+            let sql =
+                "SELECT DISTINCT v FROM (SELECT v FROM (\(source)) AS a WHERE jsonb_typeof(v) <> 'array' "
+                + "UNION ALL SELECT jsonb_array_elements(v) FROM (\(source)) AS b WHERE jsonb_typeof(v) = 'array') AS c "
+                + "WHERE v IS NOT NULL AND v <> 'null' ORDER BY v"
+            let rows = try await client.slowQuery(Statement(sql, compiler.builder.parameters))
+            return (0..<rows.rowCount).compactMap { rows.jsonb($0, 0).flatMap { try? JSONValue(parsing: $0) } }
+        } catch let error as PostgresError {
+            throw aggregateFailure(error)
+        }
+    }
+
+    /// Aggregations are the administrator's own words: what they get wrong is a bad query, not a broken server.
+    private func aggregateFailure(_ error: PostgresError) -> ParseError {
+        guard error.kind == .server, error.sqlState.hasPrefix("22") || error.sqlState.hasPrefix("42") else {
+            return failure(error)
+        }
+        return ParseError(ParseError.invalidQuery, "The aggregation cannot be computed: \(error.message)")
+    }
+}

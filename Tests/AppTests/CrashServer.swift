@@ -1,0 +1,154 @@
+import Foundation
+import JSON
+
+/// A Roost of a test's own as a process, with its embedded PostgreSQL, which can be killed and started again.
+actor CrashServer {
+    /// What kept the server from doing what a test told it.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    nonisolated let port: Int
+    nonisolated let folder: String
+    private let binary: String
+    private var process: CrashProcess?
+
+    /// Makes the folder and the configuration; nothing is started yet.
+    init() throws {
+        binary = try Self.findBinary()
+        port = try Self.freePort()
+        folder = "/tmp/roost-crash-\(UUID().uuidString.prefix(8).lowercased())"
+        // PostgreSQL runs as another user when the test is root, and must be able to pass.
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+        let configuration: JSONObject = [
+            "appId": .string(Self.applicationID), "masterKey": .string(Self.masterKey), "host": "127.0.0.1",
+            "port": .number(Double(port)), "mountPath": "/parse", "allowClientClassCreation": true,
+            "logLevel": "warn",
+        ]
+        try Data(configuration.serialized()).write(to: URL(fileURLWithPath: folder + "/config.json"))
+    }
+
+    static let applicationID = "crashApp"
+    static let masterKey = "crashMaster"
+
+    /// Makes a server for `body`, and leaves neither processes nor files behind.
+    static func run(_ body: @Sendable (CrashServer) async throws -> Void) async throws {
+        let server = try CrashServer()
+        do {
+            try await body(server)
+        } catch {
+            await server.remove()
+            throw error
+        }
+        await server.remove()
+    }
+
+    private nonisolated var postmasterFile: String { folder + "/data/postgres/cluster/postmaster.pid" }
+
+    /// The process id of PostgreSQL; nil when it is stopped.
+    nonisolated var postmaster: pid_t? {
+        guard let text = try? String(contentsOfFile: postmasterFile, encoding: .utf8) else { return nil }
+        return text.split(separator: "\n").first.flatMap { pid_t($0) }
+    }
+
+    /// What the server wrote to its standard output and standard error.
+    nonisolated var output: String {
+        (try? String(contentsOfFile: folder + "/output.txt", encoding: .utf8)) ?? ""
+    }
+
+    /// Starts the server and waits until it serves.
+    func start() async throws {
+        process = try CrashProcess(
+            [binary, "serve", folder + "/config.json", "--dataDir", folder + "/data"], output: folder + "/output.txt")
+        let deadline = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < deadline {
+            if await isHealthy { return }
+            guard process?.isRunning() == true else { break }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        throw Failure(description: "Roost does not serve: \(output)")
+    }
+
+    /// Whether the server says that it serves.
+    nonisolated var isHealthy: Bool {
+        get async {
+            (try? await send("GET", "/health"))?.status == 200
+        }
+    }
+
+    /// Sends the server a signal and waits for its end.
+    ///
+    /// - Returns: How it ended.
+    @discardableResult
+    func end(by signal: Int32) async throws -> CrashProcess.End {
+        guard let identifier = process?.identifier else { throw Failure(description: "Roost is not running") }
+        kill(identifier, signal)
+        let deadline = ContinuousClock.now + .seconds(20)
+        while process?.isRunning() == true {
+            guard ContinuousClock.now < deadline else { throw Failure(description: "Roost does not end") }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        guard let end = process?.end else { throw Failure(description: "Roost was ended by somebody else") }
+        process = nil
+        return end
+    }
+
+    /// Kills PostgreSQL, so that it has no time to write anything.
+    nonisolated func killPostgres() throws {
+        guard let postmaster else { throw Failure(description: "PostgreSQL is not running") }
+        guard kill(postmaster, SIGKILL) == 0 else { throw Failure(description: "PostgreSQL cannot be killed") }
+    }
+
+    /// Makes a request with the master key, on a connection of its own.
+    ///
+    /// An HTTP client that waits longer after each refused connection would not see that the server is back.
+    nonisolated func send(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> (
+        status: Int, body: JSONValue
+    ) {
+        let request = MalformedRequest(
+            method: method, target: "/parse" + path,
+            headers: [
+                ("X-Parse-Application-Id", Array(Self.applicationID.utf8)),
+                ("X-Parse-Master-Key", Array(Self.masterKey.utf8)), ("Content-Type", Array("application/json".utf8)),
+            ], body: body?.serialized() ?? [])
+        let port = port
+        return try await withCheckedThrowingContinuation { continuation in
+            // Not on a thread of the concurrency runtime, because the socket blocks.
+            Thread {
+                continuation.resume(
+                    with: Result {
+                        let answer = try MalformedSocket(port: port).exchange(request.bytes, isHead: false)
+                        return (answer.status, (try? JSONValue(parsing: answer.body)) ?? .null)
+                    })
+            }.start()
+        }
+    }
+
+    /// Ends both processes and removes the files.
+    private func remove() async {
+        if let process, (try? await end(by: SIGTERM)) == nil { kill(process.identifier, SIGKILL) }
+        if let postmaster { kill(postmaster, SIGQUIT) }
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// The program beside the bundle of the tests.
+    private static func findBinary() throws -> String {
+        if let path = ProcessInfo.processInfo.environment["ROOST_BINARY"] { return path }
+        let candidates = CommandLine.arguments + Bundle.allBundles.map(\.bundlePath)
+        for path in candidates where path.contains(".xctest") {
+            var url = URL(fileURLWithPath: path)
+            while !url.lastPathComponent.hasSuffix(".xctest"), url.path != "/" { url.deleteLastPathComponent() }
+            let binary = url.deletingLastPathComponent().appendingPathComponent("roost").path
+            if FileManager.default.isExecutableFile(atPath: binary) { return binary }
+        }
+        throw Failure(description: "there is no program roost beside the tests, nor is ROOST_BINARY set")
+    }
+
+    /// A port that nobody listens on.
+    private static func freePort() throws -> Int {
+        let listener = try MalformedSocket.listener()
+        defer { close(listener.descriptor) }
+        return listener.port
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import JSON
+import Testing
+
+/// What a client was told is written stays written, whatever dies.
+@Suite("Crashes of Roost and of its PostgreSQL", .serialized, .timeLimit(.minutes(2)))
+struct CrashTests {
+    @Test("Every acknowledged row is there exactly once after Roost is killed three times and PostgreSQL once")
+    func killsLoseNothing() async throws {
+        try await CrashServer.run { server in
+            try await server.start()
+            let writers = CrashWriters()
+            try await Self.during(writers, clients: 16, server) {
+                for _ in 1...3 {
+                    try await writers.waitForProgress(rows: 50, within: .seconds(20))
+                    let end = try await server.end(by: SIGKILL)
+                    #expect(end == .signal(SIGKILL))
+                    try await server.start()
+                }
+                try await writers.waitForProgress(rows: 50, within: .seconds(20))
+                let postmaster = server.postmaster
+                try server.killPostgres()
+                // Answers that were already under way may still come; so many can only be new ones.
+                try await writers.waitForProgress(rows: 100, within: .seconds(30))
+                #expect(server.postmaster != postmaster)
+            }
+            try await Self.expectAll(of: writers, on: server)
+            #expect(await server.isHealthy)
+            let end = try await server.end(by: SIGTERM)
+            #expect(end == .exit(status: 0))
+        }
+    }
+
+    @Test("SIGTERM lets requests under way finish, stops PostgreSQL, and ends with status 0")
+    func terminationIsGraceful() async throws {
+        try await CrashServer.run { server in
+            try await server.start()
+            let writers = CrashWriters()
+            try await Self.during(writers, clients: 16, server) {
+                try await writers.waitForProgress(rows: 50, within: .seconds(20))
+                let end = try await server.end(by: SIGTERM)
+                #expect(end == .exit(status: 0))
+            }
+            #expect(server.postmaster == nil, "PostgreSQL is stopped with Roost")
+            try await server.start()
+            try await Self.expectAll(of: writers, on: server)
+            try await server.end(by: SIGTERM)
+            #expect(server.postmaster == nil)
+        }
+    }
+
+    /// Runs `body` while clients write.
+    private static func during(
+        _ writers: CrashWriters, clients: Int, _ server: CrashServer, _ body: @Sendable () async throws -> Void
+    ) async throws {
+        async let writing: Void = writers.run(clients: clients, server: server)
+        do {
+            try await body()
+        } catch {
+            await writers.finish()
+            await writing
+            throw CrashServer.Failure(description: "\(error)\n\(server.output)")
+        }
+        await writers.finish()
+        await writing
+    }
+
+    /// Checks that the server has every acknowledged row once, none twice, and none that nobody sent.
+    private static func expectAll(of writers: CrashWriters, on server: CrashServer) async throws {
+        let answer = try await server.send("GET", "/classes/\(CrashWriters.className)?limit=1000000&keys=key")
+        #expect(answer.status == 200)
+        let rows = (answer.body["results"]?.arrayValue ?? []).compactMap { $0["key"]?.stringValue }
+        let stored = Set(rows)
+        let acknowledged = await writers.acknowledged
+        let sent = await writers.sent
+        let refusals = await writers.refusals
+        #expect(rows.count == stored.count, "a row is there twice")
+        #expect(acknowledged.subtracting(stored).isEmpty, "an acknowledged row is lost")
+        #expect(stored.isSubset(of: sent), "a row is there that nobody sent")
+        #expect(refusals.isEmpty)
+        print("crashes: \(sent.count) rows sent, \(acknowledged.count) acknowledged, \(rows.count) stored")
+    }
+}

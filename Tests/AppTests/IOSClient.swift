@@ -1,0 +1,190 @@
+import Foundation
+import JSON
+import TestSupport
+
+/// Sends what the Objective-C SDK sends.
+///
+/// GET and DELETE commands that have parameters become a POST with `_method` in the body, scalars of a query are
+/// strings, children are saved through a batch, files are raw bytes, and `X-Parse-Request-Id` stays the same for the
+/// life of the process.
+struct IOSClient: WireClient {
+    let server: TestServer
+    var sessionToken: String?
+    var userID = ""
+    var installationID = UUID().uuidString.lowercased()
+    var requestID = UUID().uuidString
+
+    /// A client on a fresh phone, where nobody is logged in.
+    init(_ server: TestServer) { self.server = server }
+
+    /// The pointer of who is logged in.
+    var user: JSONValue { .pointer("_User", userID) }
+
+    // MARK: Requests
+
+    private func headers(session: Bool = true) -> [String: String] {
+        var headers = [
+            "X-Parse-Application-Id": TestServer.applicationID,
+            "X-Parse-Client-Key": "testClient",
+            "X-Parse-Client-Version": "i6.1.1",
+            "X-Parse-OS-Version": "17.5 (21F79)",
+            "X-Parse-App-Build-Version": "42",
+            "X-Parse-App-Display-Version": "1.3",
+            "X-Parse-Installation-Id": installationID,
+            "X-Parse-Request-Id": requestID,
+        ]
+        if session { headers["X-Parse-Session-Token"] = sessionToken }
+        return headers
+    }
+
+    /// Runs a command by the SDK's rule for methods.
+    func run(_ method: String, _ path: String, _ parameters: JSONObject? = nil, session: Bool = true) async throws
+        -> TestAnswer
+    {
+        guard var body = parameters else {
+            return try requireReadable(
+                await server.send(method, path, bytes: [], as: .nobody, headers: headers(session: session)))
+        }
+        var method = method
+        if ["GET", "HEAD", "DELETE"].contains(method) {
+            body["_method"] = .string(method)
+            method = "POST"
+        }
+        var fields = headers(session: session)
+        fields["Content-Type"] = "application/json; charset=utf-8"
+        return try requireReadable(
+            await server.send(method, path, bytes: JSONValue.object(body).serialized(), as: .nobody, headers: fields))
+    }
+
+    // MARK: Users
+
+    /// `PFUser.signUpInBackground`.
+    func signUp(_ name: String, password: String = "secret", _ fields: JSONObject = [:]) async throws -> IOSClient {
+        var body = fields
+        body["username"] = .string(name)
+        body["password"] = .string(password)
+        return try loggedIn(await run("POST", "/users", body).succeeded())
+    }
+
+    /// `PFUser.logInWithUsername`.
+    func logIn(_ name: String, password: String = "secret") async throws -> IOSClient {
+        try loggedIn(await logInAnswer(name, password: password).succeeded())
+    }
+
+    /// The answer to a log-in.
+    func logInAnswer(_ name: String, password: String) async throws -> TestAnswer {
+        try await run(
+            "GET", "/login", ["username": .string(name), "password": .string(password)], session: false)
+    }
+
+    private func loggedIn(_ answer: TestAnswer) throws -> IOSClient {
+        var client = self
+        client.sessionToken = try answer.string("sessionToken")
+        client.userID = try answer.string("objectId")
+        return client
+    }
+
+    /// `PFUser.become`: the user of the stored token.
+    func me() async throws -> TestAnswer { try await run("GET", "/users/me") }
+
+    /// `PFUser.logOut`: a POST without a body or a content type.
+    func logOut() async throws -> TestAnswer { try await run("POST", "/logout") }
+
+    // MARK: Objects
+
+    /// Saves a new object and gives its pointer.
+    func create(_ className: String, _ fields: JSONObject) async throws -> JSONValue {
+        let answer = try await run("POST", "/classes/\(className)", fields).succeeded()
+        return .pointer(className, try answer.string("objectId"))
+    }
+
+    /// Saves the changed fields of an object.
+    func update(_ pointer: JSONValue, _ fields: JSONObject) async throws -> TestAnswer {
+        try await run("PUT", path(pointer), fields)
+    }
+
+    /// Saves the changed fields of who is logged in.
+    func updateUser(_ fields: JSONObject) async throws -> TestAnswer { try await update(user, fields) }
+
+    /// `object.deleteInBackground`: a real DELETE.
+    func delete(_ pointer: JSONValue) async throws -> TestAnswer { try await run("DELETE", path(pointer)) }
+
+    /// `object.fetchInBackground`: a real GET.
+    func fetch(_ pointer: JSONValue) async throws -> TestAnswer { try await run("GET", path(pointer)) }
+
+    private func path(_ pointer: JSONValue) -> String {
+        "/classes/\(pointer["className"]?.stringValue ?? "")/\(pointer["objectId"]?.stringValue ?? "")"
+    }
+
+    /// Creates several objects through one batch, as `PFObject.saveAll` and the saving of unsaved children do.
+    func saveAll(_ className: String, _ bodies: [JSONObject]) async throws -> [JSONValue] {
+        let answers = try await batch(
+            bodies.map { ["method": "POST", "path": batchPath("/classes/\(className)"), "body": .object($0)] })
+        return try answers.map { answer in
+            guard let id = answer["success"]?["objectId"]?.stringValue else {
+                throw UnreadableAnswer(status: 200, text: answer.description)
+            }
+            return .pointer(className, id)
+        }
+    }
+
+    /// Deletes several objects through one batch.
+    func deleteAll(_ pointers: [JSONValue]) async throws -> [JSONValue] {
+        try await batch(pointers.map { ["method": "DELETE", "path": batchPath(path($0))] })
+    }
+
+    /// Runs a batch; the SDK reads one answer for each request, in order.
+    func batch(_ requests: [JSONObject]) async throws -> [JSONValue] {
+        let answer = try await run("POST", "/batch", ["requests": .array(requests.map { .object($0) })]).succeeded()
+        guard let answers = answer.json.arrayValue, answers.count == requests.count else {
+            throw UnreadableAnswer(status: answer.status, text: answer.text)
+        }
+        return answers
+    }
+
+    // MARK: Queries
+
+    /// `PFQuery.findObjectsInBackground`.
+    func find(
+        _ className: String, where conditions: JSONObject = [:], order: String? = nil, include: String? = nil,
+        keys: String? = nil, limit: Int? = nil, skip: Int? = nil
+    ) async throws -> [JSONValue] {
+        var body: JSONObject = [:]
+        if !conditions.isEmpty { body["where"] = .object(conditions) }
+        body["order"] = order.map { .string($0) }
+        body["include"] = include.map { .string($0) }
+        body["keys"] = keys.map { .string($0) }
+        body["limit"] = limit.map { .string(String($0)) }
+        body["skip"] = skip.map { .string(String($0)) }
+        let answer = try await run("GET", "/classes/\(className)", body).succeeded()
+        guard let results = answer["results"]?.arrayValue else {
+            throw UnreadableAnswer(status: answer.status, text: answer.text)
+        }
+        return results
+    }
+
+    /// `PFQuery.countObjectsInBackground`.
+    func count(_ className: String, where conditions: JSONObject) async throws -> Int? {
+        let body: JSONObject = ["where": .object(conditions), "count": "1", "limit": "0"]
+        let answer = try await run("GET", "/classes/\(className)", body).succeeded()
+        return answer["count"]?.numberValue.map { Int($0) }
+    }
+
+    // MARK: Files
+
+    /// Uploads a file as raw bytes and gives the value that the SDK stores in a field.
+    func upload(_ name: String, _ bytes: [UInt8], type: String?) async throws -> JSONValue {
+        var fields = headers()
+        fields["Content-Type"] = type
+        let answer = try requireReadable(
+            await server.send("POST", "/files/\(name)", bytes: bytes, as: .nobody, headers: fields))
+        let file = try answer.succeeded()
+        return ["__type": "File", "name": .string(try file.string("name")), "url": .string(try file.string("url"))]
+    }
+
+    /// Downloads a file: a plain GET of its URL, with no header of Parse's.
+    func download(_ file: JSONValue?, range: String? = nil) async throws -> TestAnswer {
+        try await server.send(
+            "GET", file?["url"]?.stringValue ?? "", bytes: [], as: .nobody, headers: range.map { ["Range": $0] } ?? [:])
+    }
+}

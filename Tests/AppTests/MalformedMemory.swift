@@ -1,0 +1,15 @@
+import Foundation
+
+/// How much memory this process holds.
+enum MalformedMemory {
+    /// The resident bytes; 0 where the system does not tell in this way, so that nothing seems to grow.
+    static var resident: Int {
+        #if os(Linux)
+            guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
+            let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+            return pages * sysconf(Int32(_SC_PAGESIZE))
+        #else
+            return 0
+        #endif
+    }
+}

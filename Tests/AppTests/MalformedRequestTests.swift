@@ -1,0 +1,122 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Whatever is sent, the server answers, keeps its data, and goes on.
+@Suite("Malformed requests", .serialized, .timeLimit(.minutes(3)))
+struct MalformedRequestTests {
+    private static let workers = 8
+
+    @Test("Ten thousand malformed requests get answers below 500, and harm nothing")
+    func tenThousandRequests() async throws {
+        try await TestServer.run { server in
+            let token = try await Self.prepare(server)
+            let before = try await Self.treasures(server)
+            // What is allocated once and kept is no leak: the first requests do not count.
+            _ = try await Self.send(1, requestsEach: 125, server, token)
+            let memoryBefore = MalformedMemory.resident
+            try await Self.expectNoFailures(Self.send(2, requestsEach: 1250, server, token))
+            let growth = MalformedMemory.resident - memoryBefore
+            print("malformed requests: resident memory grew by \(growth / 1_048_576) MB")
+            #expect(growth <= 60 * 1_048_576)
+            try await Self.expectUnchanged(before, server)
+        }
+    }
+
+    @Test("Two hundred connections that speak no HTTP, or break off, leave the server as it was")
+    func brokenConnections() async throws {
+        try await TestServer.run { server in
+            let token = try await Self.prepare(server)
+            let before = try await Self.treasures(server)
+            let port = try Self.port(server)
+            let reports = await withTaskGroup(of: MalformedWorker.Report.self) { group in
+                for number in 0..<4 {
+                    let worker = MalformedWorker(
+                        port: port, seed: UInt64(9000 + number), count: 50, sessionToken: token)
+                    group.addTask { await worker.runBroken() }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            Self.expectNoFailures(reports)
+            try await Self.expectUnchanged(before, server)
+        }
+    }
+
+    /// Makes the classes and the objects that must not change; gives a valid session token.
+    private static func prepare(_ server: TestServer) async throws -> String {
+        let fields: JSONObject = [
+            "text": "String", "number": "Number", "flag": "Boolean", "moment": "Date", "place": "GeoPoint",
+            "area": "Polygon", "list": "Array", "map": "Object", "picture": "File", "data": "Bytes",
+        ]
+        for className in ["Thing", "Other"] {
+            var definitions = JSONObject()
+            for (name, type) in fields { definitions[name] = ["type": type] }
+            definitions["friend"] = ["type": "Pointer", "targetClass": "Other"]
+            definitions["friends"] = ["type": "Relation", "targetClass": "Other"]
+            let schema: JSONValue = ["className": .string(className), "fields": .object(definitions)]
+            #expect(try await server.send("POST", "/schemas", schema, as: .master).status == 200)
+        }
+        for number in 0..<50 {
+            let texts = MalformedValues.texts
+            let treasure: JSONObject = [
+                "number": .number(Double(number)), "text": .string(texts[number % texts.count]), "flag": true,
+                "list": [1, "two", [3]], "map": ["a": ["b": "c'\"\\"]],
+                "moment": ["__type": "Date", "iso": "2020-02-29T12:34:56.789Z"],
+                "place": ["__type": "GeoPoint", "latitude": 48.5, "longitude": -9.25],
+            ]
+            _ = try await server.create("Treasure", treasure)
+            _ = try await server.create("Thing", ["text": "a", "number": .number(Double(number)), "list": [1, 2]])
+        }
+        return try await server.signUp("somebody").token
+    }
+
+    /// The objects that must not change, as the JSON that the server gives.
+    private static func treasures(_ server: TestServer) async throws -> [String] {
+        let answer = try await server.send("GET", "/classes/Treasure?limit=1000&order=number", as: .master)
+        let objects = answer["results"]?.arrayValue ?? []
+        #expect(objects.count == 50)
+        // The order of the members says nothing.
+        return objects.map { object in
+            let members = (object.objectValue ?? [:]).sorted { $0.key < $1.key }
+            return members.map { "\($0.key): \(String(decoding: $0.value.serialized(), as: UTF8.self))" }
+                .joined(separator: ", ")
+        }
+    }
+
+    private static func expectUnchanged(_ before: [String], _ server: TestServer) async throws {
+        let after = try await treasures(server)
+        for (old, new) in zip(before, after) where old != new {
+            Issue.record("an object changed from \(old) to \(new)")
+        }
+    }
+
+    /// Sends malformed requests on several connections.
+    private static func send(_ round: Int, requestsEach: Int, _ server: TestServer, _ token: String) async throws
+        -> [MalformedWorker.Report]
+    {
+        let port = try port(server)
+        return await withTaskGroup(of: MalformedWorker.Report.self) { group in
+            for number in 0..<workers {
+                let worker = MalformedWorker(
+                    port: port, seed: UInt64(round * 1000 + number), count: requestsEach, sessionToken: token)
+                group.addTask { await worker.run() }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    private static func expectNoFailures(_ reports: [MalformedWorker.Report]) {
+        var statuses: [Int: Int] = [:]
+        for report in reports { statuses.merge(report.statuses, uniquingKeysWith: +) }
+        let counts = statuses.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
+        print("malformed requests: answers \(counts)")
+        let failures = reports.flatMap(\.failures)
+        for failure in failures { print(failure) }
+        #expect(failures.isEmpty, "\(failures.count) requests were answered wrongly; they are printed above")
+    }
+
+    private static func port(_ server: TestServer) throws -> Int {
+        try #require(URL(string: server.url)?.port)
+    }
+}

@@ -1,0 +1,176 @@
+import Foundation
+
+/// A blocking connection that sends exactly the bytes that it is given, also wrong ones.
+///
+/// It belongs to a thread of its own: waiting in it must not keep a thread from the server in the same process.
+final class MalformedSocket {
+    /// One answer.
+    struct Answer {
+        var status: Int
+        var headers: [String: String]
+        var body: [UInt8]
+    }
+
+    /// What went wrong with a connection.
+    enum Failure: Error {
+        case noConnection
+        case connectionEnded
+        case notHTTP(String)
+    }
+
+    #if canImport(Darwin)
+        private static let streamType = SOCK_STREAM
+        private static let sendFlags: Int32 = 0
+    #else
+        private static let streamType = Int32(SOCK_STREAM.rawValue)
+        private static let sendFlags = Int32(MSG_NOSIGNAL)
+    #endif
+
+    private let port: Int
+    private var descriptor: Int32 = -1
+    private var received: [UInt8] = []
+
+    init(port: Int) { self.port = port }
+
+    deinit { disconnect() }
+
+    /// Sends bytes and reads one answer, on a new connection if there is none or the server closed the last one.
+    ///
+    /// - Throws: ``Failure`` when no answer comes within 20 seconds or before the connection ends.
+    func exchange(_ bytes: [UInt8], isHead: Bool) throws -> Answer {
+        if descriptor < 0 { try connectNow() }
+        try send(bytes)
+        let answer = try receive(isHead: isHead)
+        if answer.headers["connection"]?.lowercased() == "close" { disconnect() }
+        return answer
+    }
+
+    /// Sends bytes, all of them or as many as the server takes before it closes the connection.
+    func send(_ bytes: [UInt8]) throws {
+        if descriptor < 0 { try connectNow() }
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Foundation.send(descriptor, $0.baseAddress, $0.count, Self.sendFlags)
+            }
+            // A server that refuses early has answered: what it said can still be read.
+            guard count > 0 else { return }
+            sent += count
+        }
+    }
+
+    /// Says that nothing more will be sent.
+    func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Ends the connection.
+    func disconnect() {
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+        received = []
+    }
+
+    private func connectNow() throws {
+        descriptor = socket(AF_INET, Self.streamType, 0)
+        var patience = timeval(tv_sec: 20, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        var noDelay: Int32 = 1
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
+        var address = Self.loopback(port: port)
+        guard Self.with(&address, { connect(descriptor, $0, $1) }) == 0 else {
+            disconnect()
+            throw Failure.noConnection
+        }
+    }
+
+    /// Reads one final answer.
+    func receive(isHead: Bool) throws -> Answer {
+        while true {
+            let end = try readUntil { $0.firstRange(of: Array("\r\n\r\n".utf8)) }
+            let lines = String(decoding: received[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
+            let words = lines.first?.split(separator: " ") ?? []
+            guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
+                throw Failure.notHTTP(lines.first.map(String.init) ?? "")
+            }
+            received.removeFirst(end.upperBound)
+            guard status >= 200 else { continue }
+            var headers: [String: String] = [:]
+            for line in lines.dropFirst() {
+                let parts = line.split(separator: ":", maxSplits: 1)
+                headers[parts[0].lowercased()] = String(parts.last?.drop { $0 == " " } ?? "")
+            }
+            return Answer(status: status, headers: headers, body: try receiveBody(status, headers, isHead: isHead))
+        }
+    }
+
+    private func receiveBody(_ status: Int, _ headers: [String: String], isHead: Bool) throws -> [UInt8] {
+        if isHead || status == 204 || status == 304 { return [] }
+        if headers["transfer-encoding"]?.lowercased() == "chunked" { return try receiveChunks() }
+        return try take(headers["content-length"].flatMap { Int($0) } ?? 0)
+    }
+
+    private func receiveChunks() throws -> [UInt8] {
+        var body: [UInt8] = []
+        while true {
+            let end = try readUntil { $0.firstRange(of: Array("\r\n".utf8)) }
+            let size = Int(String(decoding: received[..<end.lowerBound], as: UTF8.self), radix: 16) ?? 0
+            received.removeFirst(end.upperBound)
+            body += try take(size)
+            _ = try take(2)
+            if size == 0 { return body }
+        }
+    }
+
+    private func take(_ count: Int) throws -> [UInt8] {
+        while received.count < count { try readMore() }
+        let bytes = Array(received.prefix(count))
+        received.removeFirst(count)
+        return bytes
+    }
+
+    private func readUntil(_ find: ([UInt8]) -> Range<Int>?) throws -> Range<Int> {
+        while true {
+            if let range = find(received) { return range }
+            try readMore()
+        }
+    }
+
+    private func readMore() throws {
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        guard count > 0 else {
+            disconnect()
+            throw Failure.connectionEnded
+        }
+        received += buffer[..<count]
+    }
+
+    /// A socket that listens on a free port of loopback.
+    static func listener() throws -> (descriptor: Int32, port: Int) {
+        let descriptor = socket(AF_INET, Self.streamType, 0)
+        var address = loopback(port: 0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        guard with(&address, { bind(descriptor, $0, $1) }) == 0,
+            with(&address, { name, _ in getsockname(descriptor, name, &length) }) == 0
+        else { throw Failure.noConnection }
+        return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
+    }
+
+    private static func loopback(port: Int) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return address
+    }
+
+    private static func with(
+        _ address: inout sockaddr_in, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+}

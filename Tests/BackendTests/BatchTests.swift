@@ -1,0 +1,106 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Several requests in one.
+@Suite struct BatchTests {
+    private static func request(_ method: String, _ path: String, _ body: JSONValue? = nil) -> JSONValue {
+        var request: JSONObject = ["method": .string(method), "path": .string("/parse" + path)]
+        request["body"] = body
+        return .object(request)
+    }
+
+    @Test("The answers come in the order of the requests, an error in its place")
+    func order() async throws {
+        try await TestServer.run { server in
+            let id = try await server.create("Note", ["n": 1])
+            var requests = (0..<20).map { Self.request("POST", "/classes/Note", ["n": .number(Double($0))]) }
+            requests.insert(Self.request("PUT", "/classes/Note/missing", ["n": 1]), at: 7)
+            requests.append(Self.request("PUT", "/classes/Note/\(id)", ["n": .increment(4)]))
+            requests.append(Self.request("DELETE", "/classes/Note/none"))
+            let answer = try await server.send("POST", "/batch", ["requests": .array(requests)])
+            #expect(answer.status == 200)
+            let answers = try #require(answer.json.arrayValue)
+            #expect(answers.count == requests.count)
+            #expect(answers[7]["error"]?["code"] == 101)
+            #expect(answers[21]["success"]?["n"] == 5)
+            #expect(answers[22]["error"]?["code"] == 101)
+            for index in 0..<7 {
+                let stored = try #require(answers[index]["success"]?["objectId"]?.stringValue)
+                let note = try await server.send("GET", "/classes/Note/\(stored)")
+                #expect(note["n"] == .number(Double(index)))
+            }
+        }
+    }
+
+    @Test("Requests that are no list, and paths outside of the mount, are 107 for the whole batch")
+    func malformed() async throws {
+        try await TestServer.run { server in
+            for body: JSONValue in [[:], ["requests": "x"], ["requests": ["a": 1]]] {
+                let answer = try await server.send("POST", "/batch", body)
+                #expect(answer.status == 400)
+                #expect(answer.code == 107)
+                #expect(answer.error == "requests must be an array")
+            }
+            let empty = try await server.send("POST", "/batch", ["requests": []])
+            #expect(empty.status == 200)
+            #expect(empty.json == [])
+        }
+    }
+
+    @Test("A transaction is stored as a whole, or not at all")
+    func transaction() async throws {
+        try await TestServer.run { server in
+            let id = try await server.create("Note", ["n": 1])
+            let good = [
+                Self.request("POST", "/classes/Note", ["n": 2]),
+                Self.request("PUT", "/classes/Note/\(id)", ["n": .increment(1)]),
+            ]
+            let stored = try await server.send("POST", "/batch", ["requests": .array(good), "transaction": true])
+            #expect(stored.status == 200)
+            #expect(stored.json.arrayValue?.count == 2)
+            #expect(try await server.find("Note").results.count == 2)
+            for bad in [
+                Self.request("PUT", "/classes/Note/missing", ["n": 1]),
+                Self.request("POST", "/classes/Note", ["n": "text"]),
+            ] {
+                let failed = try await server.send(
+                    "POST", "/batch", ["requests": .array(good + [bad]), "transaction": true])
+                // A client would take an element that says success for stored, though it was undone.
+                #expect(failed.status >= 400, "\(failed.text)")
+                #expect(try await server.find("Note").results.count == 2)
+                #expect(try await server.send("GET", "/classes/Note/\(id)")["n"] == 2)
+            }
+        }
+    }
+
+    @Test("A transaction reads what it wrote")
+    func readingInside() async throws {
+        try await TestServer.run { server in
+            let id = try await server.create("Note", ["n": 1])
+            let increments = (0..<10).map { _ in Self.request("PUT", "/classes/Note/\(id)", ["n": .increment(1)]) }
+            let answer = try await server.send(
+                "POST", "/batch", ["requests": .array(increments), "transaction": true])
+            #expect(answer.status == 200)
+            let values = answer.json.arrayValue?.compactMap { $0["success"]?["n"]?.numberValue } ?? []
+            #expect(values.sorted() == (2...11).map(Double.init))
+        }
+    }
+
+    @Test("A batch is allowed what its caller is")
+    func permissions() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let requests = [
+                Self.request("POST", "/classes/Note", ["ACL": .object([kim.id: ["read": true, "write": true]])]),
+                Self.request("PUT", "/users/\(kim.id)", ["age": 3]),
+            ]
+            let answer = try await server.send(
+                "POST", "/batch", ["requests": .array(requests)], as: .session(kim.token))
+            #expect(answer.json.arrayValue?.allSatisfy { $0["success"] != nil } == true)
+            let anonymous = try await server.send("POST", "/batch", ["requests": .array(requests)])
+            #expect(anonymous.json.arrayValue?.last?["error"]?["code"] == 206)
+            #expect(try await server.find("Note").results.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import JSON
+import TestSupport
+import Testing
+
+/// The configuration that clients read.
+@Suite struct ConfigTests {
+    @Test("A server without a configuration has empty parameters")
+    func empty() async throws {
+        try await TestServer.run { server in
+            let answer = try await server.send("GET", "/config")
+            #expect(answer.status == 200)
+            #expect(answer["params"] == [:])
+        }
+    }
+
+    @Test("The master key writes parameters of any type, key by key, and clients read them")
+    func values() async throws {
+        try await TestServer.run { server in
+            let refused = try await server.send("PUT", "/config", ["params": ["a": 1]])
+            #expect(refused.status == 403)
+            let parameters: JSONObject = [
+                "welcome": "Hi", "limit": 15, "on": true, "list": [1, 2], "start": .date("2024-05-01T10:00:00.000Z"),
+            ]
+            let written = try await server.send("PUT", "/config", ["params": .object(parameters)], as: .master)
+            #expect(written.status == 200)
+            #expect(written.json == ["result": true])
+            _ = try await server.send(
+                "PUT", "/config", ["params": ["limit": .increment(5), "on": ["__op": "Delete"]]], as: .master
+            ).succeeded()
+            let read = try await server.send("GET", "/config")
+            #expect(read["params"]?["welcome"] == "Hi")
+            #expect(read["params"]?["limit"] == 20)
+            #expect(read["params"]?["on"] == nil)
+            #expect(read["params"]?["list"] == [1, 2])
+            #expect(same(read["params"]?["start"], .date("2024-05-01T10:00:00.000Z")))
+        }
+    }
+
+    @Test("A parameter for the master key only is hidden from clients")
+    func masterKeyOnly() async throws {
+        try await TestServer.run { server in
+            _ = try await server.send(
+                "PUT", "/config", ["params": ["open": 1, "hidden": 2], "masterKeyOnly": ["hidden": true]], as: .master
+            ).succeeded()
+            let client = try await server.send("GET", "/config")
+            #expect(client["params"] == ["open": 1])
+            #expect(client["masterKeyOnly"]?["hidden"] == nil)
+            let master = try await server.send("GET", "/config", as: .master)
+            #expect(master["params"]?["hidden"] == 2)
+            #expect(master["masterKeyOnly"]?["hidden"] == true)
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Roles: members, inheritance, and the ends of both.
+@Suite struct RoleTests {
+    private static func role(_ server: TestServer, _ name: String, users: [String] = [], roles: [String] = [])
+        async throws -> String
+    {
+        var fields: JSONObject = ["name": .string(name), "ACL": ["*": ["read": true]]]
+        if !users.isEmpty { fields["users"] = .operation("AddRelation", users.map { .pointer("_User", $0) }) }
+        if !roles.isEmpty { fields["roles"] = .operation("AddRelation", roles.map { .pointer("_Role", $0) }) }
+        return try await server.create("_Role", fields, as: .master)
+    }
+
+    private static func document(_ server: TestServer, role: String) async throws -> String {
+        let access: JSONValue = .object(["role:\(role)": ["read": true, "write": true]])
+        return try await server.create("Document", ["title": "x", "ACL": access], as: .master)
+    }
+
+    @Test("A member of a role reads and writes what the role may, others find nothing")
+    func membership() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let lou = try await server.signUp("lou")
+            _ = try await Self.role(server, "Editors", users: [kim.id])
+            let id = try await Self.document(server, role: "Editors")
+            #expect(try await server.send("GET", "/classes/Document/\(id)", as: .session(kim.token)).status == 200)
+            let written = try await server.send(
+                "PUT", "/classes/Document/\(id)", ["title": "y"], as: .session(kim.token))
+            #expect(written.status == 200)
+            #expect(try await server.send("GET", "/classes/Document/\(id)", as: .session(lou.token)).code == 101)
+            #expect(try await server.find("Document").results.isEmpty)
+        }
+    }
+
+    @Test("Members of a child role have the rights of its parents, through several levels, not the other way round")
+    func inheritance() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let lou = try await server.signUp("lou")
+            let admins = try await Self.role(server, "Admins", users: [kim.id])
+            let editors = try await Self.role(server, "Editors", roles: [admins])
+            _ = try await Self.role(server, "Readers", users: [lou.id], roles: [editors])
+            let forReaders = try await Self.document(server, role: "Readers")
+            let forAdmins = try await Self.document(server, role: "Admins")
+            for id in [forReaders, forAdmins] {
+                #expect(try await server.send("GET", "/classes/Document/\(id)", as: .session(kim.token)).status == 200)
+            }
+            let upward = try await server.send("GET", "/classes/Document/\(forAdmins)", as: .session(lou.token))
+            #expect(upward.code == 101)
+        }
+    }
+
+    @Test("Roles that contain each other end, and share their members")
+    func cycles() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let first = try await Self.role(server, "First", users: [kim.id])
+            let second = try await Self.role(server, "Second", roles: [first])
+            let closed = try await server.send(
+                "PUT", "/roles/\(first)",
+                ["roles": .operation("AddRelation", [.pointer("_Role", second), .pointer("_Role", first)])], as: .master
+            )
+            #expect(closed.status == 200)
+            for role in ["First", "Second"] {
+                let id = try await Self.document(server, role: role)
+                #expect(try await server.send("GET", "/classes/Document/\(id)", as: .session(kim.token)).status == 200)
+            }
+        }
+    }
+
+    @Test("A user who is taken out of a role loses its rights at once")
+    func revocation() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let role = try await Self.role(server, "Editors", users: [kim.id])
+            let id = try await Self.document(server, role: "Editors")
+            #expect(try await server.send("GET", "/classes/Document/\(id)", as: .session(kim.token)).status == 200)
+            _ = try await server.send(
+                "PUT", "/roles/\(role)", ["users": .operation("RemoveRelation", [.pointer("_User", kim.id)])],
+                as: .master
+            ).succeeded()
+            #expect(try await server.send("GET", "/classes/Document/\(id)", as: .session(kim.token)).code == 101)
+        }
+    }
+
+    @Test("A role that is deleted gives no rights any more")
+    func deletion() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let role = try await Self.role(server, "Editors", users: [kim.id])
+            let id = try await Self.document(server, role: "Editors")
+            #expect(try await server.find("Document", as: .session(kim.token)).results.count == 1)
+            _ = try await server.send("DELETE", "/roles/\(role)", as: .master).succeeded()
+            #expect(try await server.send("GET", "/classes/Document/\(id)", as: .session(kim.token)).code == 101)
+        }
+    }
+
+    @Test("A role needs a name of its own and an ACL")
+    func validation() async throws {
+        try await TestServer.run { server in
+            _ = try await Self.role(server, "Editors")
+            let twice = try await server.send(
+                "POST", "/roles", ["name": "Editors", "ACL": ["*": ["read": true]]], as: .master)
+            #expect(twice.status == 400)
+            #expect(twice.code == 137)
+            let open = try await server.send("POST", "/roles", ["name": "Open"], as: .master)
+            #expect(open.code == 111)
+            let nameless = try await server.send("POST", "/roles", ["ACL": [:]], as: .master)
+            #expect(nameless.code == 111)
+        }
+    }
+
+    @Test("A client who may only read a role cannot make itself a member")
+    func selfPromotion() async throws {
+        try await TestServer.run { server in
+            let lou = try await server.signUp("lou")
+            let role = try await Self.role(server, "Admins")
+            let answer = try await server.send(
+                "PUT", "/roles/\(role)", ["users": .operation("AddRelation", [.pointer("_User", lou.id)])],
+                as: .session(lou.token))
+            #expect(answer.status == 404)
+            #expect(answer.code == 101)
+            let id = try await Self.document(server, role: "Admins")
+            #expect(try await server.send("GET", "/classes/Document/\(id)", as: .session(lou.token)).code == 101)
+        }
+    }
+}

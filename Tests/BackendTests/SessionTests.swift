@@ -1,0 +1,123 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Sessions: whose they are, how they end, and what a client may not write.
+@Suite struct SessionTests {
+    @Test("A token that nobody was given is 209 on every route")
+    func unknownToken() async throws {
+        try await TestServer.run { server in
+            for path in ["/users/me", "/classes/Song", "/config", "/sessions/me"] {
+                let answer = try await server.send("GET", path, as: .session("r:unknown"))
+                #expect(answer.status == 400, "\(path)")
+                #expect(answer.code == 209, "\(path)")
+            }
+            let login = try await server.signUp("kim")
+            #expect(!login.token.isEmpty)
+            let answer = try await server.send(
+                "POST", "/login", ["username": "kim", "password": "secret"], as: .session("r:unknown"))
+            #expect(answer.status == 200)
+        }
+    }
+
+    @Test("A log-out ends the session of its token and no other")
+    func logOut() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let other = try await server.send("POST", "/login", ["username": "kim", "password": "secret"])
+                .string("sessionToken")
+            let out = try await server.send("POST", "/logout", as: .session(kim.token))
+            #expect(out.status == 200)
+            #expect(out.json == [:])
+            #expect(try await server.send("GET", "/users/me", as: .session(kim.token)).code == 209)
+            #expect(try await server.send("GET", "/users/me", as: .session(other)).status == 200)
+        }
+    }
+
+    @Test("A user sees the own sessions only")
+    func ownOnly() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let lou = try await server.signUp("lou")
+            let all = try await server.send("GET", "/sessions", as: .master)
+            #expect(all.results.count == 2)
+            let own = try await server.send("GET", "/sessions", as: .session(kim.token))
+            #expect(own.results.count == 1)
+            #expect(own.results.first?["user"]?["objectId"]?.stringValue == kim.id)
+            let mine = try await server.send("GET", "/sessions/me", as: .session(lou.token))
+            #expect(mine["sessionToken"]?.stringValue == lou.token)
+            #expect(same(mine["createdWith"], ["action": "signup", "authProvider": "password"]))
+            #expect(mine["expiresAt"]?["__type"] == "Date")
+            let foreign = try #require(own.results.first?["objectId"]?.stringValue)
+            for method in ["GET", "DELETE"] {
+                let answer = try await server.send(method, "/sessions/\(foreign)", as: .session(lou.token))
+                #expect(answer.status >= 400)
+                #expect([101, 209].contains(answer.code))
+            }
+            #expect(try await server.send("GET", "/users/me", as: .session(kim.token)).status == 200)
+            #expect(try await server.send("GET", "/sessions").code == 209)
+        }
+    }
+
+    @Test("What the server decides about a session is not the client's to write: 105")
+    func serverOwnedKeys() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let id = try await server.send("GET", "/sessions/me", as: .session(kim.token)).string("objectId")
+            let bodies: [JSONObject] = [
+                ["sessionToken": "r:mine"], ["expiresAt": .date("2999-01-01T00:00:00.000Z")],
+                ["createdWith": ["action": "login"]], ["installationId": "x"], ["user": .pointer("_User", "x")],
+                ["ACL": [:]],
+            ]
+            for body in bodies {
+                let answer = try await server.send(
+                    "PUT", "/sessions/\(id)", .object(body), as: .session(kim.token))
+                #expect(answer.status == 400, "\(body)")
+                #expect(answer.code == 105, "\(body)")
+            }
+            let free = try await server.send("PUT", "/sessions/\(id)", ["note": "x"], as: .session(kim.token))
+            #expect(free.status == 200)
+        }
+    }
+
+    @Test("A session that a client creates is the caller's, whatever the body says")
+    func creation() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let lou = try await server.signUp("lou")
+            let answer = try await server.send(
+                "POST", "/sessions",
+                ["user": .pointer("_User", lou.id), "sessionToken": "r:chosen", "createdWith": ["action": "x"]],
+                as: .session(kim.token))
+            #expect(answer.status == 201)
+            #expect(answer["user"]?["objectId"]?.stringValue == kim.id)
+            #expect(answer["sessionToken"] != "r:chosen")
+            #expect(answer["createdWith"] == ["action": "create"])
+            let me = try await server.send("GET", "/users/me", as: .session(try answer.string("sessionToken")))
+            #expect(me["objectId"]?.stringValue == kim.id)
+            #expect(try await server.send("POST", "/sessions", [:]).code == 209)
+        }
+    }
+
+    @Test("A session that has expired is 209")
+    func expiry() async throws {
+        try await TestServer.run(["sessionLength": 1]) { server in
+            let kim = try await server.signUp("kim")
+            try await Task.sleep(for: .milliseconds(1500))
+            let answer = try await server.send("GET", "/users/me", as: .session(kim.token))
+            #expect(answer.status == 400)
+            #expect(answer.code == 209)
+            #expect(answer.error == "Session token is expired.")
+        }
+    }
+
+    @Test("A session that is deleted ends at once")
+    func deletion() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let id = try await server.send("GET", "/sessions/me", as: .session(kim.token)).string("objectId")
+            #expect(try await server.send("DELETE", "/sessions/\(id)", as: .session(kim.token)).status == 200)
+            #expect(try await server.send("GET", "/users/me", as: .session(kim.token)).code == 209)
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import LocalPostgres
+import Logging
+import Postgres
+import Testing
+
+@Suite("The private PostgreSQL", .serialized)
+struct LocalPostgresTests {
+    private static let logger: Logger = {
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        return logger
+    }()
+
+    /// Runs `body` with a folder that is removed afterwards, its cluster stopped.
+    private func withFolder(_ suffix: String = "", _ body: (String) async throws -> Void) async throws {
+        // Directly below /tmp: the user postgres must be able to reach it.
+        let parent = "/tmp/roost-cluster-" + UUID().uuidString.prefix(8).lowercased()
+        let folder = parent + suffix
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(folder))
+        } catch {
+            result = .failure(error)
+        }
+        // A cluster that a failed test left running is taken over and stopped.
+        if FileManager.default.fileExists(atPath: folder + "/cluster/postmaster.pid") {
+            let rest = LocalPostgres(dataFolder: folder, logger: Self.logger)
+            if (try? await rest.start()) != nil { await rest.stop() }
+        }
+        try? FileManager.default.removeItem(atPath: parent)
+        try result.get()
+    }
+
+    /// Runs one statement on a cluster.
+    @discardableResult
+    private func query(_ uri: String, _ sql: String) async throws -> PostgresResult {
+        let client = PostgresClient(configuration: PostgresConfiguration(connectionString: uri), logger: Self.logger)
+        try await client.start()
+        do {
+            let result = try await client.query(sql)
+            await client.shutdown()
+            return result
+        } catch {
+            await client.shutdown()
+            throw error
+        }
+    }
+
+    private func mode(_ path: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        return (attributes[.posixPermissions] as? Int ?? 0) & 0o777
+    }
+
+    @Test("The first start makes a cluster that answers, the second one keeps its data, and the folders are private")
+    func startsTwice() async throws {
+        try await withFolder { folder in
+            let first = LocalPostgres(dataFolder: folder, logger: Self.logger)
+            let uri = try await first.start()
+            #expect(try await query(uri, "SELECT current_database()::text").string(0, 0) == "roost")
+            try await query(uri, "CREATE TABLE t AS SELECT 42::int8 AS a")
+            #expect(try await query(uri, "SHOW listen_addresses").string(0, 0) == "")
+            #expect(try await query(uri, "SHOW data_checksums").string(0, 0) == "on")
+            #expect(try await query(uri, "SHOW fsync").string(0, 0) == "on")
+            for path in [folder, folder + "/cluster", folder + "/socket"] {
+                #expect(try mode(path) == 0o700, "\(path)")
+            }
+            #expect(try mode(folder + "/roost.lock") == 0o600)
+            await first.stop()
+            await #expect(throws: PostgresError.self) { try await query(uri, "SELECT 1") }
+
+            let second = LocalPostgres(dataFolder: folder, logger: Self.logger)
+            let again = try await second.start()
+            #expect(try await query(again, "SELECT a FROM t").int(0, 0) == 42)
+            await second.stop()
+        }
+    }
+
+    @Test("A second server on the same folder is refused while the first one runs, and let in afterwards")
+    func onlyOne() async throws {
+        try await withFolder { folder in
+            let first = LocalPostgres(dataFolder: folder, logger: Self.logger)
+            let uri = try await first.start()
+            let second = LocalPostgres(dataFolder: folder, logger: Self.logger)
+            do {
+                _ = try await second.start()
+                Issue.record("the second server must be refused")
+            } catch let error as LocalPostgres.Failure {
+                #expect(error.description.contains("another Roost server uses \(folder)"))
+            }
+            // The refusal did not disturb the first one.
+            #expect(try await query(uri, "SELECT 1::int8").int(0, 0) == 1)
+            await first.stop()
+            _ = try await second.start()
+            await second.stop()
+        }
+    }
+
+    @Test("A cluster that a killed server left running is taken over with all its data")
+    func leftRunning() async throws {
+        try await withFolder { folder in
+            var abandoned: LocalPostgres? = LocalPostgres(dataFolder: folder, logger: Self.logger)
+            let uri = try #require(try await abandoned?.start())
+            try await query(uri, "CREATE TABLE t AS SELECT 7::int8 AS a")
+            // The server goes without stopping its cluster; the system frees the lock.
+            abandoned = nil
+            #expect(FileManager.default.fileExists(atPath: folder + "/cluster/postmaster.pid"))
+            let next = LocalPostgres(dataFolder: folder, logger: Self.logger)
+            #expect(try await query(try await next.start(), "SELECT a FROM t").int(0, 0) == 7)
+            await next.stop()
+            #expect(!FileManager.default.fileExists(atPath: folder + "/cluster/postmaster.pid"))
+        }
+    }
+
+    @Test("A cluster whose postmaster was killed recovers what was committed")
+    func killed() async throws {
+        try await withFolder { folder in
+            var abandoned: LocalPostgres? = LocalPostgres(dataFolder: folder, logger: Self.logger)
+            let uri = try #require(try await abandoned?.start())
+            try await query(uri, "CREATE TABLE t AS SELECT 7::int8 AS a")
+            let text = try String(contentsOfFile: folder + "/cluster/postmaster.pid", encoding: .utf8)
+            let postmaster = try #require(text.split(separator: "\n").first.flatMap { pid_t($0) })
+            kill(postmaster, SIGKILL)
+            abandoned = nil
+            try await Task.sleep(for: .milliseconds(500))
+            let next = LocalPostgres(dataFolder: folder, logger: Self.logger)
+            #expect(try await query(try await next.start(), "SELECT a FROM t").int(0, 0) == 7)
+            await next.stop()
+        }
+    }
+
+    @Test("A folder with a path too long for a socket still works")
+    func longPaths() async throws {
+        let long = "/" + String(repeating: "long", count: 25)
+        try await withFolder(long) { folder in
+            let server = LocalPostgres(dataFolder: folder, logger: Self.logger)
+            let uri = try await server.start()
+            #expect(try await query(uri, "SELECT 1::int8").int(0, 0) == 1)
+            await server.stop()
+        }
+    }
+}

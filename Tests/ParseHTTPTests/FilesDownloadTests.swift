@@ -1,0 +1,228 @@
+import Backend
+import JSON
+import NIOCore
+import ParseHTTP
+import Testing
+import _NIOFileSystem
+
+@Suite("Downloading and deleting files")
+struct FilesDownloadTests {
+    private typealias Server = TransportServer
+
+    /// Runs a server whose folder holds one file.
+    private func withFile(
+        _ name: String = "f.txt", _ text: String = "0123456789", details: FileDetails = FileDetails(),
+        adjust: (inout TransportSettings) throws -> Void = { _ in }, body: (TransportClient) async throws -> Void
+    ) async throws {
+        let directory = try await Server.temporaryDirectory()
+        try await FileStore(directory: directory).write(name: name, details: details, bytes: Array(text.utf8))
+        try await Server.run(directory: directory, adjust: adjust, body: body)
+    }
+
+    @Test("A file comes without credentials, with everything that a cache and a browser need")
+    func whole() async throws {
+        try await withFile { client in
+            for method in ["GET", "HEAD"] {
+                let answer = try await client.request(method, "/parse/files/app/f.txt")
+                #expect(answer.status == 200)
+                #expect(answer.text == (method == "GET" ? "0123456789" : ""))
+                #expect(answer.header("Content-Type") == "text/plain; charset=utf-8")
+                #expect(answer.header("Content-Length") == "10")
+                #expect(answer.header("Accept-Ranges") == "bytes")
+                #expect(answer.header("X-Content-Type-Options") == "nosniff")
+                #expect(answer.header("Last-Modified")?.hasSuffix(" GMT") == true)
+                #expect(answer.header("Cache-Control") == nil)
+                #expect(answer.header("Access-Control-Allow-Origin") == "*")
+                let tag = try #require(answer.header("ETag"))
+                for (name, value) in [
+                    ("If-None-Match", tag), ("If-None-Match", "*"),
+                    ("If-Modified-Since", answer.header("Last-Modified") ?? ""),
+                ] {
+                    let unchanged = try await client.request(method, "/parse/files/app/f.txt", headers: [name: value])
+                    #expect(unchanged.status == 304)
+                    #expect(unchanged.header("ETag") == tag)
+                }
+            }
+        }
+    }
+
+    @Test(
+        "Byte ranges",
+        arguments: [
+            ("bytes=0-1", 206, "01", "bytes 0-1/10"), ("bytes=8-", 206, "89", "bytes 8-9/10"),
+            ("bytes=-3", 206, "789", "bytes 7-9/10"), ("bytes=-100", 206, "0123456789", "bytes 0-9/10"),
+            ("bytes=5-99999999999999999999", 206, "56789", "bytes 5-9/10"), ("BYTES=9-9", 206, "9", "bytes 9-9/10"),
+            ("bytes=10-", 416, "", "bytes */10"), ("bytes=-0", 416, "", "bytes */10"),
+            ("bytes=99999999999999999999-", 416, "", "bytes */10"),
+            ("bytes=0-1,3-4", 200, "0123456789", nil), ("bytes=5-2", 200, "0123456789", nil),
+            ("bytes=a-b", 200, "0123456789", nil), ("bytes=-", 200, "0123456789", nil),
+            ("items=0-1", 200, "0123456789", nil), ("bytes", 200, "0123456789", nil),
+            ("bytes=--1", 200, "0123456789", nil),
+        ] as [(String, Int, String, String?)])
+    func ranges(range: String, status: Int, text: String, contentRange: String?) async throws {
+        try await withFile { client in
+            let answer = try await client.request("GET", "/parse/files/app/f.txt", headers: ["Range": range])
+            #expect(answer.status == status)
+            #expect(answer.text == text)
+            #expect(answer.header("Content-Range") == contentRange)
+        }
+    }
+
+    @Test("A range of another version of the file gives the whole file")
+    func ifRange() async throws {
+        try await withFile { client in
+            let path = "/parse/files/app/f.txt"
+            let tag = try #require(try await client.request("HEAD", path).header("ETag"))
+            for (version, status) in [(tag, 206), ("\"other\"", 200)] {
+                let headers = ["Range": "bytes=0-1", "If-Range": version]
+                #expect(try await client.request("GET", path, headers: headers).status == status)
+            }
+        }
+    }
+
+    @Test(
+        "What a browser could run is offered for saving",
+        arguments: [
+            ("a.html", false), ("a.svg", false), ("a.xhtml", false), ("a.js", false), ("a", false), ("a.xyz", false),
+            ("a.zip", false), ("a.png", true), ("a.jpg", true), ("a.mp3", true), ("a.mp4", true), ("a.pdf", true),
+            ("a.txt", true),
+        ])
+    func disposition(name: String, isInline: Bool) async throws {
+        let stored = "0123456789abcdef0123456789abcdef_" + name
+        try await withFile(stored) { client in
+            let answer = try await client.request("GET", "/parse/files/app/\(stored)")
+            #expect(answer.status == 200)
+            #expect(
+                answer.header("Content-Disposition") == (isInline ? nil : "attachment; filename*=UTF-8''\(name)"))
+            #expect(answer.header("X-Content-Type-Options") == "nosniff")
+        }
+    }
+
+    @Test("A type that the extension does not tell is kept from the upload")
+    func keptType() async throws {
+        try await withFile("thing", details: FileDetails(contentType: "application/x-thing")) { client in
+            let answer = try await client.request("GET", "/parse/files/app/thing")
+            #expect(answer.header("Content-Type") == "application/x-thing")
+        }
+        try await withFile("thing") { client in
+            let answer = try await client.request("GET", "/parse/files/app/thing")
+            #expect(answer.header("Content-Type") == "application/octet-stream")
+        }
+    }
+
+    @Test("Unknown files and applications", arguments: [true, false])
+    func unknown(sanitizes: Bool) async throws {
+        try await withFile {
+            $0.sanitizesErrors = sanitizes
+        } body: { client in
+            let missing = try await client.request("GET", "/parse/files/app/nosuch.txt")
+            #expect(missing.status == 404)
+            #expect(missing.text == "File not found.")
+            #expect(missing.header("Content-Type") == "text/plain; charset=utf-8")
+            let other = try await client.request("GET", "/parse/files/other/f.txt")
+            #expect(other.status == 403)
+            let text = sanitizes ? "Permission denied" : "Invalid application ID."
+            #expect(other.json == ["code": .number(119), "error": .string(text)])
+            #expect(try await client.request("GET", "/parse/files/app/metadata/nosuch.txt").text == "{}")
+            #expect(try await client.request("GET", "/parse/files/app/a/b.txt").text == #"{"error":"unauthorized"}"#)
+            #expect(try await client.request("GET", "/parse/files/app/%ZZ").status == 400)
+        }
+    }
+
+    @Test(
+        "No name leads out of the folder",
+        arguments: [
+            "..%2F..%2F..%2Fetc%2Fpasswd", "%2e%2e", "..", ".", "%2e", ".metadata", ".metadata%2Fsecret.txt",
+            "..%2Fsecret.txt", "%2Fetc%2Fpasswd", "secret.txt%00", "..%5Csecret.txt", "....%2F%2Fsecret.txt",
+            String(repeating: "a", count: 5000), "%F0%9F%98%80", "~root", "$(id)", "a%0Ab",
+        ])
+    func traversal(name: String) async throws {
+        let parent = try await Server.temporaryDirectory()
+        try await FileStore(directory: parent).write(name: "secret.txt", bytes: Array("secret".utf8))
+        try await Server.run(directory: parent + "/inner") { client in
+            _ = try await client.request("POST", "/parse/files/a.txt", headers: Server.master, text: "data")
+            for path in ["/parse/files/app/\(name)", "/parse/files/app/metadata/\(name)"] {
+                let answer = try await client.request("GET", path)
+                #expect(answer.status < 500)
+                #expect(!answer.text.contains("secret") && !answer.text.contains("root:"))
+            }
+            let deleted = try await client.request("DELETE", "/parse/files/\(name)", headers: Server.master)
+            #expect((400..<500).contains(deleted.status))
+        }
+        #expect(try await FileStore(directory: parent).find(name: "secret.txt") != nil)
+        try await FileSystem.shared.removeItem(at: FilePath(parent))
+    }
+
+    @Test("Only the master key deletes, by name or by the path of the file's own address")
+    func deletion() async throws {
+        for path in ["/parse/files/f.txt", "/parse/files/app/f.txt"] {
+            try await withFile { client in
+                let readOnly = Server.application.merging(["X-Parse-Master-Key": "readonly"]) { $1 }
+                for headers in [[:], Server.client, readOnly] {
+                    #expect(try await client.request("DELETE", path, headers: headers).status == 403)
+                }
+                let deleted = try await client.request("DELETE", path, headers: Server.master)
+                #expect(deleted.status == 200)
+                #expect(try await client.request("GET", "/parse/files/app/f.txt").status == 404)
+                let again = try await client.request("DELETE", path, headers: Server.master)
+                #expect(again.json["code"] == .number(153))
+            }
+        }
+    }
+
+    @Test("Downloads can be kept from those without a session")
+    func restrictedDownload() async throws {
+        try await withFile {
+            $0.files.download = .init(everybody: false, anonymousUsers: false, authenticatedUsers: true)
+        } body: { client in
+            for path in ["/parse/files/app/f.txt", "/parse/files/app/metadata/f.txt"] {
+                let refused = try await client.request("GET", path)
+                #expect(refused.json["code"] == .number(119))
+                #expect(refused.json["error"] == .string("File download by public is disabled."))
+                let user = Server.client.merging(["X-Parse-Session-Token": "r:user"]) { $1 }
+                #expect(try await client.request("GET", path, headers: user).status == 200)
+                #expect(try await client.request("GET", path, headers: Server.master).status == 200)
+            }
+        }
+    }
+
+    @Test("A large file is streamed both ways, and many at once are not mixed up")
+    func large() async throws {
+        try await Server.run {
+            $0.maximumBodySize = 50_000_000
+        } body: { client in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<4 {
+                    group.addTask {
+                        let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* (number + 3) >> 3) }
+                        let answer = try await client.request(
+                            "POST", "/parse/files/a.bin", headers: Server.master, body: bytes)
+                        guard case .string(let name)? = answer.json["name"] else {
+                            Issue.record("not stored: \(answer.text)")
+                            return
+                        }
+                        let whole = try await client.request("GET", "/parse/files/app/\(name)")
+                        #expect(whole.body == bytes)
+                        let part = try await client.request(
+                            "GET", "/parse/files/app/\(name)", headers: ["Range": "bytes=1000000-1999999"])
+                        #expect(part.body == Array(bytes[1_000_000..<2_000_000]))
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test("Addresses of files: encoded names, and those that parse.com hosted")
+    func links() {
+        let links = FileLinks(applicationID: "my app")
+        let encoded = "http://h/1/files/my%20app/sp%20ace%20%26%20%C3%BC.txt"
+        #expect(links.url(of: "sp ace & ü.txt", mountURL: "http://h/1") == encoded)
+        #expect(links.url(of: "tfss-1-a.png", mountURL: "http://h/1") == "http://h/1/files/my%20app/tfss-1-a.png")
+        let hosted = FileLinks(applicationID: "app", fileKey: "key")
+        #expect(hosted.url(of: "tfss-1-a.png", mountURL: "http://h") == "http://files.parsetfss.com/key/tfss-1-a.png")
+        let uuid = "11111111-2222-3333-4444-555555555555-a.png"
+        #expect(hosted.url(of: uuid, mountURL: "http://h") == "http://files.parse.com/key/\(uuid)")
+        #expect(hosted.url(of: "a.png", mountURL: "http://h") == "http://h/files/app/a.png")
+    }
+}

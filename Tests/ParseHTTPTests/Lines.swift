@@ -1,0 +1,12 @@
+import Synchronization
+
+/// Texts that a test collects from several tasks.
+final class Lines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    func append(_ line: String) {
+        lines.withLock { $0.append(line) }
+    }
+}

@@ -1,0 +1,113 @@
+import JSON
+import NIOCore
+import NIOPosix
+
+/// An HTTP client that sends exactly the bytes it is given, also wrong ones.
+struct TransportClient: Sendable {
+    let port: Int
+
+    /// One answer.
+    struct Answer: Sendable {
+        var status: Int
+        var headers: [(name: String, value: String)]
+        var body: [UInt8]
+
+        func header(_ name: String) -> String? {
+            headers.first { $0.name.lowercased() == name.lowercased() }?.value
+        }
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+
+        var json: JSONObject {
+            guard case .object(let object)? = try? JSONValue(parsing: body, maximumDepth: 1000) else { return [:] }
+            return object
+        }
+    }
+
+    /// A connection under the control of a test.
+    struct Connection {
+        fileprivate let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
+        fileprivate var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
+        fileprivate var received: [UInt8] = []
+
+        func send(_ text: String) async throws {
+            try await outbound.write(ByteBuffer(string: text))
+        }
+
+        func send(_ bytes: [UInt8]) async throws {
+            try await outbound.write(ByteBuffer(bytes: bytes))
+        }
+
+        /// Closes the sending half.
+        func finish() {
+            outbound.finish()
+        }
+
+        /// Reads one answer; nil when the connection ends instead.
+        mutating func receive(toHead: Bool = false) async throws -> Answer? {
+            while true {
+                if let answer = takeAnswer(toHead: toHead) { return answer }
+                guard let chunk = try? await inbound.next() else { return nil }
+                received += chunk.readableBytesView
+            }
+        }
+
+        private mutating func takeAnswer(toHead: Bool) -> Answer? {
+            guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
+            let lines = String(decoding: received[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
+            var answer = Answer(status: Int(lines[0].split(separator: " ")[1]) ?? 0, headers: [], body: [])
+            for line in lines.dropFirst() {
+                let parts = line.split(separator: ":", maxSplits: 1)
+                answer.headers.append((String(parts[0]), String(parts.last?.drop { $0 == " " } ?? "")))
+            }
+            let isInformational = answer.status < 200
+            let length = toHead || isInformational ? 0 : answer.header("Content-Length").flatMap { Int($0) } ?? 0
+            guard received.count - end.upperBound >= length else { return nil }
+            answer.body = Array(received[end.upperBound..<end.upperBound + length])
+            received.removeFirst(end.upperBound + length)
+            return answer
+        }
+    }
+
+    /// Opens a connection for the time of a closure.
+    func connect<Result: Sendable>(_ body: (inout Connection) async throws -> Result) async throws -> Result {
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(ChannelOptions.allowRemoteHalfClosure, value: true)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
+                        wrappingChannelSynchronously: channel,
+                        configuration: .init(isOutboundHalfClosureEnabled: true))
+                }
+            }
+        return try await channel.executeThenClose { inbound, outbound in
+            var connection = Connection(outbound: outbound, inbound: inbound.makeAsyncIterator())
+            return try await body(&connection)
+        }
+    }
+
+    /// Sends a request on a connection of its own.
+    func request(
+        _ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8] = []
+    ) async throws -> Answer {
+        var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
+        for (name, value) in headers { head += "\(name): \(value)\r\n" }
+        if !body.isEmpty { head += "Content-Length: \(body.count)\r\n" }
+        let bytes = Array((head + "\r\n").utf8) + body
+        let answer = try await connect { connection in
+            try await connection.send(bytes)
+            return try await connection.receive(toHead: method == "HEAD")
+        }
+        guard let answer else { throw ConnectionEnded() }
+        return answer
+    }
+
+    /// Sends a request with a text as its body.
+    func request(
+        _ method: String, _ path: String, headers: [String: String] = [:], text: String
+    ) async throws -> Answer {
+        try await request(method, path, headers: headers, body: Array(text.utf8))
+    }
+
+    struct ConnectionEnded: Error {}
+}

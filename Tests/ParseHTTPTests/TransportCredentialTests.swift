@@ -1,0 +1,101 @@
+import JSON
+import ParseHTTP
+import Testing
+
+@Suite("Where credentials come from")
+struct TransportCredentialTests {
+    private typealias Server = TransportServer
+
+    @Test("The JavaScript SDK sends its credentials in the body, and they are taken out of it")
+    func bodyCredentials() async throws {
+        try await Server.run { client in
+            let text = #"""
+                {"_ApplicationId":"app","_JavaScriptKey":"js","_ClientVersion":"js5.0.0","_InstallationId":"i1",
+                "_SessionToken":"r:1","_MasterKey":"master","_RevocableSession":"1","_noBody":true,"_method":"PUT",
+                "_context":{"c":1},"a":1}
+                """#
+            let headers = ["Content-Type": "text/plain"]
+            let answer = try await client.request("POST", "/parse/x", headers: headers, text: text)
+            #expect(answer.status == 200)
+            #expect(answer.json["body"] == .object(["a": .number(1)]))
+            #expect(answer.json["access"] == .string("master"))
+            #expect(answer.json["method"] == .string("PUT"))
+            #expect(answer.json["sessionToken"] == .string("r:1"))
+            #expect(answer.json["installationID"] == .string("i1"))
+            #expect(answer.json["clientVersion"] == .string("js5.0.0"))
+            #expect(answer.json["context"] == .object(["c": .number(1)]))
+        }
+    }
+
+    @Test(
+        "Credentials in a body must be right, and strings",
+        arguments: [
+            #"{"_ApplicationId":"nope","_JavaScriptKey":"js"}"#, #"{"_ApplicationId":"app","_JavaScriptKey":"wrong"}"#,
+            #"{"_ApplicationId":"app"}"#, #"{"_JavaScriptKey":"js"}"#, "{}", "[]", "",
+            #"{"_ApplicationId":{"$ne":null},"_JavaScriptKey":"js"}"#,
+            #"{"_ApplicationId":"app","_JavaScriptKey":["js"]}"#,
+            #"{"_ApplicationId":"app","_JavaScriptKey":"js","_SessionToken":{"$regex":"."}}"#,
+            #"{"_ApplicationId":"app","_JavaScriptKey":"js","_MasterKey":1}"#,
+            #"{"_ApplicationId":"constructor","_JavaScriptKey":"js"}"#,
+        ])
+    func refusedBodies(text: String) async throws {
+        try await Server.run { client in
+            let answer = try await client.request("POST", "/parse/x", text: text)
+            #expect(answer.status == 403)
+            #expect(answer.text == #"{"error":"unauthorized"}"#)
+        }
+    }
+
+    @Test("A credential that is empty or null is neither used nor removed")
+    func falsyCredentials() async throws {
+        try await Server.run { client in
+            let text = #"{"_ApplicationId":"app","_JavaScriptKey":"js","_SessionToken":null,"_MasterKey":""}"#
+            let answer = try await client.request("POST", "/parse/x", text: text)
+            #expect(answer.json["sessionToken"] == .null)
+            #expect(answer.json["body"] == .object(["_SessionToken": .null, "_MasterKey": .string("")]))
+        }
+    }
+
+    @Test("Beside valid headers the body keeps its keys, except those that nobody reads")
+    func headerCredentials() async throws {
+        try await Server.run { client in
+            let text = #"{"_ApplicationId":"app","_MasterKey":"master","_ClientVersion":"browser","_noBody":1,"a":1}"#
+            let answer = try await client.request("POST", "/parse/x", headers: Server.client, text: text)
+            #expect(answer.json["access"] == .string("client"))
+            let expected: JSONObject = [
+                "_ApplicationId": .string("app"), "_MasterKey": .string("master"), "a": .number(1),
+            ]
+            #expect(answer.json["body"] == .object(expected))
+        }
+    }
+
+    @Test(
+        "A context is a JSON object",
+        arguments: [
+            (#""notjson""#, false), (#""[1]""#, false), ("[1]", false), ("5", false), (#""{\"a\":1}""#, true),
+            (#"{"a":1}"#, true),
+        ])
+    func contexts(context: String, isValid: Bool) async throws {
+        try await Server.run { client in
+            let text = #"{"_ApplicationId":"app","_JavaScriptKey":"js","_context":\#(context)}"#
+            let answer = try await client.request("POST", "/parse/x", text: text)
+            #expect(answer.status == (isValid ? 200 : 400))
+            if !isValid { #expect(answer.text == #"{"code":107,"error":"Invalid object for context."}"#) }
+        }
+    }
+
+    @Test("HTTP Basic authentication carries the application id and a key")
+    func basic() async throws {
+        try await Server.run { client in
+            for (token, access) in [
+                ("YXBwOm1hc3Rlcg==", "master"), ("YXBwOmphdmFzY3JpcHQta2V5PWpz", "client"),
+                ("YXBwOndyb25n", nil), ("bm9wZTptYXN0ZXI=", nil), ("%%%", nil),
+            ] as [(String, String?)] {
+                let headers = ["Authorization": "Basic \(token)"]
+                let answer = try await client.request("GET", "/parse/x", headers: headers)
+                #expect(answer.status == (access == nil ? 403 : 200))
+                #expect(answer.json["access"] == access.map { .string($0) })
+            }
+        }
+    }
+}

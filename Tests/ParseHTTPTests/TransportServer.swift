@@ -1,0 +1,125 @@
+import Backend
+import JSON
+import Logging
+import ParseHTTP
+import ParseModel
+import _NIOFileSystem
+
+/// Tells in its answer what arrived, so that a test sees the request as the routes would.
+struct EchoHandler: RequestHandler {
+    struct Unexpected: Error {}
+
+    /// Gets the path of each request when it arrives.
+    var arrivals = Lines()
+
+    func respond(to envelope: Envelope) async throws -> Reply {
+        arrivals.append(envelope.rawPath)
+        switch envelope.path.first {
+        case "parse-error":
+            throw ParseError(Int(envelope.path[1]) ?? 0, "exact", publicMessage: "Permission denied")
+        case "fault": throw HTTPFault.masterKeyRequired
+        case "unexpected": throw Unexpected()
+        case "slow":
+            try await Task.sleep(for: .milliseconds(300))
+        case "stuck":
+            try await Task.sleep(for: .seconds(300))
+        case "unknown":
+            throw HTTPFault.noRoute(method: envelope.method.rawValue, path: envelope.rawPath)
+        default: break
+        }
+        return .object([
+            "method": .string(envelope.method.rawValue),
+            "path": .array(envelope.path.map { .string($0) }),
+            "query": .object(envelope.query),
+            "queryText": .object(envelope.queryText),
+            "body": .object(envelope.body),
+            "access": .string("\(envelope.access)"),
+            "applicationID": envelope.credentials.applicationID.map { .string($0) } ?? .null,
+            "sessionToken": envelope.credentials.sessionToken.map { .string($0) } ?? .null,
+            "installationID": envelope.credentials.installationID.map { .string($0) } ?? .null,
+            "clientVersion": envelope.credentials.clientVersion.map { .string($0) } ?? .null,
+            "context": envelope.credentials.context.map { .object($0) } ?? .null,
+            "address": .string(envelope.address),
+            "mountURL": .string(envelope.mountURL),
+        ])
+    }
+}
+
+/// Takes session tokens for what they say.
+struct NamedCallers: CallerResolver {
+    func uploader(for envelope: Envelope) async throws -> Uploader {
+        switch envelope.access {
+        case .master: return .master
+        case .maintenance: return .maintenance
+        case .readOnlyMaster: return .readOnlyMaster
+        case .client: break
+        }
+        switch envelope.credentials.sessionToken {
+        case "r:user": return .user
+        case "r:anonymous": return .anonymousUser
+        case nil: return .publicCaller
+        default: throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
+        }
+    }
+
+    func check(fileDetails details: JSONObject) throws {
+        if details["forbidden"] != nil {
+            throw ParseError(ParseError.invalidKeyName, "Prohibited keyword in request data")
+        }
+    }
+}
+
+/// A server of its own for each test, on a free port of this machine.
+enum TransportServer {
+    static let application = ["X-Parse-Application-Id": "app"]
+    static let client = ["X-Parse-Application-Id": "app", "X-Parse-REST-API-Key": "rest"]
+    static let master = ["X-Parse-Application-Id": "app", "X-Parse-Master-Key": "master"]
+
+    /// Rules for the application `app` with a key of every kind.
+    static func rules() throws -> AccessRules {
+        var rules = try AccessRules(applicationID: "app", masterKey: "master")
+        rules.readOnlyMasterKey = "readonly"
+        rules.maintenanceKey = "maintenance"
+        rules.restAPIKey = "rest"
+        rules.javascriptKey = "js"
+        return rules
+    }
+
+    /// Runs a server for the time of a closure.
+    static func run(
+        mountPath: String = "/parse",
+        limits: ParseServer.Limits = ParseServer.Limits(),
+        state: ServerState = ServerState(.ok),
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        directory: String? = nil,
+        adjust: (inout TransportSettings) throws -> Void = { _ in },
+        body: (TransportClient) async throws -> Void
+    ) async throws {
+        var settings = TransportSettings(access: try rules(), mountPath: mountPath)
+        settings.maximumBodySize = 100_000
+        try adjust(&settings)
+        let folder = if let directory { directory } else { try await temporaryDirectory() }
+        let files = FileRoutes(
+            store: FileStore(directory: folder), resolver: NamedCallers(), settings: settings, logger: logger)
+        let server = ParseServer(
+            host: "127.0.0.1", port: 0, settings: settings, handler: EchoHandler(), files: files, state: state,
+            limits: limits, logger: logger)
+        let running = Task { try await server.run() }
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await body(TransportClient(port: try await server.boundPort)))
+        } catch {
+            outcome = .failure(error)
+        }
+        running.cancel()
+        _ = try? await running.value
+        try await FileSystem.shared.removeItem(at: FilePath(folder))
+        try outcome.get()
+    }
+
+    /// A name for a folder that nobody else uses.
+    static func temporaryDirectory() async throws -> String {
+        try await FileSystem.shared.temporaryDirectory
+            .appending("roost-files-\(UInt64.random(in: .min ... .max))").string
+    }
+}

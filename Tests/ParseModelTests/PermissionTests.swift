@@ -1,0 +1,92 @@
+import JSON
+import ParseModel
+import Testing
+
+@Suite("ACLs and class-level permissions")
+struct PermissionTests {
+    @Test("An ACL is two lists of principals, and only true flags count")
+    func lists() throws {
+        let acl = try ACL(json: [
+            "*": ["read": true], "u1": ["read": true, "write": true], "role:Admins": ["write": true],
+            "u2": ["read": false], "u3": [:],
+        ])
+        #expect(acl.readers == ["*", "u1"])
+        #expect(acl.writers == ["u1", "role:Admins"])
+        #expect(
+            acl.json == ["*": ["read": true], "u1": ["read": true, "write": true], "role:Admins": ["write": true]])
+    }
+
+    @Test("An ACL survives being written and read again, the empty one too")
+    func roundTrip() throws {
+        for acl in [ACL(), ACL(readers: ["*"], writers: ["a", "b"]), ACL(readers: ["b", "a"], writers: [])] {
+            let again = try ACL(json: acl.json)
+            #expect(Set(again.readers) == Set(acl.readers))
+            #expect(Set(again.writers) == Set(acl.writers))
+        }
+    }
+
+    @Test("An ACL for a user that was never saved is refused with 123")
+    func unresolved() {
+        do {
+            _ = try ACL(json: ["*unresolved": ["read": true]])
+            Issue.record("an unresolved user must be refused")
+        } catch {
+            #expect(error.code == 123)
+            #expect(error.message == "Invalid ACL.")
+        }
+    }
+
+    @Test("Permissions that were never set let everybody do everything")
+    func open() {
+        for operation in ClassOperation.allCases {
+            #expect(ClassLevelPermissions.open.admits(["*"], to: operation))
+            #expect(ClassSchema(name: "A").effectivePermissions.admits([], to: operation))
+        }
+    }
+
+    @Test("An operation that permissions leave out is closed")
+    func closed() {
+        let permissions = ClassLevelPermissions(json: ["find": ["*": true]])
+        #expect(permissions.admits(["*"], to: .find))
+        for operation in ClassOperation.allCases where operation != .find {
+            #expect(!permissions.admits(["*", "u1", "role:Admins"], to: operation))
+        }
+    }
+
+    @Test("Users and roles are let in by name, and flags that are not true let nobody in")
+    func principals() {
+        let permissions = ClassLevelPermissions(json: [
+            "get": ["u1": true, "role:Admins": true, "u2": false]
+        ])
+        #expect(permissions.admits(["*", "u1"], to: .get))
+        #expect(permissions.admits(["*", "role:Admins"], to: .get))
+        #expect(!permissions.admits(["*", "u2"], to: .get))
+        #expect(!permissions.admits(["*"], to: .get))
+        #expect(!permissions.admits([], to: .get))
+    }
+
+    @Test("Authentication, pointer fields, user fields and protected fields are read")
+    func details() {
+        let permissions = ClassLevelPermissions(json: [
+            "find": ["requiresAuthentication": true, "pointerFields": ["owner"]],
+            "update": ["pointerFields": ["editor"]], "create": ["pointerFields": ["owner"]],
+            "readUserFields": ["reader"], "writeUserFields": ["writer"],
+            "protectedFields": ["*": ["secret"], "role:Admins": []], "ACL": ["*": ["read": true]],
+        ])
+        #expect(permissions[.find].requiresAuthentication)
+        #expect(!permissions.admits(["*"], to: .find))
+        #expect(permissions.userFields(for: .find) == ["owner", "reader"])
+        #expect(permissions.userFields(for: .get) == ["reader"])
+        #expect(permissions.userFields(for: .update) == ["editor", "writer"])
+        #expect(permissions.userFields(for: .delete) == ["writer"])
+        #expect(permissions.userFields(for: .create) == [])
+        #expect(permissions.protectedFields == ["*": ["secret"], "role:Admins": []])
+        #expect(permissions.defaultACL == ["*": ["read": true]])
+    }
+
+    @Test("Permissions are kept as they were given")
+    func source() {
+        let json: JSONObject = ["find": ["*": true], "unknown": 5, "protectedFields": [:]]
+        #expect(ClassLevelPermissions(json: json).source == json)
+    }
+}

@@ -1,0 +1,87 @@
+import ParseModel
+import Testing
+
+@Suite("Regular expressions of the SDKs become PostgreSQL's")
+struct RegexPatternTests {
+    @Test(
+        "Options become embedded flags",
+        arguments: [
+            ("", "(?p)a"), ("i", "(?pi)a"), ("s", "(?s)a"), ("m", "(?n)a"), ("ms", "(?w)a"), ("ims", "(?wi)a"),
+            ("u", "(?p)a"),
+        ])
+    func options(options: String, expected: String) throws {
+        #expect(try RegexPattern.postgres("a", options: options) == expected)
+    }
+
+    @Test(
+        "Each piece of syntax has its counterpart",
+        arguments: [
+            (#"abc"#, #"abc"#),
+            (#"^a.b*c+d?$"#, #"^a.b*c+d?$"#),
+            (#"\Qa.b\E"#, #"a\.b"#),
+            (#"^\Qa+b\Ec"#, #"^a\+bc"#),
+            (#"\Qa(b"#, #"a\(b"#),
+            (#"\Qa\E\\E\Qb\E"#, #"a\\Eb"#),
+            (#"\Q\E"#, #""#),
+            (#"\bword\b"#, #"\yword\y"#),
+            (#"\Bx"#, #"\Yx"#),
+            (#"\d\w\s\D\W\S"#, #"\d\w\s\D\W\S"#),
+            (#"\x41\u00e9"#, #"Aé"#),
+            (#"\x2e"#, #"\."#),
+            (#"(?:a|b)(?=c)(?!d)"#, #"(?:a|b)(?=c)(?!d)"#),
+            (#"(?<=a)b(?<!c)"#, #"(?<=a)b(?<!c)"#),
+            (#"(?<year>\d+)"#, #"(\d+)"#),
+            (#"(?P<year>\d+)"#, #"(\d+)"#),
+            (#"[a-z]"#, #"[a-z]"#),
+            (#"[^a-z]"#, #"[^a-z]"#),
+            (#"[[]"#, #"[\[]"#),
+            (#"a{2,3}"#, #"a{2,3}"#),
+            (#"a*?"#, #"a*?"#),
+            (#"\/path\/"#, #"/path/"#),
+            (#"(a)\1"#, #"(a)\1"#),
+            (#"end\z"#, #"end\Z"#),
+        ])
+    func syntax(pattern: String, expected: String) throws {
+        #expect(try RegexPattern.postgres(pattern, options: "") == "(?p)" + expected)
+    }
+
+    @Test("Free spacing leaves blanks and comments out, but not in sets and quotes")
+    func freeSpacing() throws {
+        #expect(try RegexPattern.postgres("a b # comment\n c", options: "x") == "(?p)abc")
+        #expect(try RegexPattern.postgres("[ #]", options: "x") == "(?p)[ #]")
+        #expect(try RegexPattern.postgres(#"\Qa b\E"#, options: "x") == "(?p)a b")
+        #expect(try RegexPattern.postgres("a b", options: "") == "(?p)a b")
+    }
+
+    @Test("Flags at the start of a pattern count as options")
+    func inlineFlags() throws {
+        #expect(try RegexPattern.postgres("(?i)a", options: "") == "(?pi)a")
+        #expect(try RegexPattern.postgres("(?is)a", options: "m") == "(?wi)a")
+    }
+
+    @Test(
+        "What PostgreSQL cannot say is refused with 102",
+        arguments: [
+            #"\"#, #"\p{L}"#, #"\cA"#, #"(?>a)"#, #"(?#x)"#, #"(?<name"#, #"[]"#, #"\k<a>"#, #"\u12"#, #"\xZZ"#,
+            #"\u0000"#,
+        ])
+    func refusals(pattern: String) {
+        do {
+            _ = try RegexPattern.postgres(pattern, options: "")
+            Issue.record("\(pattern) must be refused")
+        } catch {
+            #expect(error.code == ParseError.invalidQuery)
+        }
+    }
+
+    @Test("Only a pattern that says nothing but \"starts with\" has a literal prefix")
+    func prefixes() {
+        #expect(RegexPattern.literalPrefix(#"^\Qabc\E"#) == "abc")
+        #expect(RegexPattern.literalPrefix(#"^\Qa.*\E"#) == "a.*")
+        #expect(RegexPattern.literalPrefix(#"^\Qa\E\\E\Qb\E"#) == "a\\Eb")
+        #expect(RegexPattern.literalPrefix(#"^\Q\E"#) == "")
+        for pattern in [#"\Qabc\E"#, #"^abc"#, #"^\Qabc\E$"#, #"^\Qabc\E.*\Qd\E"#, #"^\Qabc"#, ""] {
+            #expect(RegexPattern.literalPrefix(pattern) == nil, "\(pattern)")
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import ParseModel
+import Testing
+
+@Suite("Conditions on places")
+struct GeoConstraintTests {
+    private static func point(_ latitude: Double, _ longitude: Double) -> String {
+        #"{"__type":"GeoPoint","latitude":\#(latitude),"longitude":\#(longitude)}"#
+    }
+
+    private static func fill(_ test: TestStore) async throws {
+        try await test.create("G", "berlin", #"{"g":\#(point(52.52, 13.405))}"#)
+        try await test.create("G", "fiji", #"{"g":\#(point(-17.8, 178))}"#)
+        try await test.create("G", "paris", #"{"g":\#(point(48.857, 2.352))}"#)
+        try await test.create("G", "samoa", #"{"g":\#(point(-13.8, -172))}"#)
+        try await test.create("G", "zero")
+    }
+
+    @Test("Near gives the nearest first, without PostGIS, and leaves out objects without a place")
+    func near() async throws {
+        try await TestStore.run { test in
+            try await Self.fill(test)
+            let parser = FilterParser(isMaster: false, now: 0)
+            let berlin = GeoPoint(latitude: 52.5, longitude: 13.4)
+            let all = try await test.ids("G", .field(FieldPath("g"), .near(berlin, radians: nil)))
+            #expect(all.prefix(2) == ["berlin", "paris"])
+            #expect(all.count == 4)
+            #expect(parser.isMaster == false)
+            try await test.expect(
+                "G",
+                [
+                    (#"{"g":{"$nearSphere":\#(Self.point(52.5, 13.4)),"$maxDistanceInKilometers":10}}"#, "berlin"),
+                    (
+                        #"{"g":{"$nearSphere":\#(Self.point(52.5, 13.4)),"$maxDistanceInKilometers":1000}}"#,
+                        "berlin paris"
+                    ),
+                    (#"{"g":{"$nearSphere":\#(Self.point(52.5, 13.4)),"$maxDistanceInMiles":500}}"#, "berlin"),
+                    (#"{"g":{"$nearSphere":\#(Self.point(52.5, 13.4)),"$maxDistance":0}}"#, ""),
+                    (#"{"g":{"$geoWithin":{"$centerSphere":[\#(Self.point(52.5, 13.4)),0.2]}}}"#, "berlin paris"),
+                    // The shortest way between Fiji and Samoa crosses the antimeridian.
+                    (
+                        #"{"g":{"$nearSphere":\#(Self.point(-17.8, 178)),"$maxDistanceInKilometers":1500}}"#,
+                        "fiji samoa"
+                    ),
+                ])
+        }
+    }
+
+    @Test("Boxes and polygons hold the places inside them, across the antimeridian too")
+    func shapes() async throws {
+        try await TestStore.run { test in
+            try await Self.fill(test)
+            try await test.expect(
+                "G",
+                [
+                    (#"{"g":{"$within":{"$box":[\#(Self.point(45, 0)),\#(Self.point(55, 15))]}}}"#, "berlin paris"),
+                    (#"{"g":{"$within":{"$box":[\#(Self.point(-30, 170)),\#(Self.point(0, -170))]}}}"#, "fiji samoa"),
+                    (
+                        #"{"g":{"$geoWithin":{"$polygon":[\#(Self.point(50, 10)),\#(Self.point(55, 10)),\#(Self.point(55, 20)),\#(Self.point(50, 20))]}}}"#,
+                        "berlin"
+                    ),
+                    (#"{"g":\#(Self.point(52.52, 13.405))}"#, "berlin"),
+                    (#"{"g":{"$ne":\#(Self.point(52.52, 13.405))}}"#, "fiji paris samoa zero"),
+                    (#"{"g":{"$in":[\#(Self.point(52.52, 13.405)),null]}}"#, "berlin zero"),
+                    (#"{"g":null}"#, "zero"),
+                ])
+        }
+    }
+
+    @Test("Polygons are found by the points inside them and by equality")
+    func polygons() async throws {
+        try await TestStore.run { test in
+            try await test.create("P", "a", #"{"g":{"__type":"Polygon","coordinates":[[0,0],[0,10],[10,10],[10,0]]}}"#)
+            try await test.create(
+                "P", "b", #"{"g":{"__type":"Polygon","coordinates":[[20,20],[20,30],[30,30],[20,20]]}}"#)
+            try await test.create("P", "c")
+            try await test.expect(
+                "P",
+                [
+                    (#"{"g":{"$geoIntersects":{"$point":\#(Self.point(5, 5))}}}"#, "a"),
+                    (#"{"g":{"$geoIntersects":{"$point":\#(Self.point(50, 5))}}}"#, ""),
+                    (#"{"g":{"__type":"Polygon","coordinates":[[0,0],[0,10],[10,10],[10,0],[0,0]]}}"#, "a"),
+                    (#"{"g":{"__type":"Polygon","coordinates":[[0,0],[0,10],[10,10],[10,0]]}}"#, "a"),
+                ])
+        }
+    }
+}

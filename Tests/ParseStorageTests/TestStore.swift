@@ -1,0 +1,156 @@
+import JSON
+import Logging
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Postgres
+import TestSupport
+import Testing
+
+/// A store on a database of a test's own, installed as the server installs it.
+struct TestStore: Sendable {
+    let uri: String
+    let client: PostgresClient
+    let catalog: SchemaCatalog
+    let store: ObjectStore
+
+    static let logger: Logger = {
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        return logger
+    }()
+
+    /// Makes a database, installs it, and runs `body`.
+    static func run(_ body: @Sendable (TestStore) async throws -> Void) async throws {
+        try await withDatabase { uri in
+            try await open(uri) { test in
+                try await DatabaseInstaller(client: test.client, catalog: test.catalog, logger: logger).install()
+                try await body(test)
+            }
+        }
+    }
+
+    /// Makes a database when it is this test's turn.
+    static func withDatabase(_ body: @Sendable (String) async throws -> Void) async throws {
+        await Turns.shared.take()
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await TestServer.withDatabase(body))
+        } catch {
+            result = .failure(error)
+        }
+        await Turns.shared.give()
+        try result.get()
+    }
+
+    /// Opens a store on a database as it is.
+    static func open(_ uri: String, _ body: @Sendable (TestStore) async throws -> Void) async throws {
+        var configuration = PostgresConfiguration(connectionString: uri)
+        configuration.sharedConnections = 2
+        let client = PostgresClient(configuration: configuration, logger: logger)
+        try await client.start()
+        let catalog = SchemaCatalog(client: client, senderId: "test", refusesMixedMembership: false, logger: logger)
+        let store = ObjectStore(client: client, catalog: catalog, logger: logger)
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(TestStore(uri: uri, client: client, catalog: catalog, store: store)))
+        } catch {
+            result = .failure(error)
+        }
+        await client.shutdown()
+        try result.get()
+    }
+
+    /// The operations of a body, with the fields that they need.
+    private func operations(_ fields: JSONObject, isCreating: Bool) throws -> (
+        OrderedDictionary<String, FieldOperation>, OrderedDictionary<String, Field>
+    ) {
+        var operations: OrderedDictionary<String, FieldOperation> = [:]
+        var types: OrderedDictionary<String, Field> = [:]
+        for (key, value) in fields {
+            let operation = try FieldOperation(json: value, isCreating: isCreating)
+            operations[key] = operation
+            if !key.contains("."), let type = try operation.impliedType() { types[key] = Field(type) }
+        }
+        return (operations, types)
+    }
+
+    /// Makes an object from the JSON of its fields.
+    func create(_ className: String, _ id: String, _ json: String = "{}", acl: ACL? = nil) async throws {
+        let fields = try #require(try JSONValue(parsing: json).objectValue)
+        let (operations, types) = try operations(fields, isCreating: true)
+        _ = try await store.ensure(className, types)
+        var write = ObjectWrite()
+        write.operations = operations
+        write.acl = acl
+        write.createdAt = ParseDate(milliseconds: 1_600_000_000_123)
+        write.updatedAt = ParseDate(milliseconds: 1_600_000_000_123)
+        try await store.insert(className, objectId: id, write)
+    }
+
+    /// Changes an object by the JSON of a PUT; the new values of `echo` come back.
+    @discardableResult
+    func update(_ className: String, _ id: String, _ json: String, echo: [String] = []) async throws -> JSONObject? {
+        let fields = try #require(try JSONValue(parsing: json).objectValue)
+        let (operations, types) = try operations(fields, isCreating: false)
+        _ = try await store.ensure(className, types)
+        var write = ObjectWrite()
+        write.operations = operations
+        return try await store.update(className, objectId: id, write, echo: echo)
+    }
+
+    /// The ids that a `where` finds.
+    func ids(_ className: String, _ json: String) async throws -> [String] {
+        let object = try #require(try JSONValue(parsing: json).objectValue)
+        let filter = try FilterParser(isMaster: true, now: 1_600_000_000_000).parse(object)
+        return try await ids(className, filter).sorted()
+    }
+
+    /// The ids that a filter finds, in an order.
+    func ids(_ className: String, _ filter: Filter, order: [SortKey] = []) async throws -> [String] {
+        var request = ObjectStore.FindRequest(className: className)
+        request.filter = filter
+        request.order = order
+        request.wantsCount = true
+        let found = try await store.find(request)
+        #expect(found.count == found.rowCount)
+        return (0..<found.rowCount).compactMap(found.objectId)
+    }
+
+    /// An object as its JSON.
+    func object(_ className: String, _ id: String) async throws -> JSONObject? {
+        var request = ObjectStore.FindRequest(className: className)
+        request.filter = .field(FieldPath("objectId"), .equal(.string(id)))
+        request.links = FileLinks(base: "http://files.example")
+        return try await store.find(request).objects.first
+    }
+
+    /// One field of an object.
+    func value(_ className: String, _ id: String, _ field: String) async throws -> JSONValue? {
+        try await object(className, id)?[field]
+    }
+
+    /// Expects that each `where` finds exactly these objects.
+    func expect(_ className: String, _ table: [(String, String)], sourceLocation: SourceLocation = #_sourceLocation)
+        async throws
+    {
+        for (json, expected) in table {
+            do {
+                let found = try await ids(className, json).joined(separator: " ")
+                #expect(found == expected, "\(json)", sourceLocation: sourceLocation)
+            } catch {
+                Issue.record("\(json) failed: \(error)", sourceLocation: sourceLocation)
+            }
+        }
+    }
+}
+
+/// The number of the Parse error that a call throws; nil when it throws none.
+func parseCode(_ body: @Sendable () async throws -> some Sendable) async throws -> Int? {
+    do {
+        _ = try await body()
+        return nil
+    } catch let error as ParseError {
+        return error.code
+    }
+}

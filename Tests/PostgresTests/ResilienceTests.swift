@@ -1,0 +1,263 @@
+import Postgres
+import Testing
+
+@Suite("Slow statements, broken connections and shutdown")
+struct ResilienceTests {
+    @Test("Eight slow statements do not hold up a short one")
+    func lanes() async throws {
+        try await TestDatabase.run(exclusive: 8) { database in
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for _ in 0..<8 {
+                    tasks.addTask { _ = try await database.client.slowQuery(Statement("SELECT pg_sleep(1.5)")) }
+                }
+                #expect(
+                    try await eventually {
+                        let busy = try await database.client.query(
+                            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+                                + "AND query LIKE '%pg_sleep(1.5)%' AND state = 'active' AND pid <> pg_backend_pid()")
+                        return busy.int(0, 0) == 8
+                    })
+                let clock = ContinuousClock()
+                for _ in 0..<20 {
+                    let time = try await clock.measure { _ = try await database.client.query("SELECT 1") }
+                    #expect(time < .milliseconds(300))
+                }
+                try await tasks.waitForAll()
+            }
+        }
+    }
+
+    @Test("Cancelling a task stops its slow statement on the server")
+    func cancellation() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let task = Task { try await database.client.slowQuery(Statement("SELECT pg_sleep(60) AS long_sleep")) }
+            let running =
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+                + "AND query LIKE '%long_sleep%' AND state = 'active' AND pid <> pg_backend_pid()"
+            #expect(try await eventually { try await database.client.query(running).int(0, 0) == 1 })
+            let clock = ContinuousClock()
+            let time = await clock.measure {
+                task.cancel()
+                _ = await task.result
+            }
+            #expect(time < .seconds(5))
+            await #expect(throws: PostgresError.self) { try await task.value }
+            #expect(try await eventually { try await database.client.query(running).int(0, 0) == 0 })
+            // The connection goes back to the others in order.
+            #expect(try await database.client.slowQuery(Statement("SELECT 5")).int(0, 0) == 5)
+        }
+    }
+
+    @Test("Reads survive the end of every shared connection")
+    func readsSurvive() async throws {
+        try await TestDatabase.run { database in
+            _ = try await database.client.query("CREATE TABLE t AS SELECT 7::int8 AS a")
+            for _ in 0..<5 {
+                async let reads: [Int64?] = withThrowingTaskGroup(of: Int64?.self) { tasks in
+                    for _ in 0..<50 {
+                        tasks.addTask {
+                            try await database.client.query("SELECT a, pg_sleep(0.002) FROM t", readOnly: true).int(
+                                0, 0)
+                        }
+                    }
+                    return try await tasks.reduce(into: []) { $0.append($1) }
+                }
+                try await Task.sleep(for: .milliseconds(10))
+                try await endAllConnections(of: database)
+                #expect(try await reads == Array(repeating: 7, count: 50))
+            }
+            #expect(database.client.statistics.reconnects > 0)
+        }
+    }
+
+    @Test("A write whose connection breaks fails as lost, and is never done twice")
+    func writesAreLost() async throws {
+        try await TestDatabase.run(shared: 1) { database in
+            _ = try await database.client.query("CREATE TABLE t (a int8)")
+            let write = Task {
+                try await failure {
+                    try await database.client.query("INSERT INTO t SELECT 1 FROM pg_sleep(5)")
+                }
+            }
+            try await database.withSecondClient { (second) async throws in
+                #expect(
+                    try await eventually {
+                        try await second.query(
+                            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+                                + "AND query LIKE 'INSERT%' AND state = 'active'"
+                        ).int(0, 0) == 1
+                    })
+            }
+            try await endAllConnections(of: database)
+            #expect(try await write.value?.kind == .connectionLost)
+            // Afterwards the client works as before.
+            #expect(try await database.client.query("SELECT count(*) FROM t", readOnly: true).int(0, 0) == 0)
+        }
+    }
+
+    @Test("A transaction whose connection breaks fails, and the next one works")
+    func transactionsAreLost() async throws {
+        try await TestDatabase.run { database in
+            _ = try await database.client.query("CREATE TABLE t (a int8)")
+            let error = try await failure {
+                try await database.client.transaction { session in
+                    _ = try await session.query("INSERT INTO t VALUES (1)")
+                    try await endAllConnections(of: database)
+                    _ = try await session.query("INSERT INTO t VALUES (2)")
+                }
+            }
+            #expect(error?.kind == .connectionLost)
+            let count = try await database.client.transaction { try await $0.query("SELECT count(*) FROM t").int(0, 0) }
+            #expect(count == 0)
+        }
+    }
+
+    @Test("Notifications reach a listener in order, each with its channel")
+    func notifications() async throws {
+        try await TestDatabase.run { database in
+            let events = database.client.listen(channels: ["one", "Two \"quoted\""])
+            var iterator = events.makeAsyncIterator()
+            guard case .connected = await iterator.next() else {
+                Issue.record("the first event must be that the connection stands")
+                return
+            }
+            for number in 0..<20 {
+                try await database.client.notify(
+                    channel: number % 2 == 0 ? "one" : "Two \"quoted\"", payload: "n\(number)")
+            }
+            // Notifications of different connections have no order among them: that of each channel is by payload.
+            var received: Set<String> = []
+            while received.count < 20, case .notification(let channel, let payload) = await iterator.next() {
+                received.insert(channel + ":" + payload)
+            }
+            #expect(received.count == 20)
+            #expect(received.contains("one:n0"))
+            #expect(received.contains("Two \"quoted\":n19"))
+        }
+    }
+
+    @Test("A listener whose connection is ended connects again by itself and hears what comes then")
+    func listenersComeBack() async throws {
+        try await TestDatabase.run { database in
+            let events = database.client.listen(channels: ["news"])
+            var iterator = events.makeAsyncIterator()
+            guard case .connected = await iterator.next() else {
+                Issue.record("the first event must be that the connection stands")
+                return
+            }
+            try await endAllConnections(of: database)
+            guard case .disconnected = await iterator.next() else {
+                Issue.record("the end of the connection must be told")
+                return
+            }
+            guard case .connected = await iterator.next() else {
+                Issue.record("the new connection must be told")
+                return
+            }
+            try await database.withSecondClient { try await $0.notify(channel: "news", payload: "again") }
+            guard case .notification(let channel, let payload) = await iterator.next() else {
+                Issue.record("the notification must arrive")
+                return
+            }
+            #expect(channel == "news")
+            #expect(payload == "again")
+        }
+    }
+
+    @Test("Nobody who listens any more keeps a connection")
+    func unlisten() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let listening =
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+            let task = Task {
+                for await _ in database.client.listen(channels: ["quiet"]) {}
+            }
+            #expect(try await eventually { try await database.client.query(listening).int(0, 0) == 1 })
+            task.cancel()
+            #expect(try await eventually { try await database.client.query(listening).int(0, 0) == 0 })
+        }
+    }
+
+    @Test("A server that cannot be reached is told at start and in statements as unavailable")
+    func unreachable() async throws {
+        var configuration = PostgresConfiguration(connectionString: "postgres://postgres@127.0.0.1:1/nothing")
+        configuration.connectTimeout = .milliseconds(300)
+        let client = PostgresClient(configuration: configuration, logger: TestDatabase.logger)
+        let error = try await failure { try await client.start() }
+        #expect(error?.kind == .unavailable)
+        #expect(error?.message.isEmpty == false)
+    }
+
+    @Test("A database that is gone makes statements fail as unavailable, not wait for ever")
+    func goneDatabase() async throws {
+        try await TestDatabase.run(connectTimeout: .seconds(2)) { database in
+            let name = try await database.client.query("SELECT current_database()").string(0, 0) ?? ""
+            let administrator = PostgresClient(
+                configuration: PostgresConfiguration(connectionString: TestDatabase.cluster),
+                logger: TestDatabase.logger)
+            try await administrator.execute(script: "DROP DATABASE \(SQL.identifier(name)) WITH (FORCE)")
+            let clock = ContinuousClock()
+            let time = try await clock.measure {
+                let error = try await failure { try await database.client.query("SELECT 1", readOnly: true) }
+                #expect(error?.kind == .unavailable)
+                let lease = try await failure { try await database.client.slowQuery(Statement("SELECT 1")) }
+                #expect(lease?.kind == .unavailable)
+            }
+            #expect(time < .seconds(20))
+        }
+    }
+
+    @Test("Shutting down finishes what is under way and refuses what comes later")
+    func shutdown() async throws {
+        try await TestDatabase.run { database in
+            let shared = Task { try await database.client.query("SELECT 1, pg_sleep(1) AS work").int(0, 0) }
+            let slow = Task {
+                try await database.client.slowQuery(Statement("SELECT 2, pg_sleep(1) AS work")).int(0, 0)
+            }
+            let areRunning = try await database.withSecondClient { second in
+                try await eventually {
+                    let busy = try await second.query(
+                        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+                            + "AND query LIKE '%AS work' AND state = 'active'")
+                    return busy.int(0, 0) == 2
+                }
+            }
+            #expect(areRunning)
+            await database.client.shutdown()
+            #expect(try await shared.value == 1)
+            #expect(try await slow.value == 2)
+            #expect(try await failure { try await database.client.query("SELECT 1") }?.kind == .shutdown)
+            #expect(try await failure { try await database.client.slowQuery(Statement("SELECT 1")) }?.kind == .shutdown)
+            await database.client.shutdown()
+            #expect(database.client.statistics.inFlight == 0)
+        }
+    }
+
+    @Test("Every caller gets an answer when the client is shut down amid many statements")
+    func shutdownUnderLoad() async throws {
+        try await TestDatabase.run { database in
+            let answered = Counter()
+            let tasks = (0..<200).map { number in
+                Task {
+                    _ =
+                        try? await
+                        (number % 4 == 0
+                        ? database.client.slowQuery(Statement("SELECT pg_sleep(0.01)"))
+                        : database.client.query("SELECT pg_sleep(0.001)"))
+                    answered.add(1)
+                }
+            }
+            try await Task.sleep(for: .milliseconds(30))
+            await database.client.shutdown()
+            for task in tasks { await task.value }
+            #expect(answered.value == 200)
+        }
+    }
+
+    /// Ends every connection to the database but the one that does so.
+    private func endAllConnections(of database: TestDatabase) async throws {
+        try await database.client.execute(
+            script: "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                + "WHERE datname = current_database() AND pid <> pg_backend_pid()")
+    }
+}

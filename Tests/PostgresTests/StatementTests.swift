@@ -1,0 +1,232 @@
+import Postgres
+import Testing
+
+@Suite("Statements and groups of statements")
+struct StatementTests {
+    @Test("A group is carried out whole, and gives each statement's rows")
+    func groupSucceeds() async throws {
+        try await TestDatabase.run { database in
+            _ = try await database.client.query("CREATE TABLE t (a int8 PRIMARY KEY)")
+            let results = try await database.client.group([
+                Statement("INSERT INTO t VALUES ($1)", [.int(1)]),
+                Statement("INSERT INTO t VALUES ($1), ($2)", [.int(2), .int(3)]),
+                Statement("SELECT count(*) FROM t"),
+            ])
+            #expect(results.map(\.affectedRows) == [1, 2, 1])
+            #expect(results[2].int(0, 0) == 3)
+        }
+    }
+
+    @Test("A group that fails in its middle leaves nothing behind")
+    func groupFails() async throws {
+        try await TestDatabase.run { database in
+            _ = try await database.client.query("CREATE TABLE t (a int8 PRIMARY KEY)")
+            let error = try await failure {
+                try await database.client.group([
+                    Statement("INSERT INTO t VALUES (1)"), Statement("INSERT INTO t VALUES (1)"),
+                    Statement("INSERT INTO t VALUES (2)"),
+                ])
+            }
+            #expect(error?.sqlState == "23505")
+            let count = try await database.client.query("SELECT count(*) FROM t")
+            #expect(count.int(0, 0) == 0)
+        }
+    }
+
+    @Test("Many groups at once, half of which fail, do not touch one another")
+    func mixedGroups() async throws {
+        try await TestDatabase.run { database in
+            _ = try await database.client.query("CREATE TABLE t (a int8, b int8)")
+            await withTaskGroup(of: Void.self) { tasks in
+                for number in 0..<100 {
+                    tasks.addTask {
+                        let divisor = number % 2
+                        _ = try? await database.client.group([
+                            Statement("INSERT INTO t VALUES ($1, 0)", [.int(Int64(number))]),
+                            Statement(
+                                "INSERT INTO t VALUES ($1, 1 / $2)", [.int(Int64(number)), .int(Int64(divisor))]),
+                        ])
+                    }
+                }
+            }
+            let rows = try await database.client.query("SELECT count(*), count(*) FILTER (WHERE a % 2 = 0) FROM t")
+            #expect(rows.int(0, 0) == 100)
+            #expect(rows.int(0, 1) == 0)
+        }
+    }
+
+    @Test("An error carries SQLSTATE, words, detail, constraint, table and column")
+    func errors() async throws {
+        try await TestDatabase.run { database in
+            _ = try await database.client.query(
+                "CREATE TABLE people (name text NOT NULL, CONSTRAINT one_name UNIQUE (name))")
+            _ = try await database.client.query("INSERT INTO people VALUES ('Ada')")
+            let duplicate = try await failure {
+                try await database.client.query("INSERT INTO people VALUES ($1)", [.text("Ada")])
+            }
+            #expect(duplicate?.kind == .server)
+            #expect(duplicate?.sqlState == "23505")
+            #expect(duplicate?.constraint == "one_name")
+            #expect(duplicate?.table == "people")
+            #expect(duplicate?.detail == "Key (name)=(Ada) already exists.")
+            let missing = try await failure { try await database.client.query("INSERT INTO people VALUES (NULL)") }
+            #expect(missing?.sqlState == "23502")
+            #expect(missing?.column == "name")
+            let syntax = try await failure { try await database.client.query("SELEKT") }
+            #expect(syntax?.sqlState == "42601")
+            #expect(syntax?.message.contains("SELEKT") == true)
+            let column = try await failure { try await database.client.query("SELECT nobody FROM people") }
+            #expect(column?.sqlState == "42703")
+            let table = try await failure { try await database.client.query("SELECT * FROM nobody") }
+            #expect(table?.sqlState == "42P01")
+        }
+    }
+
+    @Test("A statement that failed to be prepared can be sent again once it fits")
+    func preparationFails() async throws {
+        try await TestDatabase.run(shared: 1) { database in
+            let sql = "SELECT a FROM later"
+            #expect(try await failure { try await database.client.query(sql) }?.sqlState == "42P01")
+            _ = try await database.client.query("CREATE TABLE later (a int8)")
+            #expect(try await database.client.query(sql).rowCount == 0)
+        }
+    }
+
+    @Test("Prepared statements stay below their limit, whatever number of texts is sent")
+    func cacheIsBounded() async throws {
+        try await TestDatabase.run(shared: 1, preparedStatements: 8) { database in
+            for number in 0..<100 {
+                let row = try await database.client.query("SELECT \(number) + $1", [.int(1)])
+                #expect(row.int(0, 0) == Int64(number) + 1)
+                #expect(database.client.statistics.preparedStatements <= 8)
+            }
+            // What the server holds is what the client thinks that it holds.
+            let held = try await database.client.query("SELECT count(*) FROM pg_prepared_statements")
+            #expect((held.int(0, 0) ?? 99) <= 9)
+            for number in 0..<100 {
+                #expect(
+                    try await database.client.query("SELECT \(number) + $1", [.int(2)]).int(0, 0) == Int64(number) + 2)
+            }
+        }
+    }
+
+    @Test("Groups with more texts than the limit still work")
+    func groupBeyondCache() async throws {
+        try await TestDatabase.run(preparedStatements: 8) { database in
+            for _ in 0..<3 {
+                let results = try await database.client.group((0..<30).map { Statement("SELECT \($0)") })
+                #expect(results.map { $0.int(0, 0) } == (0..<30).map { Int64($0) })
+            }
+        }
+    }
+
+    @Test("A group stays whole when it pushes older statements out of the cache")
+    func groupsAreNotTorn() async throws {
+        try await TestDatabase.run(shared: 1, preparedStatements: 4) { database in
+            _ = try await database.client.query("CREATE TABLE t (a int8)")
+            for number in 0..<10 {
+                let error = try await failure {
+                    try await database.client.group(
+                        (0..<6).map { Statement("INSERT INTO t VALUES (\(number * 10 + $0))") } + [
+                            Statement("SELECT 1 / 0")
+                        ])
+                }
+                #expect(error?.sqlState == "22012")
+            }
+            #expect(try await database.client.query("SELECT count(*) FROM t").int(0, 0) == 0)
+        }
+    }
+
+    @Test("A changed table is not noticed on exclusive connections and in transactions either")
+    func exclusivePlansAreMadeAnew() async throws {
+        try await TestDatabase.run(exclusive: 1) { database in
+            _ = try await database.client.query("CREATE TABLE t (a int8)")
+            let statement = Statement("SELECT * FROM t")
+            for number in 0..<3 {
+                #expect(try await database.client.slowQuery(statement).columnCount == number + 1)
+                let columns = try await database.client.transaction { session in
+                    _ = try await session.query("SELECT 1")
+                    return try await session.query(statement).columnCount
+                }
+                #expect(columns == number + 1)
+                _ = try await database.client.query("ALTER TABLE t ADD COLUMN c\(number) text")
+            }
+            let columns = try await database.client.transaction { session in
+                _ = try await session.query("SELECT 1")
+                return try await session.query(statement).columnCount
+            }
+            #expect(columns == 4)
+        }
+    }
+
+    @Test("One text with parameters of different types is two statements")
+    func typesMatter() async throws {
+        try await TestDatabase.run(shared: 1) { (database) async throws in
+            for _ in 0..<3 {
+                #expect(try await database.client.query("SELECT $1::text", [.int(5)]).string(0, 0) == "5")
+                #expect(try await database.client.query("SELECT $1::text", [.bool(true)]).string(0, 0) == "true")
+            }
+        }
+    }
+
+    @Test("A table that changes under a prepared statement is not noticed by its callers")
+    func plansAreMadeAnew() async throws {
+        try await TestDatabase.run { database in
+            _ = try await database.client.query("CREATE TABLE t (a int8)")
+            _ = try await database.client.query("INSERT INTO t VALUES (1)")
+            for _ in 0..<10 { _ = try await database.client.query("SELECT * FROM t", readOnly: true) }
+            for (number, type) in ["text", "jsonb", "point"].enumerated() {
+                _ = try await database.client.query("ALTER TABLE t ADD COLUMN c\(number) \(type)")
+                let results = try await withThrowingTaskGroup(of: Int.self) { tasks in
+                    for _ in 0..<20 {
+                        tasks.addTask { try await database.client.query("SELECT * FROM t").columnCount }
+                    }
+                    return try await tasks.reduce(into: []) { $0.append($1) }
+                }
+                #expect(results == Array(repeating: number + 2, count: 20))
+            }
+            _ = try await database.client.query("ALTER TABLE t ALTER COLUMN a TYPE text")
+            #expect(try await database.client.query("SELECT * FROM t").string(0, 0) == "1")
+        }
+    }
+
+    @Test("Five hundred statements at once each get their own answer")
+    func manyAtOnce() async throws {
+        try await TestDatabase.run { database in
+            let sum = try await withThrowingTaskGroup(of: Int64.self) { tasks in
+                for number in 0..<500 {
+                    tasks.addTask {
+                        let row = try await database.client.query(
+                            "SELECT $1, pg_sleep(0)", [.int(Int64(number))], readOnly: true)
+                        #expect(row.int(0, 0) == Int64(number))
+                        return row.int(0, 0) ?? 0
+                    }
+                }
+                return try await tasks.reduce(0, +)
+            }
+            #expect(sum == 500 * 499 / 2)
+            #expect(database.client.statistics.connections <= 2)
+        }
+    }
+
+    @Test("A statement that takes too long is stopped by the server with 57014")
+    func timeout() async throws {
+        try await TestDatabase.run(statementTimeout: .milliseconds(200)) { database in
+            let shared = try await failure { try await database.client.query("SELECT pg_sleep(20)") }
+            #expect(shared?.sqlState == "57014")
+            let slow = try await failure { try await database.client.slowQuery(Statement("SELECT pg_sleep(20)")) }
+            #expect(slow?.sqlState == "57014")
+            #expect(try await database.client.query("SELECT 1").int(0, 0) == 1)
+        }
+    }
+
+    @Test("A script runs several statements, and says what was wrong with it")
+    func scripts() async throws {
+        try await TestDatabase.run { database in
+            try await database.client.execute(script: "CREATE TABLE a (x int); INSERT INTO a VALUES (1), (2)")
+            #expect(try await database.client.query("SELECT count(*) FROM a").int(0, 0) == 2)
+            let error = try await failure { try await database.client.execute(script: "INSERT INTO a VALUES ('x')") }
+            #expect(error?.sqlState == "22P02")
+        }
+    }
+}

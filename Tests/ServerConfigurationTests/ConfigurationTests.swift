@@ -1,0 +1,186 @@
+import JSON
+import ServerConfiguration
+import Testing
+
+/// Loads a configuration; the mandatory keys are added where `file` lacks them.
+func load(_ file: JSONObject = [:], environment: [String: String] = [:], flags: [String] = []) throws -> Configuration {
+    var object: JSONObject = ["appId": "app", "masterKey": "master"]
+    for (name, value) in file { object[name] = value }
+    return try Configuration.load(file: object.serialized(), environment: environment, flags: flags).configuration
+}
+
+/// The words with which a configuration is refused; nil when it is taken.
+func refusal(_ file: JSONObject = [:], environment: [String: String] = [:], flags: [String] = []) -> String? {
+    do {
+        _ = try load(file, environment: environment, flags: flags)
+        return nil
+    } catch {
+        return (error as? ConfigurationError)?.message
+    }
+}
+
+@Suite("Where options come from")
+struct ConfigurationSourceTests {
+    @Test("A flag outweighs the environment, that the file, and that the default")
+    func precedence() throws {
+        #expect(try load().port == 1337)
+        #expect(try load(["port": 1]).port == 1)
+        #expect(try load(["port": 1], environment: ["PORT": "2"]).port == 2)
+        #expect(try load(["port": 1], environment: ["PORT": "2"], flags: ["--port", "3"]).port == 3)
+        #expect(try load(environment: ["PORT": "2"], flags: ["--port=3"]).port == 3)
+    }
+
+    @Test("An empty environment variable counts as unset")
+    func emptyVariable() throws {
+        #expect(try load(["port": 1], environment: ["PORT": ""]).port == 1)
+    }
+
+    @Test("A null in the file counts as unset")
+    func null() throws {
+        #expect(try load(["port": .null, "clientKey": .null]).port == 1337)
+    }
+
+    @Test("Everything can come from the environment alone, or from flags alone")
+    func withoutFile() throws {
+        let (fromEnvironment, _) = try Configuration.load(
+            file: nil, environment: ["PARSE_SERVER_APPLICATION_ID": "a", "PARSE_SERVER_MASTER_KEY": "m"], flags: [])
+        #expect(fromEnvironment.appId == "a")
+        let (fromFlags, _) = try Configuration.load(
+            file: nil, environment: [:], flags: ["--appId", "a", "--masterKey", "m"])
+        #expect(fromFlags.masterKey == "m")
+    }
+
+    @Test("The file may hold one app in a list, but not two")
+    func apps() throws {
+        func text(_ json: String) throws -> Configuration {
+            try Configuration.load(file: Array(json.utf8), environment: [:], flags: []).configuration
+        }
+        #expect(try text(#"{"apps":[{"appId":"a","masterKey":"m","port":5}]}"#).port == 5)
+        #expect(throws: ConfigurationError.self) { try text(#"{"apps":[]}"#) }
+        do {
+            _ = try text(#"{"apps":[{"appId":"a","masterKey":"m"},{"appId":"b","masterKey":"m"}]}"#)
+            Issue.record("two apps must be refused")
+        } catch let error as ConfigurationError {
+            #expect(error.message == "Multiple apps are not supported")
+        }
+    }
+
+    @Test("Unknown names are refused by name, in the file, in flags and inside objects")
+    func unknownNames() {
+        #expect(refusal(["prot": 1]) == "error: unknown option prot")
+        #expect(refusal(flags: ["--prot", "1"]) == "error: unknown option --prot")
+        #expect(refusal(flags: ["stray"]) == "error: unexpected argument stray")
+        #expect(
+            refusal(["accountLockout": ["treshold": 3, "duration": 1]])
+                == "error: unknown option accountLockout.treshold")
+        #expect(
+            refusal(["fileUpload": ["enableForPublik": true]]) == "error: unknown option fileUpload.enableForPublik")
+        #expect(refusal(["auth": ["facebook": [:]]]) == "error: unknown option auth.facebook")
+    }
+
+    @Test("A file that is not JSON, or not an object, is refused with the place of the mistake")
+    func badFiles() {
+        for text in ["{", "[]", "5", "", "{\"appId\":}"] {
+            #expect(throws: ConfigurationError.self) {
+                try Configuration.load(file: Array(text.utf8), environment: [:], flags: [])
+            }
+        }
+        do {
+            _ = try Configuration.load(file: Array("{\"a\":x}".utf8), environment: [:], flags: [])
+        } catch {
+            #expect(error.message == "the configuration file is not JSON: unexpected character at byte 5")
+        }
+    }
+
+    @Test("A flag without a value is true for a switch and refused for everything else")
+    func bareFlags() throws {
+        #expect(try load(flags: ["--allowCustomObjectId"]).allowCustomObjectId)
+        #expect(try load(flags: ["--allowCustomObjectId", "--port", "9"]).port == 9)
+        #expect(refusal(flags: ["--port"]) == "error: option --port needs a value")
+    }
+}
+
+@Suite("How texts become values")
+struct OptionParserTests {
+    @Test("Switches are true for true and 1, and false for anything else")
+    func booleans() throws {
+        for (text, value) in ["true": true, "1": true, "false": false, "0": false, "yes": false, "TRUE": false] {
+            #expect(try load(environment: ["PARSE_SERVER_ALLOW_CUSTOM_OBJECT_ID": text]).allowCustomObjectId == value)
+        }
+    }
+
+    @Test("Numbers are refused when they are none")
+    func numbers() {
+        #expect(refusal(environment: ["PORT": "x"]) == "Key port has invalid value x")
+        #expect(refusal(flags: ["--port", "70000"]) == "Key port has invalid value 70000")
+        #expect(refusal(["port": "80"]) == "Key port has invalid value \"80\"")
+        #expect(refusal(["port": -1])?.hasPrefix("Key port has invalid value") == true)
+    }
+
+    @Test("Lists are split at commas, or are JSON")
+    func lists() throws {
+        let name = "PARSE_SERVER_MASTER_KEY_IPS"
+        #expect(
+            try load(environment: [name: "10.0.0.1, 10.0.0.0/8 ,::1"]).masterKeyIps == [
+                "10.0.0.1", "10.0.0.0/8", "::1",
+            ])
+        #expect(try load(environment: [name: #"["10.0.0.1"]"#]).masterKeyIps == ["10.0.0.1"])
+        #expect(try load(["masterKeyIps": []]).masterKeyIps == [])
+    }
+
+    @Test("Objects are JSON text")
+    func objects() throws {
+        let name = "PARSE_SERVER_ACCOUNT_LOCKOUT"
+        let lockout = try load(environment: [name: #"{"threshold":3,"duration":5}"#]).accountLockout
+        #expect(lockout?.threshold == 3)
+        #expect(lockout?.duration == 5)
+        #expect(refusal(environment: [name: "x"]) == "Key accountLockout has invalid value x")
+        #expect(refusal(environment: [name: "[1]"]) == "Key accountLockout has invalid value [1]")
+    }
+
+    @Test("Values of another kind are refused with the option's name")
+    func kinds() {
+        #expect(refusal(["clientKey": 5]) == "Key clientKey has invalid value 5")
+        #expect(refusal(["masterKeyIps": "::1"]) == "Key masterKeyIps has invalid value \"::1\"")
+        #expect(refusal(["allowCustomObjectId": "true"]) == "Key allowCustomObjectId has invalid value \"true\"")
+        #expect(refusal(["passwordPolicy": []]) == "Key passwordPolicy has invalid value []")
+        #expect(
+            refusal(["passwordPolicy": ["maxPasswordAge": "x"]])
+                == "Key passwordPolicy.maxPasswordAge has invalid value \"x\"")
+    }
+
+    @Test(
+        "Sizes are bytes with a unit",
+        arguments: [
+            ("20mb", 20_971_520), ("512kb", 524_288), ("1048576", 1_048_576), ("1.5mb", 1_572_864),
+            ("1gb", 1_073_741_824),
+            ("10 MB", 10_485_760), ("100b", 100), ("0", 0),
+        ])
+    func sizes(text: String, bytes: Int) throws {
+        #expect(try load(["maxUploadSize": .string(text)]).maxUploadSize == bytes)
+    }
+
+    @Test("What is no size is refused", arguments: ["x", "mb", "-1mb", "1qb", "1e400", "nan", "inf"])
+    func badSizes(text: String) {
+        #expect(refusal(["maxUploadSize": .string(text)]) == "Key maxUploadSize has invalid value \(text)")
+    }
+
+    @Test("Proxies are all, a number of hops, or addresses")
+    func proxies() throws {
+        #expect(try load().trustProxy == .nobody)
+        #expect(try load(["trustProxy": true]).trustProxy == .everybody)
+        #expect(try load(["trustProxy": false]).trustProxy == .nobody)
+        #expect(try load(["trustProxy": 2]).trustProxy == .hops(2))
+        #expect(try load(["trustProxy": ["10.0.0.0/8"]]).trustProxy == .addresses(["10.0.0.0/8"]))
+        #expect(try load(environment: ["PARSE_SERVER_TRUST_PROXY": "1"]).trustProxy == .hops(1))
+        #expect(try load(environment: ["PARSE_SERVER_TRUST_PROXY": "true"]).trustProxy == .everybody)
+        #expect(try load(environment: ["PARSE_SERVER_TRUST_PROXY": "10.0.0.1"]).trustProxy == .addresses(["10.0.0.1"]))
+    }
+
+    @Test("Origins are one text or a list")
+    func origins() throws {
+        #expect(try load(["allowOrigin": "https://a.example"]).allowOrigin == ["https://a.example"])
+        #expect(try load(["allowOrigin": ["https://a.example", "https://b.example"]]).allowOrigin.count == 2)
+        #expect(try load().allowOrigin == ["*"])
+    }
+}

@@ -1,0 +1,226 @@
+import JSON
+import ServerConfiguration
+import Testing
+
+@Suite("Rules for options")
+struct OptionRuleTests {
+    @Test("An application id and a master key are needed")
+    func mandatory() {
+        for file in ["{}", #"{"appId":"a"}"#, #"{"masterKey":"m"}"#, #"{"appId":"","masterKey":"m"}"#] {
+            do {
+                _ = try Configuration.load(file: Array(file.utf8), environment: [:], flags: [])
+                Issue.record("\(file) must be refused")
+            } catch {
+                #expect(error.message == "ERROR: appId and masterKey are required")
+            }
+        }
+    }
+
+    @Test("The keys must differ from the master key")
+    func keys() {
+        #expect(refusal(["readOnlyMasterKey": "master"]) == "masterKey and readOnlyMasterKey should be different")
+        #expect(refusal(["maintenanceKey": "master"]) == "masterKey and maintenanceKey should be different")
+    }
+
+    @Test("Options that are not built are refused by name, unless they ask for nothing")
+    func notBuilt() {
+        let asking: JSONObject = [
+            "verifyUserEmails": true, "preventLoginWithUnverifiedEmail": true, "emailAdapter": ["module": "x"],
+            "push": ["ios": [:]], "scheduledPush": true, "cloud": "./main.js", "webhookKey": "k",
+            "liveQuery": ["classNames": ["A"]], "startLiveQueryServer": true, "rateLimit": [["requestPath": "*"]],
+            "routeAllowList": ["x"], "schema": ["definitions": []], "cluster": 2, "encryptionKey": "k",
+            "mountGraphQL": true,
+            "cacheAdapter": "redis", "loggerAdapter": "x", "analyticsAdapter": "x", "masterKeyTtl": 5,
+            "protectedFieldsSaveResponseExempt": false, "databaseAdapter": "x",
+        ]
+        for (name, value) in asking {
+            #expect(
+                refusal([name: value])?.hasPrefix("option \(name) is not built into this version of Roost") == true,
+                "\(name)")
+        }
+        let harmless: JSONObject = [
+            "verifyUserEmails": false, "mountGraphQL": false, "cloud": "", "rateLimit": [], "liveQuery": [:],
+            "protectedFieldsSaveResponseExempt": true,
+        ]
+        #expect(refusal(harmless) == nil)
+    }
+
+    @Test("Options without effect are taken and told")
+    func ignored() throws {
+        let (_, warnings) = try Configuration.load(
+            file: Array(#"{"appId":"a","masterKey":"m","collectionPrefix":"x","appName":"y"}"#.utf8), environment: [:],
+            flags: [])
+        #expect(warnings.count == 2)
+        #expect(warnings.contains("option collectionPrefix has no effect: MongoDB only"))
+    }
+
+    @Test("Each line of parse-server has its defaults", arguments: 4...9)
+    func presets(preset: Int) throws {
+        let configuration = try load(["preset": .number(Double(preset))])
+        #expect(configuration.preset == preset)
+        #expect(configuration.parseServerVersion.hasPrefix("\(preset)."))
+        #expect(configuration.allowClientClassCreation == (preset <= 6))
+        #expect(configuration.enforcePrivateUsers == (preset >= 6))
+        #expect(configuration.enableSanitizedErrorResponse == (preset >= 8))
+        #expect(configuration.databaseOptions.allowPublicExplain == (preset <= 8))
+        #expect(configuration.masterKeyIps.contains("127.0.0.1") == (preset >= 6))
+        #expect(configuration.fileUpload.enableForPublic == (preset == 4))
+        #expect(configuration.fileUpload.enableForAuthenticatedUser)
+    }
+
+    @Test("What is set outweighs the preset, and presets beyond 4 to 9 are refused")
+    func presetEdges() throws {
+        #expect(try load(["preset": 4, "allowClientClassCreation": false]).allowClientClassCreation == false)
+        #expect(try load(["preset": 9, "allowClientClassCreation": true]).allowClientClassCreation)
+        #expect(refusal(["preset": 3]) == "Key preset has invalid value 3")
+        #expect(refusal(["preset": 10]) == "Key preset has invalid value 10")
+    }
+
+    @Test("Defaults are parse-server's")
+    func defaults() throws {
+        let configuration = try load()
+        #expect(configuration.host == "0.0.0.0")
+        #expect(configuration.mountPath == "/parse")
+        #expect(configuration.serverURL == "http://localhost:1337/parse")
+        #expect(configuration.maxUploadSize == 20 * 1024 * 1024)
+        #expect(configuration.sessionLength == 31_536_000)
+        #expect(configuration.defaultLimit == 100)
+        #expect(configuration.maxLimit == nil)
+        #expect(configuration.objectIdSize == 10)
+        #expect(configuration.readOnlyMasterKeyIps == ["0.0.0.0/0", "::0"])
+        #expect(configuration.maintenanceKeyIps == ["127.0.0.1", "::1"])
+        #expect(configuration.protectedFields == ["_User": ["*": ["email"]]])
+        #expect(configuration.cacheTTL == 5000)
+        #expect(configuration.idempotencyOptions.ttl == 300)
+        #expect(configuration.revokeSessionOnPasswordReset)
+        #expect(configuration.enableAnonymousUsers)
+        #expect(!configuration.allowCustomObjectId)
+    }
+
+    @Test("URLs must be web addresses, and lose a slash at their end")
+    func urls() throws {
+        #expect(try load(["serverURL": "https://a.example/parse/"]).serverURL == "https://a.example/parse")
+        #expect(refusal(["publicServerURL": "a.example"]) != nil)
+        #expect(try load(["port": 8080, "mountPath": "api"]).serverURL == "http://localhost:8080/api")
+        #expect(try load(["mountPath": "/"]).mountPath == "/")
+    }
+
+    @Test("Only PostgreSQL is a database")
+    func databases() throws {
+        #expect(
+            try load(["databaseURI": "postgresql://h/d?sslmode=require"]).databaseURI
+                == "postgresql://h/d?sslmode=require")
+        #expect(refusal(["databaseURI": "mongodb://h/d"]) == "databaseURI must begin with postgres:// or postgresql://")
+        #expect(
+            try load(["databaseOptions": ["poolSize": 20, "enableSchemaHooks": true]]).databaseOptions.poolSize == 20)
+    }
+
+    @Test("Protected fields are added to the default")
+    func protectedFields() throws {
+        let configuration = try load([
+            "protectedFields": ["_User": ["*": ["phone", "email"], "role:Admins": []], "Song": ["*": ["price"]]],
+            "userSensitiveFields": ["address"],
+        ])
+        #expect(configuration.protectedFields["_User"]?["*"] == ["email", "phone", "address"])
+        #expect(configuration.protectedFields["_User"]?["role:Admins"] == [])
+        #expect(configuration.protectedFields["Song"] == ["*": ["price"]])
+    }
+
+    @Test(
+        "Lockouts and password rules have their ranges",
+        arguments: [
+            (
+                ["accountLockout": ["threshold": 0, "duration": 1]],
+                "Account lockout threshold should be an integer greater than 0 and less than 1000"
+            ),
+            (
+                ["accountLockout": ["threshold": 1000, "duration": 1]],
+                "Account lockout threshold should be an integer greater than 0 and less than 1000"
+            ),
+            (
+                ["accountLockout": ["threshold": 2.5, "duration": 1]],
+                "Account lockout threshold should be an integer greater than 0 and less than 1000"
+            ),
+            (
+                ["accountLockout": ["threshold": 1]],
+                "Account lockout duration should be greater than 0 and less than 100000"
+            ),
+            (
+                ["accountLockout": ["threshold": 1, "duration": 100_000]],
+                "Account lockout duration should be greater than 0 and less than 100000"
+            ),
+            (
+                ["passwordPolicy": ["maxPasswordHistory": 21]],
+                "passwordPolicy.maxPasswordHistory must be an integer ranging 0 - 20"
+            ),
+            (
+                ["passwordPolicy": ["maxPasswordHistory": 1.5]],
+                "passwordPolicy.maxPasswordHistory must be an integer ranging 0 - 20"
+            ),
+            (
+                ["passwordPolicy": ["validatorPattern": "("]],
+                "passwordPolicy.validatorPattern must be a regex string or RegExp object."
+            ),
+            (["idempotencyOptions": ["ttl": 0]], "idempotency TTL value must be greater than 0 seconds"),
+            (
+                ["requestComplexity": ["includeDepth": 0]],
+                "requestComplexity.includeDepth must be a positive integer or -1 to disable."
+            ),
+            (["sessionLength": 0], "Key sessionLength has invalid value 0"),
+            (["defaultLimit": 0], "Key defaultLimit has invalid value 0"),
+            (["maxLimit": -1], "Key maxLimit has invalid value -1"),
+            (
+                ["filesAdapter": "@parse/s3-files-adapter"],
+                "option filesAdapter: only @parse/fs-files-adapter is built into this version of Roost"
+            ),
+        ] as [(JSONObject, String)])
+    func ranges(file: JSONObject, expected: String) {
+        #expect(refusal(file) == expected)
+    }
+
+    @Test("Limits of -1 are no limits")
+    func noLimits() throws {
+        let limits = try load(["requestComplexity": ["includeDepth": -1, "queryDepth": 5]]).requestComplexity
+        #expect(limits.includeDepth == nil)
+        #expect(limits.queryDepth == 5)
+        #expect(limits.allowRegex)
+    }
+
+    @Test("A folder of the file adapter cannot lead outside")
+    func fileAdapter() throws {
+        let adapter: JSONObject = ["module": "@parse/fs-files-adapter", "options": ["filesSubDirectory": "a/b"]]
+        #expect(try load(["filesAdapter": .object(adapter)]).filesDirectory == "files/a/b")
+        #expect(
+            refusal(["filesAdapter": ["module": "@parse/fs-files-adapter", "options": ["filesSubDirectory": "../x"]]])
+                != nil)
+        #expect(
+            refusal(["filesAdapter": ["module": "@parse/fs-files-adapter", "options": ["encryptionKey": "x"]]]) != nil)
+    }
+
+    @Test("Denied keywords are patterns for keys, values or both")
+    func keywords() throws {
+        let defaults = try load().requestKeywordDenylist
+        #expect(defaults.contains { $0.matches(key: "__proto__", value: 1) })
+        #expect(defaults.contains { $0.matches(key: "constructor", value: 1) })
+        #expect(defaults.contains { $0.matches(key: "_bsontype", value: "Code") })
+        #expect(!defaults.contains { $0.matches(key: "_bsontype", value: "Other") })
+        let own = try load(["requestKeywordDenylist": [["key": "^a.*z$"], ["value": 5]]]).requestKeywordDenylist
+        #expect(own.contains { $0.matches(key: "abcz", value: .null) })
+        #expect(own.contains { $0.matches(key: "x", value: 5) })
+        #expect(!own.contains { $0.matches(key: "x", value: "abcz") })
+        #expect(
+            refusal(["requestKeywordDenylist": [["key": "("]]])?.hasPrefix(
+                "Key requestKeywordDenylist has invalid value") == true)
+    }
+
+    @Test("Every option has a name, a variable and a line of help of its own")
+    func table() {
+        let names = OptionTable.all.map(\.name)
+        #expect(Set(names).count == names.count)
+        let variables = OptionTable.all.map(\.environment)
+        #expect(Set(variables).count == variables.count)
+        #expect(OptionTable.all.allSatisfy { !$0.help.isEmpty })
+        #expect(OptionTable.find("appId")?.environment == "PARSE_SERVER_APPLICATION_ID")
+        #expect(OptionTable.find("nobody") == nil)
+    }
+}

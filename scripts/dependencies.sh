@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Installs what Roost needs from the system's packages, and only what is missing.
+set -euo pipefail
+
+fail() {
+    echo "dependencies: $*" >&2
+    exit 1
+}
+
+command -v swift >/dev/null || fail "the Swift toolchain (6.3 or later) is missing: see https://www.swift.org/install"
+
+install_debian() {
+    local packages=(libpq-dev libcurl4-openssl-dev libcrypt-dev pkg-config postgresql python3)
+    local missing=() package
+    for package in "${packages[@]}"; do
+        if ! dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then
+            # Another package may stand in: pkgconf for pkg-config, postgresql-16 for postgresql.
+            case "$package" in
+                pkg-config) command -v pkg-config >/dev/null && continue ;;
+                postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && continue ;;
+                python3) command -v python3 >/dev/null && continue ;;
+            esac
+            missing+=("$package")
+        fi
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+
+    local privilege=()
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || fail "these packages are missing, and there is no sudo to install them: ${missing[*]}"
+        privilege=(sudo)
+    fi
+    echo "dependencies: installing ${missing[*]} (${privilege[*]:-as root} apt-get install)"
+    "${privilege[@]}" apt-get update -qq || echo "dependencies: apt-get update failed; trying with the lists at hand" >&2
+    "${privilege[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+}
+
+check_macos() {
+    command -v brew >/dev/null || fail "Homebrew is missing: see https://brew.sh"
+    local missing=() formula
+    for formula in libpq libxcrypt pkgconf; do
+        brew list --formula "$formula" >/dev/null 2>&1 || missing+=("$formula")
+    done
+    brew list --formula 2>/dev/null | grep -q '^postgresql' || missing+=("postgresql@16")
+    command -v python3 >/dev/null || missing+=("python")
+    [ ${#missing[@]} -eq 0 ] || fail "these formulas are missing: brew install ${missing[*]}"
+    local prefix
+    prefix="$(brew --prefix libpq)/lib/pkgconfig"
+    case ":${PKG_CONFIG_PATH:-}:" in
+        *":$prefix:"*) ;;
+        *) pkg-config --exists libpq || fail "pkg-config does not find libpq: export PKG_CONFIG_PATH=\"$prefix\"" ;;
+    esac
+}
+
+case "$(uname -s)" in
+    Linux)
+        command -v apt-get >/dev/null || fail "only Debian and Ubuntu are served; install what they call libpq-dev, \
+libcurl4-openssl-dev, libcrypt-dev, pkg-config, postgresql and python3"
+        install_debian
+        ;;
+    Darwin) check_macos ;;
+    *) fail "only Linux and macOS are served" ;;
+esac

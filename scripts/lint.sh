@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Checks the format of all Swift files, and that the compiler has nothing to warn of.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+scripts/dependencies.sh
+
+paths=(Package.swift Sources Tests schema)
+if [ -n "$(find Benchmarks -name '*.swift' -print -quit 2>/dev/null)" ]; then paths+=(Benchmarks); fi
+failed=no
+swift format lint --strict --recursive --parallel "${paths[@]}" || failed=yes
+
+scripts/build_tests.sh
+if [ -s .build/warnings.log ]; then
+    echo "lint: the compiler warned:" >&2
+    cat .build/warnings.log >&2
+    failed=yes
+fi
+
+if [ "$failed" = yes ]; then
+    echo "lint: failed" >&2
+    exit 1
+fi
+echo "lint: nothing to report"

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Builds Roost in release mode and serves the music apps. Arguments are options of `roost serve`: --port 1338 …
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+scripts/dependencies.sh
+swift build --configuration release --product roost
+exec .build/release/roost serve examples/music/roost.json "$@"

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Runs the tests on a PostgreSQL cluster of their own, which is removed afterwards. Arguments go to `swift test`.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+scripts/dependencies.sh
+scripts/build_tests.sh
+
+fail() {
+    echo "test: $*" >&2
+    exit 1
+}
+
+# The newest PostgreSQL that is installed.
+newest_postgres() {
+    local folder version best=0 found=""
+    for folder in /usr/lib/postgresql/*/bin /opt/homebrew/opt/postgresql*/bin /usr/local/opt/postgresql*/bin \
+        "$(dirname "$(command -v initdb || echo /nowhere/initdb)")"; do
+        [ -x "$folder/initdb" ] && [ -x "$folder/pg_ctl" ] || continue
+        version=$("$folder/initdb" --version | grep -oE '[0-9]+' | head -n 1)
+        if [ "$version" -gt "$best" ]; then
+            best=$version
+            found=$folder
+        fi
+    done
+    [ "$best" -ge 13 ] || fail "no PostgreSQL of version 13 or later was found"
+    echo "$found"
+}
+
+# PostgreSQL refuses to run as root.
+as_postgres() {
+    if [ "$(id -u)" -eq 0 ]; then
+        (cd / && runuser -u postgres -- "$@")
+    else
+        "$@"
+    fi
+}
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+postgres=$(newest_postgres)
+folder=$(mktemp -d /tmp/roost-test.XXXXXX)
+started=no
+
+stop() {
+    local status=$?
+    trap - EXIT INT TERM
+    if [ "$started" = yes ]; then
+        as_postgres "$postgres/pg_ctl" stop -D "$folder/data" -m immediate -s || true
+    fi
+    rm -rf "$folder"
+    exit "$status"
+}
+trap stop EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+chmod 755 "$folder"
+mkdir "$folder/data" "$folder/socket"
+if [ "$(id -u)" -eq 0 ]; then chown postgres: "$folder/data" "$folder/socket"; fi
+
+as_postgres "$postgres/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$folder/initdb.log" 2>&1 ||
+    fail "initdb failed: $(cat "$folder/initdb.log")"
+cat >>"$folder/data/postgresql.conf" <<END
+listen_addresses = '127.0.0.1'
+unix_socket_directories = '$folder/socket'
+max_connections = 500
+fsync = off
+synchronous_commit = off
+full_page_writes = off
+END
+
+# Somebody else may take the port between the look and the start.
+for attempt in 1 2 3; do
+    port=$(free_port)
+    if as_postgres "$postgres/pg_ctl" start -D "$folder/data" -w -s -o "-p $port" -l "$folder/data/server.log"; then
+        started=yes
+        break
+    fi
+    [ "$attempt" -lt 3 ] || fail "PostgreSQL did not start: $(tail -n 20 "$folder/data/server.log")"
+done
+
+export ROOST_TEST_DATABASE_URI="postgres://postgres@127.0.0.1:$port/postgres"
+swift test --skip-build "$@"
