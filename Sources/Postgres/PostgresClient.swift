@@ -1,5 +1,3 @@
-import CLibpq
-import Dispatch
 import Logging
 import Synchronization
 
@@ -7,36 +5,81 @@ import Synchronization
 ///
 /// Short statements of all callers share a few pipelined connections; transactions and statements that can be slow have
 /// connections of their own, so that a slow one never stands in front of a fast one.
+///
+/// An answer to ``query(_:_:readOnly:)`` or ``group(_:readOnly:)`` comes after the commit.
 public final class PostgresClient: Sendable {
-    private let configuration: PostgresConfiguration
-    private let loop: InputOutputLoop
-    private let listenerCounter = Atomic<Int>(0)
+    private enum Life {
+        case new
+        case running(OSThread)
+        case ended
+    }
 
-    /// Makes a client; nothing is connected before ``start()``.
+    private let configuration: PostgresConfiguration
+    private let logger: Logger
+    let mailbox = Mailbox()
+    private let life = Mutex(Life.new)
+    private let isStarted = Atomic(false)
+    private let lastListener = Atomic(0)
+
+    /// Makes a client. Nothing is connected before ``start()`` or the first request.
     public init(configuration: PostgresConfiguration, logger: Logger) {
         self.configuration = configuration
-        loop = InputOutputLoop(configuration: configuration, logger: logger)
+        self.logger = logger
     }
 
-    /// Starts the I/O thread and makes sure that the server answers.
-    ///
-    /// - Throws: `PostgresError` with the server's own words.
-    public func start() async throws {
-        try await Self.blocking { [configuration] in
-            try BlockingConnection(configuration).run("SELECT 1")
+    deinit {
+        life.withLock { life in
+            guard case .running(let thread) = life else { return }
+            _ = mailbox.send(.shutDown)
+            thread.detach()
         }
-        loop.start()
     }
 
-    /// Finishes what is under way (ten seconds at most), closes all connections and ends the thread.
-    public func shutdown() async {
-        guard loop.send(.shutdown) else { return }
-        await loop.join()
+    /// Connects to the server.
+    ///
+    /// A server that is still starting up is waited for. When it throws, the client goes on trying all the same.
+    ///
+    /// - Throws: `PostgresError` with the server's own words when the first connection cannot be made.
+    public func start() async throws {
+        let request = StartRequest()
+        try await withTaskCancellationHandler {
+            try await withUnsafeThrowingContinuation { continuation in
+                if request.answer.wait(with: continuation), !send(.start(request)) {
+                    request.answer.give(.failure(.shutDown))
+                }
+            }
+        } onCancel: {
+            request.answer.give(.failure(.cancelled))
+        }
     }
+
+    /// Finishes what is under way (for ten seconds at most), closes all connections and ends the thread. What is asked
+    /// later throws a `PostgresError` of the kind `shutdown`.
+    public func shutdown() async {
+        let thread = life.withLock { life -> OSThread? in
+            defer { life = .ended }
+            if case .running(let thread) = life { return thread }
+            if case .new = life {
+                _ = mailbox.close()
+                isStarted.store(true, ordering: .releasing)
+            }
+            return nil
+        }
+        if thread != nil { _ = mailbox.send(.shutDown) }
+        await mailbox.waitForEnd()
+        thread?.join()
+    }
+
+    /// How the client stands.
+    public var statistics: PostgresStatistics { mailbox.statistics }
+
+    // MARK: Shared connections
 
     /// Runs one statement in a transaction of its own; it is committed when the answer comes.
     ///
-    /// - Parameter readOnly: Whether it changes nothing, and so may be sent again when its answer was lost.
+    /// - Parameters:
+    ///   - sql: The statement, with `$1`, `$2`… for the parameters.
+    ///   - readOnly: Whether it changes nothing, and so may be sent again when its answer was lost.
     /// - Throws: `PostgresError`.
     public func query(_ sql: String, _ parameters: [PostgresParameter] = [], readOnly: Bool = false) async throws
         -> PostgresResult
@@ -44,175 +87,82 @@ public final class PostgresClient: Sendable {
         try await query(Statement(sql, parameters), readOnly: readOnly)
     }
 
-    /// Runs one statement in a transaction of its own.
+    /// Runs one statement in a transaction of its own; it is committed when the answer comes.
     ///
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement, readOnly: Bool = false) async throws -> PostgresResult {
-        try Self.first(await group([statement], readOnly: readOnly))
+        try SharedLaneRules.check(statement.sql)
+        let encoded = try EncodedStatement(statement)
+        let results = try await perform(Request(.statements([encoded]), isReadOnly: readOnly))
+        guard let result = results.first else { throw PostgresError(.server, "the statement gave no result") }
+        return result
     }
 
-    /// Runs statements in one transaction and one round trip: all of them, or none.
+    /// Runs statements in one transaction and one round trip: all of them are kept, or none.
     ///
+    /// - Returns: A result for each statement.
     /// - Throws: `PostgresError`, the first one.
     public func group(_ statements: [Statement], readOnly: Bool = false) async throws -> [PostgresResult] {
-        try await withCheckedThrowingContinuation { continuation in
-            let work = Work(
-                statements, isReadOnly: readOnly, isAutocommit: true, deadline: .now + configuration.connectTimeout
-            ) { continuation.resume(with: $0.mapError { $0 as any Error }) }
-            if !loop.send(.submit(work)) {
-                continuation.resume(throwing: PostgresError(.shutdown, "the client was shut down"))
-            }
-        }
+        guard !statements.isEmpty else { return [] }
+        for statement in statements { try SharedLaneRules.check(statement.sql) }
+        let encoded = try statements.map { try EncodedStatement($0) }
+        return try await perform(Request(.statements(encoded), isReadOnly: readOnly))
     }
 
-    /// Lends a connection that nobody else uses meanwhile.
+    /// Announces something to everybody who listens to a channel.
     ///
-    /// A transaction that is left open is rolled back.
-    public func exclusively<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
-        let id = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Int, any Error>) in
-            let lease = InputOutputLoop.Lease(deadline: .now + configuration.connectTimeout) {
-                continuation.resume(with: $0.mapError { $0 as any Error })
-            }
-            if !loop.send(.lease(lease)) {
-                continuation.resume(throwing: PostgresError(.shutdown, "the client was shut down"))
-            }
-        }
-        defer { loop.send(.release(id)) }
-        return try await body(PostgresSession(id: id, loop: loop))
-    }
-
-    /// Runs `body` in a transaction and commits it; what it throws undoes everything.
-    ///
-    /// Serialization failures and deadlocks are tried again, up to `retries` times: the server has undone them.
-    public func transaction<R: Sendable>(
-        isolation: Isolation = .readCommitted, retries: Int = 5, _ body: @Sendable (PostgresSession) async throws -> R
-    ) async throws -> R {
-        for attempt in 0... {
-            do {
-                return try await exclusively { session in
-                    _ = try await session.query("BEGIN ISOLATION LEVEL \(isolation.rawValue)")
-                    do {
-                        let result = try await body(session)
-                        _ = try await session.query("COMMIT")
-                        return result
-                    } catch {
-                        _ = try? await session.query("ROLLBACK")
-                        throw error
-                    }
-                }
-            } catch let error as PostgresError where error.isTransient && attempt < retries {
-                try await Task.sleep(for: .milliseconds(Int.random(in: 1...(5 << attempt))))
-            }
-        }
-        throw PostgresError(.unavailable, "the transaction could not be carried out")
-    }
-
-    /// Runs a statement that can take long, on a connection of its own. Cancelling the task stops it on the server.
-    public func slowQuery(_ statement: Statement) async throws -> PostgresResult {
-        try await exclusively { session in try await session.query(statement) }
-    }
-
-    /// Runs several statements without parameters, on a connection made for them.
-    public func execute(script: String) async throws {
-        try await Self.blocking { [configuration] in try BlockingConnection(configuration).run(script) }
-    }
-
-    /// Listens to channels, on a connection of its own that is made anew whenever it breaks.
-    public func listen(channels: [String]) -> AsyncStream<PostgresEvent> {
-        let id = listenerCounter.add(1, ordering: .relaxed).newValue
-        let (stream, continuation) = AsyncStream.makeStream(of: PostgresEvent.self)
-        continuation.onTermination = { [loop] _ in loop.send(.unlisten(id: id)) }
-        if !loop.send(.listen(id: id, channels: channels, continuation)) { continuation.finish() }
-        return stream
-    }
-
-    /// Announces something to everybody who listens.
+    /// - Throws: `PostgresError`.
     public func notify(channel: String, payload: String) async throws {
         _ = try await query("SELECT pg_notify($1, $2)", [.text(channel), .text(payload)])
     }
 
-    /// How the client stands.
-    public var statistics: PostgresStatistics { loop.statistics }
-
-    static func first(_ results: [PostgresResult]) throws -> PostgresResult {
-        guard let result = results.first else { throw PostgresError(.server, "no result") }
-        return result
-    }
-
-    private static func blocking<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async throws -> R {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(with: Result { try work() }) }
-        }
-    }
-}
-
-/// A connection that one caller has alone.
-public final class PostgresSession: Sendable {
-    private let id: Int
-    private let loop: InputOutputLoop
-
-    init(id: Int, loop: InputOutputLoop) {
-        self.id = id
-        self.loop = loop
-    }
-
-    /// Runs one statement.
-    ///
-    /// - Throws: `PostgresError`.
-    public func query(_ sql: String, _ parameters: [PostgresParameter] = []) async throws -> PostgresResult {
-        try await query(Statement(sql, parameters))
-    }
-
-    /// Runs one statement. Cancelling the task stops it on the server.
-    ///
-    /// - Throws: `PostgresError`.
-    public func query(_ statement: Statement) async throws -> PostgresResult {
-        try PostgresClient.first(await group([statement]))
-    }
-
-    /// Runs statements in one round trip; outside a transaction all of them or none are kept.
-    ///
-    /// - Throws: `PostgresError`, the first one.
-    public func group(_ statements: [Statement]) async throws -> [PostgresResult] {
+    private func perform(_ request: Request) async throws -> [PostgresResult] {
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let work = Work(statements, isReadOnly: false, isAutocommit: false, deadline: .now) {
-                    continuation.resume(with: $0.mapError { $0 as any Error })
-                }
-                if !loop.send(.submitOn(id, work)) {
-                    continuation.resume(throwing: PostgresError(.shutdown, "the client was shut down"))
-                }
+            try await withUnsafeThrowingContinuation { continuation in
+                if request.answer.wait(with: continuation), !send(.submit(request)) { request.fail(.shutDown) }
             }
         } onCancel: {
-            loop.send(.cancel(id))
+            request.fail(.cancelled)
         }
     }
-}
 
-/// A connection that waits: for start-up, where there is nothing else to do.
-struct BlockingConnection {
-    private let configuration: PostgresConfiguration
+    // MARK: Notifications
 
-    init(_ configuration: PostgresConfiguration) { self.configuration = configuration }
-
-    /// Connects, runs a script and closes.
+    /// Listens to channels, on a connection of its own that is made anew whenever it breaks.
     ///
-    /// - Throws: `PostgresError`.
-    func run(_ script: String) throws {
-        guard let handle = PQconnectdb(configuration.connectionString) else {
-            throw PostgresError(.unavailable, "out of memory")
-        }
-        defer { PQfinish(handle) }
-        guard PQstatus(handle) == CONNECTION_OK else {
-            throw PostgresError(.unavailable, String(cString: PQerrorMessage(handle)), sqlState: "08001")
-        }
-        PQsetNoticeProcessor(handle, { _, _ in }, nil)
-        let result = PQexec(handle, script)
-        defer { PQclear(result) }
-        let status = PQresultStatus(result)
-        guard status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK else {
-            let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) } ?? ""
-            throw PostgresError(.server, String(cString: PQerrorMessage(handle)), sqlState: state)
+    /// - Returns: What is announced, from the first ``PostgresEvent/connected`` on. The stream ends with the client.
+    public func listen(channels: [String]) -> AsyncStream<PostgresEvent> {
+        let id = lastListener.add(1, ordering: .relaxed).newValue
+        let (stream, continuation) = AsyncStream.makeStream(of: PostgresEvent.self)
+        // Quoted identifiers hold no NUL and have no parameters, so that encoding them cannot fail.
+        let statements = channels.compactMap { try? EncodedStatement(Statement("LISTEN \(SQL.identifier($0))")) }
+        continuation.onTermination = { [mailbox] _ in _ = mailbox.send(.unlisten(id: id)) }
+        if !send(.listen(id: id, channels: statements, continuation)) { continuation.finish() }
+        return stream
+    }
+
+    // MARK: The thread
+
+    /// Hands in a command, and starts the thread with the first; false when the client has ended.
+    func send(_ command: Mailbox.Command) -> Bool {
+        if !isStarted.load(ordering: .acquiring), !startThread() { return false }
+        return mailbox.send(command)
+    }
+
+    private func startThread() -> Bool {
+        life.withLock { life in
+            switch life {
+            case .ended: return false
+            case .running: return true
+            case .new:
+                let thread = OSThread { [configuration, logger, mailbox] in
+                    InputOutputLoop.run(configuration: configuration, logger: logger, mailbox: mailbox)
+                }
+                guard thread.isRunning else { return false }
+                life = .running(thread)
+                isStarted.store(true, ordering: .releasing)
+                return true
+            }
         }
     }
 }

@@ -96,6 +96,17 @@ func failure(_ body: @Sendable () async throws -> some Sendable) async throws ->
     }
 }
 
+extension PostgresClient {
+    /// Whether the server is at work on a statement of this database that contains a text.
+    func isRunning(_ text: String) async throws -> Bool {
+        let sql = """
+            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
+                AND query LIKE $1 AND pid <> pg_backend_pid()
+            """
+        return try await query(sql, [.text("%\(text)%")], readOnly: true).int(0, 0) ?? 0 > 0
+    }
+}
+
 /// A number that several tasks count.
 final class Counter: Sendable {
     private let number = Mutex(0)

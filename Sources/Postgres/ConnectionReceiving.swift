@@ -1,0 +1,92 @@
+import CLibpq
+
+extension Connection {
+    /// Reads what came.
+    func receive() {
+        let isOpen = PQconsumeInput(handle) == 1
+        // Also when it is closed: the last words, and answers before them, may have come with the end.
+        takeResults()
+        while failure == nil, let notification = PQnotifies(handle) {
+            lane.didNotify(
+                self, channel: String(cString: notification.pointee.relname),
+                payload: String(cString: notification.pointee.extra))
+            PQfreemem(notification)
+        }
+        if !isOpen || PQstatus(handle) == CONNECTION_BAD { failWithLibpqMessage() }
+    }
+
+    private func takeResults() {
+        // One NULL ends the results of each statement; two in a row say that no more is there.
+        var ends = 0
+        while ends < 2, failure == nil, !inFlight.isEmpty, PQisBusy(handle) == 0 {
+            if let result = PQgetResult(handle) {
+                ends = 0
+                take(result)
+            } else if let scriptPhase {
+                proceedWithScript(scriptPhase)
+            } else {
+                ends += 1
+            }
+        }
+    }
+
+    private func take(_ result: OpaquePointer) {
+        guard let request = inFlight.first else { return PQclear(result) }
+        switch PQresultStatus(result) {
+        case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
+            takeSuccess(result, request)
+        case PGRES_PIPELINE_SYNC:
+            PQclear(result)
+            finishHead()
+        case PGRES_PIPELINE_ABORTED:
+            PQclear(result)
+            request.received += 1
+        case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
+            PQclear(result)
+            // The connection now waits for data that nobody has: it is of no more use.
+            inFlight.removeFirst()
+            request.error = PostgresError(.server, "COPY is not supported", sqlState: "0A000")
+            fail(PostgresError(.connectionLost, "the connection was lost: it was left in COPY"))
+            lane.didFinish(request, on: self)
+        default:
+            takeError(result, request)
+        }
+    }
+
+    private func takeSuccess(_ result: OpaquePointer, _ request: Request) {
+        defer { request.received += 1 }
+        if let preparation = request.preparations.first, preparation.place == request.received {
+            // Removed when confirmed, so that those that remain at the end did not happen.
+            request.preparations.removeFirst()
+        } else if request.skipped > 0 {
+            request.skipped -= 1
+        } else if request.expected > 0 {
+            request.results.append(PostgresResult(result, notices: context.notices))
+            return
+        }
+        PQclear(result)
+    }
+
+    private func takeError(_ result: OpaquePointer, _ request: Request) {
+        defer { PQclear(result) }
+        var error = PostgresError(result)
+        request.received += 1
+        let severity = PQresultErrorField(result, Int32(UInt8(ascii: "V"))).map { String(cString: $0) }
+        if severity == "FATAL" || severity == "PANIC" || PQstatus(handle) == CONNECTION_BAD {
+            // The server ends the connection: what becomes of the request is decided as for any lost one.
+            error.kind = .connectionLost
+            error.message = "the connection was lost: \(error.message)"
+            return fail(error)
+        }
+        if scriptPhase == .rollingBack || scriptPhase == .resetting { return failWithLibpqMessage() }
+        if request.error == nil { request.error = error }
+    }
+
+    /// The first request has all its results.
+    func finishHead() {
+        guard let request = inFlight.popFirst() else { return }
+        headSince = context.now
+        for preparation in request.preparations { cache.remove(preparation.statement) }
+        lane.didFinish(request, on: self)
+    }
+}

@@ -1,0 +1,143 @@
+import CLibpq
+
+extension Connection {
+    /// Sends a request, the preparation of its statements included where they are new.
+    ///
+    /// - Parameter prelude: A statement before those of the request, whose result is not the caller's.
+    /// - Returns: Whether it was taken. When the connection breaks later, the request is among those lost.
+    func send(_ request: Request, prelude: EncodedStatement? = nil) -> Bool {
+        guard isReady, PQstatus(handle) == CONNECTION_OK else { return false }
+        sequence += 1
+        request.prepareToSend(sequence: sequence)
+        if inFlight.isEmpty { headSince = context.now }
+        inFlight.append(request)
+        var isSent = true
+        if let prelude {
+            request.skipped = 1
+            isSent = add(prelude, to: request)
+        }
+        switch request.content {
+        case .statements(let statements):
+            for statement in statements where isSent { isSent = add(statement, to: request) }
+        case .commit(let statement): isSent = isSent && add(statement, to: request)
+        case .script(let script): return start(script)
+        }
+        needsFlush = true
+        guard isSent, CLibpqPipelineSync(handle) == 1 else {
+            failWithLibpqMessage()
+            return true
+        }
+        deallocateDropped()
+        return true
+    }
+
+    /// Writes what the socket takes.
+    func flush() {
+        needsFlush = false
+        switch PQflush(handle) {
+        case 0: isBlocked = false
+        case 1: isBlocked = true
+        default: failWithLibpqMessage()
+        }
+    }
+
+    /// Forgets the prepared statements of a request, whose plans no longer fit the tables or which are not there.
+    func dropStatements(of request: Request) {
+        guard case .statements(let statements) = request.content else { return }
+        for statement in statements { cache.drop(statement.key, upTo: request.sequence) }
+    }
+
+    /// Asks the server to forget the statements that the cache has dropped, where that cannot disturb a transaction.
+    func deallocateDropped() {
+        guard !cache.dropped.isEmpty else { return }
+        if lane is SharedLane || (inFlight.isEmpty && !isInTransaction) {
+            for name in cache.takeDropped() { deallocate(name) }
+        }
+    }
+
+    private func deallocate(_ name: [CChar]) {
+        let sql =
+            "DEALLOCATE \"" + String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self) + "\""
+        sequence += 1
+        let request = Request(internal: [])
+        request.prepareToSend(sequence: sequence)
+        if inFlight.isEmpty { headSince = context.now }
+        inFlight.append(request)
+        needsFlush = true
+        guard PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 1) == 1, CLibpqPipelineSync(handle) == 1 else {
+            return failWithLibpqMessage()
+        }
+    }
+
+    private func add(_ statement: EncodedStatement, to request: Request) -> Bool {
+        let prepared: PreparedStatement
+        if let known = cache.find(statement.key, sequence: sequence) {
+            prepared = known
+        } else {
+            prepared = cache.insert(statement.key, sequence: sequence)
+            guard prepare(statement, as: prepared) else { return false }
+            request.preparations.append((request.expected, prepared))
+            request.expected += 1
+        }
+        request.expected += 1
+        return execute(statement, prepared)
+    }
+
+    private func prepare(_ statement: EncodedStatement, as prepared: PreparedStatement) -> Bool {
+        types.removeAll(keepingCapacity: true)
+        for slot in statement.slots { types.append(slot.type) }
+        return PQsendPrepare(handle, prepared.name, statement.sql, Int32(types.count), types) == 1
+    }
+
+    private func execute(_ statement: EncodedStatement, _ prepared: PreparedStatement) -> Bool {
+        pointers.removeAll(keepingCapacity: true)
+        lengths.removeAll(keepingCapacity: true)
+        while formats.count < statement.slots.count { formats.append(1) }
+        // The pointers stay valid because the buffer is held for the whole call, and libpq copies what it needs.
+        return statement.bytes.withUnsafeBytes { bytes in
+            let start = bytes.assumingMemoryBound(to: CChar.self).baseAddress
+            for slot in statement.slots {
+                pointers.append(slot.offset < 0 ? nil : start.map { $0 + Int(slot.offset) })
+                lengths.append(slot.length)
+            }
+            return PQsendQueryPrepared(
+                handle, prepared.name, Int32(pointers.count), pointers, lengths, formats, 1) == 1
+        }
+    }
+
+    // MARK: Scripts
+
+    /// Leaves pipeline mode and sends several statements as one text; nothing else may be under way.
+    private func start(_ script: String) -> Bool {
+        scriptPhase = .running
+        guard PQexitPipelineMode(handle) == 1 else {
+            failWithLibpqMessage()
+            return true
+        }
+        sendPlainly(script)
+        return true
+    }
+
+    private func sendPlainly(_ sql: String) {
+        needsFlush = true
+        if PQsendQuery(handle, sql) != 1 { failWithLibpqMessage() }
+    }
+
+    /// Goes on when all results of a script, or of what follows it, are there.
+    func proceedWithScript(_ phase: ScriptPhase) {
+        switch phase {
+        case .running where isInTransaction:
+            scriptPhase = .rollingBack
+            sendPlainly("ROLLBACK")
+        case .running, .rollingBack:
+            // Nothing that the script did to its session may be seen by those who come after it.
+            scriptPhase = .resetting
+            sendPlainly("DISCARD ALL")
+        case .resetting:
+            scriptPhase = nil
+            cache.removeAll()
+            guard PQenterPipelineMode(handle) == 1 else { return failWithLibpqMessage() }
+            finishHead()
+        }
+    }
+}

@@ -1,0 +1,85 @@
+/// A statement as the I/O thread sends it: its parameters in PostgreSQL's binary form, in one buffer.
+///
+/// It is made by the caller, so that the I/O thread has nothing to do but hand it over.
+struct EncodedStatement: Sendable {
+    /// Where a parameter lies in the buffer, and its type.
+    struct Slot: Sendable {
+        let type: UInt32
+        /// -1 for NULL.
+        let offset: Int32
+        let length: Int32
+    }
+
+    /// What tells prepared statements from each other.
+    let key: StatementKey
+    /// The values of the parameters, one after the other.
+    private(set) var bytes: [UInt8] = []
+
+    var sql: String { key.sql }
+    var slots: [Slot] { key.slots }
+
+    /// The server closes the connection on messages above 1 GB.
+    private static let sizeLimit = 1_000_000_000
+
+    /// Encodes a statement.
+    ///
+    /// - Throws: `PostgresError` for what would not arrive as it is: NUL in the SQL (42601), more parameters than the
+    ///   protocol counts (54023), more bytes than the server takes (54000).
+    init(_ statement: Statement) throws {
+        let parameters = statement.parameters
+        guard parameters.count <= UInt16.max else {
+            throw PostgresError(.server, "more than 65535 parameters", sqlState: "54023")
+        }
+        guard !statement.sql.utf8.contains(0) else {
+            throw PostgresError(.server, "a statement cannot contain NUL", sqlState: "42601")
+        }
+        var slots: [Slot] = []
+        slots.reserveCapacity(parameters.count)
+        for parameter in parameters {
+            let type = parameter.type.rawValue
+            if case .null = parameter {
+                slots.append(Slot(type: type, offset: -1, length: 0))
+                continue
+            }
+            let start = bytes.count
+            ParameterEncoding.append(parameter, to: &bytes)
+            guard bytes.count < Self.sizeLimit else {
+                throw PostgresError(.server, "a statement of more than 1 GB", sqlState: "54000")
+            }
+            slots.append(Slot(type: type, offset: Int32(start), length: Int32(bytes.count - start)))
+        }
+        // An empty value at the end still needs an address, which is what tells it from NULL.
+        bytes.append(0)
+        key = StatementKey(sql: statement.sql, slots: slots)
+    }
+
+    /// A statement of the driver's own, without parameters.
+    init(constant sql: StaticString) {
+        key = StatementKey(sql: "\(sql)", slots: [])
+        bytes = [0]
+    }
+}
+
+/// The text of a statement and the types of its parameters.
+struct StatementKey: Hashable, Sendable {
+    let sql: String
+    let slots: [EncodedStatement.Slot]
+    /// Computed once, by the caller's thread.
+    private let hash: Int
+
+    init(sql: String, slots: [EncodedStatement.Slot]) {
+        self.sql = sql
+        self.slots = slots
+        var hasher = Hasher()
+        hasher.combine(sql)
+        for slot in slots { hasher.combine(slot.type) }
+        hash = hasher.finalize()
+    }
+
+    static func == (one: StatementKey, other: StatementKey) -> Bool {
+        one.hash == other.hash && one.slots.count == other.slots.count
+            && zip(one.slots, other.slots).allSatisfy { $0.type == $1.type } && one.sql == other.sql
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+}

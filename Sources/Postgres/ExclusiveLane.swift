@@ -1,0 +1,268 @@
+import CLibpq
+import Collections
+
+/// The connections that are lent to one caller at a time, opened on demand.
+final class ExclusiveLane: Lane {
+    let context: LoopContext
+    private(set) var connections: [Connection] = []
+    /// Connections that nobody has, the one used last at the end, with the time since when.
+    private var idle: [(connection: Connection, since: Moment)] = []
+    private var leases: [Int: Lease] = [:]
+    private var lastNumber = 0
+    private var waiters: Deque<LeaseRequest> = []
+    private var backOff = BackOff()
+    private var nextOpening = Moment.now
+    private var lastFailure: PostgresError?
+
+    private static let idleTimeout: Int64 = 60_000
+
+    init(_ context: LoopContext) { self.context = context }
+
+    var waiting: Int { waiters.count + leases.values.reduce(0) { $0 + $1.pending.count } }
+
+    /// Whether nobody has a connection.
+    var isIdle: Bool { leases.isEmpty && waiters.isEmpty }
+
+    var nextDeadline: Moment? {
+        var earliest = EarliestMoment()
+        for connection in connections { earliest.consider(connection.connectDeadline) }
+        for lease in leases.values { earliest.consider(lease.cancelAgain) }
+        if let oldest = idle.first { earliest.consider(oldest.since.after(.milliseconds(Self.idleTimeout + 1))) }
+        earliest.consider(waiters.first?.deadline)
+        if mayOpen { earliest.consider(nextOpening) }
+        return earliest.moment
+    }
+
+    // MARK: Lending
+
+    /// Lends a connection, now or when there is one.
+    func lease(_ request: LeaseRequest) {
+        guard !request.answer.isGiven else { return }
+        if context.isStopping { return give(request, .failure(.shutDown)) }
+        request.deadline = context.now.after(context.configuration.connectTimeout)
+        waiters.append(request)
+        while let entry = idle.popLast() {
+            if !entry.connection.isReady { continue }
+            offer(entry.connection)
+            break
+        }
+        openWhereUseful()
+    }
+
+    /// Gives a clean connection to the first who waits.
+    private func offer(_ connection: Connection) {
+        connection.deallocateDropped()
+        while let waiter = waiters.popFirst() {
+            lastNumber += 1
+            let lease = Lease(number: lastNumber, connection: connection, prelude: waiter.prelude)
+            leases[lease.number] = lease
+            if waiter.answer.give(.success(lease.number)) { return }
+            leases[lease.number] = nil
+        }
+        idle.append((connection, context.now))
+    }
+
+    private func give(_ request: LeaseRequest, _ result: Result<Int, PostgresError>) { request.answer.give(result) }
+
+    private var mayOpen: Bool {
+        connections.count < context.configuration.exclusiveConnections && !context.isStopping
+            && connections.count(where: { !$0.isReady }) < waiters.count
+    }
+
+    private func openWhereUseful() {
+        while mayOpen, nextOpening <= context.now {
+            let connection = Connection(context, lane: self)
+            connections.append(connection)
+            connection.open()
+            if connection.failure != nil { break }
+        }
+    }
+
+    // MARK: Requests
+
+    /// Sends a request on a lent connection.
+    func submit(_ request: Request, lease number: Int) {
+        guard let lease = leases[number], !lease.isReleased else {
+            return request.fail(PostgresError(.server, "the connection was given back", sqlState: "08003"))
+        }
+        if let failure = lease.failure { return request.fail(failure) }
+        if request.isCancelled { return request.fail(.cancelled) }
+        lease.pending.append(request)
+        pump(lease)
+    }
+
+    /// Sends what can be sent.
+    private func pump(_ lease: Lease) {
+        while let request = lease.pending.first, !lease.isCancelling, lease.connection.scriptPhase == nil {
+            switch request.content {
+            case .commit where lease.prelude != nil:
+                // Nothing was asked in the transaction, so it was never begun.
+                lease.pending.removeFirst()
+                request.finish()
+                continue
+            case .script where !lease.connection.inFlight.isEmpty: return
+            default: break
+            }
+            lease.pending.removeFirst()
+            let prelude = lease.prelude
+            lease.prelude = nil
+            if !lease.connection.send(request, prelude: prelude) { request.fail(lost(lease.connection.failure)) }
+        }
+    }
+
+    private func lost(_ reason: PostgresError?) -> PostgresError {
+        var error = reason ?? PostgresError(.connectionLost, "the connection was lost")
+        error.kind = .connectionLost
+        return error
+    }
+
+    func didFinish(_ request: Request, on connection: Connection) {
+        guard let lease = lease(of: connection) else { return request.finish() }
+        if let error = request.error {
+            if error.isStaleStatement {
+                connection.dropStatements(of: request)
+                let canRepeat = !connection.isInTransaction && !request.hasEndedTransaction && request.attempts < 4
+                if canRepeat, lease.pending.isEmpty, connection.inFlight.isEmpty, connection.send(request) { return }
+            }
+            if request.isCancelled, error.sqlState == "57014" { request.error?.kind = .cancelled }
+        }
+        request.finish()
+        proceed(lease)
+    }
+
+    private func lease(of connection: Connection) -> Lease? {
+        leases.values.first { $0.connection === connection }
+    }
+
+    // MARK: Cancelling
+
+    /// Stops a request: takes it back if it was not sent, else tells the server.
+    func cancel(_ request: Request, lease number: Int) {
+        request.isCancelled = true
+        guard let lease = leases[number], !request.answer.isGiven else { return }
+        if let index = lease.pending.firstIndex(where: { $0 === request }) {
+            lease.pending.remove(at: index)
+            return request.fail(.cancelled)
+        }
+        cancelHead(lease)
+    }
+
+    /// Tells the server to stop if what it does is what shall stop.
+    private func cancelHead(_ lease: Lease) {
+        lease.cancelAgain = nil
+        guard let head = lease.connection.inFlight.first, head.isCancelled, !lease.isCancelling,
+            lease.failure == nil, let handle = lease.connection.handle
+        else { return }
+        lease.isCancelling = ServerCancellation.send(to: handle, lease: lease.number, through: context.mailbox)
+        if !lease.isCancelling { lease.cancelAgain = context.now.after(lease.cancelPause.next()) }
+    }
+
+    /// The server knows; if it had not begun, it did nothing, and has to be told again.
+    func didSendCancel(lease number: Int) {
+        guard let lease = leases[number] else { return }
+        lease.isCancelling = false
+        if lease.connection.inFlight.first?.isCancelled == true {
+            lease.cancelAgain = context.now.after(lease.cancelPause.next())
+        }
+        proceed(lease)
+    }
+
+    // MARK: Giving back
+
+    /// Takes a connection back; it is lent again when it is clean.
+    func release(lease number: Int, _ request: ReleaseRequest?) {
+        guard let lease = leases[number], !lease.isReleased else {
+            request?.answer.give(.success(()))
+            return
+        }
+        lease.isReleased = true
+        lease.releaseRequest = request
+        proceed(lease)
+    }
+
+    /// Goes on with what the lease is for: sending, stopping, or getting clean.
+    private func proceed(_ lease: Lease) {
+        let connection = lease.connection
+        guard lease.failure == nil, connection.failure == nil else {
+            if lease.failure != nil, lease.isReleased, !lease.isCancelling { end(lease) }
+            return
+        }
+        if !lease.isCancelling, connection.inFlight.first?.isCancelled == true, lease.cancelAgain == nil {
+            cancelHead(lease)
+        }
+        pump(lease)
+        guard lease.isReleased, connection.inFlight.isEmpty, lease.pending.isEmpty, !lease.isCancelling else { return }
+        if connection.isInTransaction {
+            if lease.isRollingBack { return connection.fail(lost(nil)) }
+            lease.isRollingBack = true
+            if !connection.send(Request(internal: [Self.rollback])) { connection.fail(lost(nil)) }
+            return
+        }
+        end(lease)
+        offer(connection)
+    }
+
+    private func end(_ lease: Lease) {
+        leases[lease.number] = nil
+        lease.releaseRequest?.answer.give(.success(()))
+    }
+
+    // MARK: Connections
+
+    func didConnect(_ connection: Connection) {
+        backOff.reset()
+        lastFailure = nil
+        offer(connection)
+    }
+
+    func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {
+        connections.removeAll { $0 === connection }
+        idle.removeAll { $0.connection === connection }
+        let error = lost(reason)
+        for request in requests { request.fail(error) }
+        if let lease = lease(of: connection) {
+            lease.failure = error
+            for request in lease.pending { request.fail(error) }
+            lease.pending.removeAll()
+            lease.cancelAgain = nil
+            proceed(lease)
+        } else if reason.kind == .unavailable {
+            if lastFailure == nil, !context.isStopping {
+                context.logger.warning("no exclusive connection to PostgreSQL", metadata: ["reason": "\(reason)"])
+            }
+            lastFailure = reason
+            nextOpening = context.now.after(backOff.next())
+        }
+    }
+
+    func tick() {
+        for connection in connections { connection.checkDeadline() }
+        for lease in leases.values where lease.cancelAgain.map({ $0 <= context.now }) ?? false { cancelHead(lease) }
+        while let first = waiters.first {
+            let isOverdue = first.deadline.map { $0 <= context.now } ?? false
+            guard first.answer.isGiven || context.isStopping || isOverdue else { break }
+            waiters.removeFirst()
+            let busy = PostgresError(.unavailable, "no connection became free in time")
+            give(first, .failure(context.isStopping ? .shutDown : lastFailure ?? busy))
+        }
+        while let oldest = idle.first, oldest.since.isOlder(than: Self.idleTimeout, at: context.now) {
+            idle.removeFirst()
+            connections.removeAll { $0 === oldest.connection }
+            oldest.connection.close()
+        }
+        openWhereUseful()
+    }
+
+    /// Gives up all that waits, when the client ends.
+    func end() {
+        for waiter in waiters { give(waiter, .failure(.shutDown)) }
+        waiters.removeAll()
+        for lease in leases.values {
+            for request in lease.pending { request.fail(.shutDown) }
+            lease.releaseRequest?.answer.give(.success(()))
+        }
+        leases.removeAll()
+    }
+
+    private static let rollback = EncodedStatement(constant: "ROLLBACK")
+}

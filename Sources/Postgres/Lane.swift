@@ -1,0 +1,63 @@
+import Logging
+
+/// A set of connections for one purpose. All its functions are called on the I/O thread.
+protocol Lane: AnyObject {
+    /// All connections, for polling.
+    var connections: [Connection] { get }
+    /// How many requests wait for a connection.
+    var waiting: Int { get }
+    /// When ``tick()`` must be called at the latest.
+    var nextDeadline: Moment? { get }
+
+    /// A connection stands and takes requests.
+    func didConnect(_ connection: Connection)
+    /// A request is done: its results are there, or its error.
+    func didFinish(_ request: Request, on connection: Connection)
+    /// A connection broke, or could not be made; what was under way on it has no answer.
+    func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError)
+    /// Somebody announced something to a listening connection.
+    func didNotify(_ connection: Connection, channel: String, payload: String)
+    /// Does what is due.
+    func tick()
+}
+
+extension Lane {
+    func didNotify(_ connection: Connection, channel: String, payload: String) {}
+}
+
+/// What all parts on the I/O thread share.
+final class LoopContext {
+    let configuration: PostgresConfiguration
+    let parameters: ConnectionParameters
+    let logger: Logger
+    let notices: NoticeLog
+    let mailbox: Mailbox
+    /// The time, as of the last look at the clock.
+    var now = Moment.now
+    /// Whether the client is being shut down: no new connections, no waiting.
+    var isStopping = false
+    /// Whether a connection is broken and waits to be cleared away.
+    var hasBroken = false
+    /// How often connections broke or could not be made.
+    var breaks = 0
+
+    init(configuration: PostgresConfiguration, logger: Logger, mailbox: Mailbox) {
+        self.configuration = configuration
+        self.logger = logger
+        self.mailbox = mailbox
+        parameters = ConnectionParameters(configuration)
+        notices = NoticeLog(logger)
+    }
+}
+
+/// How long to wait before connecting again: longer each time, up to two seconds.
+struct BackOff {
+    private var pause: Duration = .milliseconds(50)
+
+    mutating func next() -> Duration {
+        defer { pause = min(pause * 2, .seconds(2)) }
+        return pause
+    }
+
+    mutating func reset() { pause = .milliseconds(50) }
+}

@@ -1,0 +1,30 @@
+import Collections
+
+/// A connection while somebody has it alone. Only the I/O thread touches it.
+final class Lease {
+    let number: Int
+    let connection: Connection
+    /// What is still to be sent before the first statement.
+    var prelude: EncodedStatement?
+    /// Requests that cannot be sent yet.
+    var pending: Deque<Request> = []
+    /// Whether the server is being told to stop, so that nothing new may be sent which it could stop instead.
+    var isCancelling = false
+    /// When to tell the server again, if what shall stop goes on.
+    var cancelAgain: Moment?
+    var cancelPause = BackOff()
+    /// Why the connection can no longer be used.
+    var failure: PostgresError?
+    /// Whether it was given back.
+    var isReleased = false
+    /// Whether a transaction that was left open is being undone.
+    var isRollingBack = false
+    /// Who waits until the connection is clean again.
+    var releaseRequest: ReleaseRequest?
+
+    init(number: Int, connection: Connection, prelude: EncodedStatement?) {
+        self.number = number
+        self.connection = connection
+        self.prelude = prelude
+    }
+}

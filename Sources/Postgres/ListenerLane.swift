@@ -1,0 +1,136 @@
+import CLibpq
+
+/// The connections that wait for notifications: one for each call of `listen`.
+final class ListenerLane: Lane {
+    private final class Listener {
+        let id: Int
+        let channels: [EncodedStatement]
+        let continuation: AsyncStream<PostgresEvent>.Continuation
+        let connection: Connection
+        var backOff = BackOff()
+        var reopening: Moment?
+        var isConnected = false
+        /// When the server was last heard, or asked.
+        var lastSign: Moment
+
+        init(
+            id: Int, channels: [EncodedStatement], _ continuation: AsyncStream<PostgresEvent>.Continuation,
+            _ connection: Connection, now: Moment
+        ) {
+            self.id = id
+            self.channels = channels
+            self.continuation = continuation
+            self.connection = connection
+            lastSign = now
+        }
+    }
+
+    private let context: LoopContext
+    private var listeners: [Listener] = []
+
+    /// A network may lose a connection without telling; who only listens would never notice.
+    private static let heartbeat: Int64 = 30_000
+    private static let heartbeatTimeout: Int64 = 10_000
+    private static let sign = EncodedStatement(constant: "SELECT 1")
+
+    init(_ context: LoopContext) { self.context = context }
+
+    var connections: [Connection] { listeners.map(\.connection) }
+    var waiting: Int { 0 }
+
+    var nextDeadline: Moment? {
+        var earliest = EarliestMoment()
+        for listener in listeners {
+            earliest.consider(
+                listener.reopening ?? listener.connection.connectDeadline
+                    ?? listener.lastSign.after(.milliseconds(Self.pause(of: listener) + 1)))
+        }
+        return earliest.moment
+    }
+
+    private static func pause(of listener: Listener) -> Int64 {
+        listener.connection.inFlight.isEmpty ? heartbeat : heartbeatTimeout
+    }
+
+    /// Listens, until the stream ends.
+    func listen(id: Int, channels: [EncodedStatement], _ continuation: AsyncStream<PostgresEvent>.Continuation) {
+        guard !context.isStopping else { return continuation.finish() }
+        let connection = Connection(context, lane: self)
+        listeners.append(Listener(id: id, channels: channels, continuation, connection, now: context.now))
+        connection.open()
+    }
+
+    /// Nobody reads the stream any longer.
+    func unlisten(id: Int) {
+        for listener in listeners where listener.id == id { listener.connection.close() }
+        listeners.removeAll { $0.id == id }
+    }
+
+    func didConnect(_ connection: Connection) {
+        guard let listener = listener(of: connection) else { return }
+        listener.backOff.reset()
+        listener.lastSign = context.now
+        _ = connection.send(Request(internal: listener.channels))
+    }
+
+    func didFinish(_ request: Request, on connection: Connection) {
+        guard let listener = listener(of: connection) else { return }
+        listener.lastSign = context.now
+        if let error = request.error {
+            connection.fail(error)
+        } else if !listener.isConnected {
+            listener.isConnected = true
+            listener.continuation.yield(.connected)
+        }
+    }
+
+    func didNotify(_ connection: Connection, channel: String, payload: String) {
+        listener(of: connection)?.continuation.yield(.notification(channel: channel, payload: payload))
+    }
+
+    func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {
+        guard let listener = listener(of: connection) else { return }
+        listener.reopening = context.now.after(listener.backOff.next())
+        guard listener.isConnected else { return }
+        listener.isConnected = false
+        context.logger.warning("PostgreSQL's notifications are interrupted", metadata: ["reason": "\(reason)"])
+        listener.continuation.yield(.disconnected)
+    }
+
+    func tick() {
+        for listener in listeners {
+            listener.connection.checkDeadline()
+            if let reopening = listener.reopening {
+                guard reopening <= context.now, !context.isStopping else { continue }
+                listener.reopening = nil
+                listener.connection.open()
+            } else if listener.connection.isReady,
+                listener.lastSign.isOlder(than: Self.pause(of: listener), at: context.now)
+            {
+                askForSign(listener)
+            }
+        }
+    }
+
+    private func askForSign(_ listener: Listener) {
+        guard listener.connection.inFlight.isEmpty else {
+            return listener.connection.fail(
+                PostgresError(.connectionLost, "the connection was lost: the server did not answer"))
+        }
+        listener.lastSign = context.now
+        _ = listener.connection.send(Request(internal: [Self.sign]))
+    }
+
+    private func listener(of connection: Connection) -> Listener? {
+        listeners.first { $0.connection === connection }
+    }
+
+    /// Ends all streams.
+    func end() {
+        for listener in listeners {
+            listener.continuation.finish()
+            listener.connection.close()
+        }
+        listeners.removeAll()
+    }
+}

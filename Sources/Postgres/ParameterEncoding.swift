@@ -1,0 +1,91 @@
+/// Values in the binary form in which PostgreSQL receives them: big endian, lengths before the elements of arrays.
+enum ParameterEncoding {
+    /// 2000-01-01, from which PostgreSQL counts, in milliseconds since 1970.
+    static let epoch: Int64 = 946_684_800_000
+
+    /// Appends a value; nothing for NULL.
+    static func append(_ parameter: PostgresParameter, to bytes: inout [UInt8]) {
+        switch parameter {
+        case .null: break
+        case .text(let text): bytes.append(contentsOf: text.utf8)
+        case .bool(let flag): bytes.append(flag ? 1 : 0)
+        case .int(let integer): append(integer, to: &bytes)
+        case .double(let number): append(number.bitPattern, to: &bytes)
+        case .timestamp(let milliseconds): append(microseconds(milliseconds), to: &bytes)
+        case .jsonb(let json): append(json: json, to: &bytes)
+        case .textArray(let list): append(list, of: .text, to: &bytes) { $1.append(contentsOf: $0.utf8) }
+        case .nullableTextArray(let list): append(nullable: list, to: &bytes)
+        case .doubleArray(let list): append(list, of: .float8, to: &bytes) { append($0.bitPattern, to: &$1) }
+        case .boolArray(let list): append(list, of: .bool, to: &bytes) { $1.append($0 ? 1 : 0) }
+        case .timestampArray(let list):
+            append(list, of: .timestamptz, to: &bytes) { append(microseconds($0), to: &$1) }
+        case .jsonbArray(let list): append(list, of: .jsonb, to: &bytes) { append(json: $0, to: &$1) }
+        case .point(let x, let y):
+            append(x.bitPattern, to: &bytes)
+            append(y.bitPattern, to: &bytes)
+        case .polygon(let corners):
+            append(Int32(clamping: corners.count), to: &bytes)
+            for corner in corners {
+                append(corner.x.bitPattern, to: &bytes)
+                append(corner.y.bitPattern, to: &bytes)
+            }
+        }
+    }
+
+    /// PostgreSQL's microseconds since 2000.
+    ///
+    /// What does not fit becomes a time that the server refuses as out of range (22008): the largest and the smallest
+    /// number themselves would mean infinity.
+    private static func microseconds(_ milliseconds: Int64) -> Int64 {
+        let (shifted, underflow) = milliseconds.subtractingReportingOverflow(epoch)
+        let (scaled, overflow) = shifted.multipliedReportingOverflow(by: 1000)
+        return underflow || overflow ? (milliseconds < 0 ? .min + 1 : .max - 1) : scaled
+    }
+
+    private static func append(json: [UInt8], to bytes: inout [UInt8]) {
+        // The version of jsonb's binary form, which is text after it.
+        bytes.append(1)
+        bytes.append(contentsOf: json)
+    }
+
+    private static func append<I: FixedWidthInteger>(_ integer: I, to bytes: inout [UInt8]) {
+        withUnsafeBytes(of: integer.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    private static func append<E>(
+        _ list: [E], of type: PostgresType, to bytes: inout [UInt8], _ element: (E, inout [UInt8]) -> Void
+    ) {
+        appendHeader(list.count, type, hasNulls: false, to: &bytes)
+        for value in list { appendSized(to: &bytes) { element(value, &$0) } }
+    }
+
+    private static func append(nullable list: [String?], to bytes: inout [UInt8]) {
+        appendHeader(list.count, .text, hasNulls: list.contains { $0 == nil }, to: &bytes)
+        for value in list {
+            if let value {
+                appendSized(to: &bytes) { $0.append(contentsOf: value.utf8) }
+            } else {
+                append(Int32(-1), to: &bytes)
+            }
+        }
+    }
+
+    /// Dimensions, whether there are NULLs, the elements' type; count and lower bound of the one dimension.
+    private static func appendHeader(_ count: Int, _ type: PostgresType, hasNulls: Bool, to bytes: inout [UInt8]) {
+        append(Int32(count == 0 ? 0 : 1), to: &bytes)
+        append(Int32(hasNulls ? 1 : 0), to: &bytes)
+        append(type.rawValue, to: &bytes)
+        guard count > 0 else { return }
+        append(Int32(clamping: count), to: &bytes)
+        append(Int32(1), to: &bytes)
+    }
+
+    /// Writes a value with its length before it.
+    private static func appendSized(to bytes: inout [UInt8], _ write: (inout [UInt8]) -> Void) {
+        let start = bytes.count
+        append(UInt32(0), to: &bytes)
+        write(&bytes)
+        let length = UInt32(clamping: bytes.count - start - 4)
+        for shift in 0..<4 { bytes[start + shift] = UInt8(truncatingIfNeeded: length >> UInt32(24 - 8 * shift)) }
+    }
+}

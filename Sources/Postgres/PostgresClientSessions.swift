@@ -1,0 +1,88 @@
+extension PostgresClient {
+    /// Lends a connection that nobody else uses meanwhile.
+    ///
+    /// It is given back in any case: a transaction left open is rolled back, a broken connection is closed. What the
+    /// session was told with SET, or holds as a lock of the session, is for `body` to undo.
+    ///
+    /// - Throws: What `body` throws; `PostgresError` of the kind `unavailable` when no connection could be had in time.
+    public func exclusively<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
+        let session = try await lease(prelude: nil)
+        do {
+            let result = try await body(session)
+            await session.release()
+            return result
+        } catch {
+            await session.release()
+            throw error
+        }
+    }
+
+    /// Runs `body` in a transaction and commits it; what `body` throws undoes everything.
+    ///
+    /// When the server broke the transaction off for the sake of another one (40001, 40P01), nothing of it was kept, and
+    /// `body` is run again, after a short pause of random length. It must not leave traces elsewhere.
+    ///
+    /// - Parameters:
+    ///   - isolation: How much of other transactions it sees.
+    ///   - retries: How often it is run again at most.
+    /// - Throws: What `body` throws, or `PostgresError`. The kind `connectionLost` says that it is not known whether the
+    ///   transaction was committed.
+    public func transaction<R: Sendable>(
+        isolation: Isolation = .readCommitted, retries: Int = 5, _ body: @Sendable (PostgresSession) async throws -> R
+    ) async throws -> R {
+        let begin = try EncodedStatement(Statement("BEGIN ISOLATION LEVEL \(isolation.rawValue)"))
+        var attempt = 0
+        while true {
+            let session = try await lease(prelude: begin)
+            do {
+                let result = try await body(session)
+                try await session.commit()
+                session.releaseSoon()
+                return result
+            } catch {
+                await session.release()
+                guard attempt < retries, session.wasUndoneForOthers, !Task.isCancelled else { throw error }
+            }
+            attempt += 1
+            do {
+                try await Task.sleep(for: .milliseconds(Int.random(in: 1...(4 << min(attempt, 8)))))
+            } catch {
+                throw PostgresError.cancelled
+            }
+        }
+    }
+
+    /// Runs a statement that can take long, on a connection of its own. Cancelling the task stops it on the server.
+    ///
+    /// - Throws: `PostgresError`.
+    public func slowQuery(_ statement: Statement) async throws -> PostgresResult {
+        try await exclusively { session in try await session.query(statement) }
+    }
+
+    /// Runs several statements without parameters, as those that define tables; all of them or none, unless they begin
+    /// and commit transactions of their own.
+    ///
+    /// What they do to their session, as with SET, ends with them.
+    ///
+    /// - Throws: `PostgresError`, the first one.
+    public func execute(script: String) async throws {
+        guard !script.utf8.contains(0) else {
+            throw PostgresError(.server, "a script cannot contain NUL", sqlState: "42601")
+        }
+        try await exclusively { session in try await session.execute(script: script) }
+    }
+
+    private func lease(prelude: EncodedStatement?) async throws -> PostgresSession {
+        let request = LeaseRequest(prelude: prelude)
+        let number = try await withTaskCancellationHandler {
+            try await withUnsafeThrowingContinuation { continuation in
+                if request.answer.wait(with: continuation), !send(.lease(request)) {
+                    request.answer.give(.failure(.shutDown))
+                }
+            }
+        } onCancel: {
+            request.answer.give(.failure(.cancelled))
+        }
+        return PostgresSession(lease: number, mailbox: mailbox)
+    }
+}

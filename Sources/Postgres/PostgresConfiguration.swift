@@ -1,0 +1,21 @@
+/// How to reach PostgreSQL, and how many connections to keep.
+public struct PostgresConfiguration: Sendable {
+    /// A libpq URI or connection string; every libpq parameter works, `sslmode` and certificates included.
+    public var connectionString: String
+    /// Connections of the shared lane, on which short statements of everybody are pipelined.
+    public var sharedConnections = 4
+    /// The most connections of the exclusive lane: transactions, and statements that can be slow. They are opened on
+    /// demand, and closed after a minute without use.
+    public var exclusiveConnections = 8
+    /// How long one statement may run before the server stops it (SQLSTATE 57014); zero for as long as it likes.
+    public var statementTimeout: Duration = .seconds(30)
+    /// How long a request waits for a connection before it fails as unavailable.
+    public var connectTimeout: Duration = .seconds(10)
+    /// The name that `pg_stat_activity` shows, unless the connection string says another.
+    public var applicationName = "roost"
+    /// The most prepared statements that a connection keeps; the one used longest ago gives way.
+    public var preparedStatementLimit = 512
+
+    /// Settings for a server, with sensible numbers for everything else.
+    public init(connectionString: String) { self.connectionString = connectionString }
+}

@@ -1,0 +1,82 @@
+import CLibpq
+
+/// Why a request to PostgreSQL failed.
+public struct PostgresError: Error, Sendable {
+    /// What kind of failure it was.
+    public enum Kind: Sendable {
+        /// The server refused the statement; nothing of it was kept.
+        case server
+        /// The connection broke after the statement was sent: whether it was carried out is not known.
+        case connectionLost
+        /// No connection could be had in time; the statement was never sent.
+        case unavailable
+        /// The task that asked was cancelled.
+        case cancelled
+        /// The client is being shut down.
+        case shutdown
+    }
+
+    /// What kind of failure it was.
+    public var kind: Kind
+    /// The five characters of SQLSTATE; empty when the server did not speak.
+    public var sqlState: String
+    /// The server's words, or the driver's.
+    public var message: String
+    /// More of the server's words.
+    public var detail: String?
+    /// The violated constraint or unique index.
+    public var constraint: String?
+    /// The table that the error is about.
+    public var table: String?
+    /// The column that the error is about.
+    public var column: String?
+    /// Whether the error says that a prepared statement no longer fits, so that preparing it again helps.
+    var isStaleStatement = false
+
+    /// Makes an error.
+    public init(_ kind: Kind, _ message: String, sqlState: String = "") {
+        self.kind = kind
+        self.message = message
+        self.sqlState = sqlState
+    }
+
+    /// The error that a result tells.
+    init(_ result: OpaquePointer) {
+        func field(_ code: Unicode.Scalar) -> String? {
+            PQresultErrorField(result, Int32(code.value)).map { String(cString: $0) }
+        }
+        self.init(
+            .server, field("M") ?? PQresultErrorMessage(result).map { String(cString: $0).trimmed } ?? "",
+            sqlState: field("C") ?? "")
+        detail = field("D")
+        constraint = field("n")
+        table = field("t")
+        column = field("c")
+        // The message may be in any language; the function that raised it is not.
+        isStaleStatement = sqlState == "26000" || (sqlState == "0A000" && field("R") == "RevalidateCachedQuery")
+    }
+
+    /// What a caller gets who went away.
+    static let cancelled = PostgresError(.cancelled, "the task was cancelled")
+    /// What a caller gets who comes too late.
+    static let shutDown = PostgresError(.shutdown, "the PostgreSQL client is shut down")
+
+    /// Whether the server undid the transaction for the sake of another one, so that doing it again can help.
+    var isConflict: Bool { kind == .server && (sqlState == "40001" || sqlState == "40P01") }
+}
+
+extension PostgresError: CustomStringConvertible {
+    /// The error in one line, without values of rows.
+    public var description: String {
+        sqlState.isEmpty ? "PostgreSQL, \(kind): \(message)" : "PostgreSQL, \(kind), \(sqlState): \(message)"
+    }
+}
+
+extension String {
+    /// The text without white space at its end, as libpq's messages end with a new line.
+    var trimmed: String {
+        var view = self[...]
+        while let last = view.last, last.isWhitespace { view.removeLast() }
+        return String(view)
+    }
+}

@@ -1,0 +1,105 @@
+extension PostgresResult {
+    /// A text, of any type whose binary form is its text; nil for NULL.
+    public func string(_ row: Int, _ column: Int) -> String? {
+        isNull(row, column) ? nil : withBytes(row, column) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// An integer of two, four or eight bytes; nil for NULL.
+    public func int(_ row: Int, _ column: Int) -> Int64? {
+        guard !isNull(row, column) else { return nil }
+        return withBytes(row, column) { bytes in
+            switch bytes.count {
+            case 2: Int64(Self.integer(bytes, 0, as: Int16.self))
+            case 4: Int64(Self.integer(bytes, 0, as: Int32.self))
+            case 8: Self.integer(bytes, 0, as: Int64.self)
+            default: nil
+            }
+        }
+    }
+
+    /// A floating-point number or an integer; nil for NULL.
+    public func double(_ row: Int, _ column: Int) -> Double? {
+        guard !isNull(row, column) else { return nil }
+        switch PostgresType(rawValue: columnType(column)) {
+        case .float8:
+            return withBytes(row, column) { Double(bitPattern: Self.integer($0, 0, as: UInt64.self)) }
+        case .float4:
+            return withBytes(row, column) { Double(Float(bitPattern: Self.integer($0, 0, as: UInt32.self))) }
+        default: return int(row, column).map(Double.init)
+        }
+    }
+
+    /// A truth value; nil for NULL.
+    public func bool(_ row: Int, _ column: Int) -> Bool? {
+        isNull(row, column) ? nil : withBytes(row, column) { $0.first == 1 }
+    }
+
+    /// A time in milliseconds since 1970, rounded down; nil for NULL. Infinity is a time beyond all others.
+    public func timestamp(_ row: Int, _ column: Int) -> Int64? {
+        guard !isNull(row, column) else { return nil }
+        return withBytes(row, column) { bytes in
+            guard bytes.count == 8 else { return nil }
+            let microseconds = Self.integer(bytes, 0, as: Int64.self)
+            let milliseconds = microseconds / 1000 - (microseconds % 1000 < 0 ? 1 : 0)
+            return milliseconds + ParameterEncoding.epoch
+        }
+    }
+
+    /// The text of a JSON value, without the version byte of jsonb; nil for NULL.
+    public func jsonb(_ row: Int, _ column: Int) -> [UInt8]? {
+        guard !isNull(row, column) else { return nil }
+        let isVersioned = columnType(column) == PostgresType.jsonb.rawValue
+        return withBytes(row, column) { Array(isVersioned ? $0.dropFirst() : $0[...]) }
+    }
+
+    /// A list of texts, without its NULLs; nil for NULL.
+    public func textArray(_ row: Int, _ column: Int) -> [String]? {
+        guard !isNull(row, column) else { return nil }
+        return withBytes(row, column) { bytes in
+            // No dimension is no element; of more than one, the elements follow each other all the same.
+            guard bytes.count >= 12 else { return [] }
+            let dimensions = Int(Self.integer(bytes, 0, as: Int32.self))
+            var texts: [String] = []
+            var position = 12 + 8 * max(0, dimensions)
+            while position + 4 <= bytes.count {
+                let length = Int(Self.integer(bytes, position, as: Int32.self))
+                position += 4
+                guard length >= 0 else { continue }
+                guard position + length <= bytes.count else { break }
+                let text = UnsafeRawBufferPointer(rebasing: bytes[position..<position + length])
+                texts.append(String(decoding: text, as: UTF8.self))
+                position += length
+            }
+            return texts
+        }
+    }
+
+    /// A point; nil for NULL.
+    public func point(_ row: Int, _ column: Int) -> (x: Double, y: Double)? {
+        guard !isNull(row, column) else { return nil }
+        return withBytes(row, column) { $0.count == 16 ? Self.point($0, 0) : nil }
+    }
+
+    /// The corners of a polygon; nil for NULL.
+    public func polygon(_ row: Int, _ column: Int) -> [(x: Double, y: Double)]? {
+        guard !isNull(row, column) else { return nil }
+        return withBytes(row, column) { bytes in
+            guard bytes.count >= 4 else { return nil }
+            let count = Int(Self.integer(bytes, 0, as: Int32.self))
+            guard count >= 0, bytes.count == 4 + 16 * count else { return nil }
+            return (0..<count).map { Self.point(bytes, 4 + 16 * $0) }
+        }
+    }
+
+    private static func point(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> (x: Double, y: Double) {
+        (
+            Double(bitPattern: integer(bytes, offset, as: UInt64.self)),
+            Double(bitPattern: integer(bytes, offset + 8, as: UInt64.self))
+        )
+    }
+
+    @inline(__always)
+    private static func integer<I: FixedWidthInteger>(_ bytes: UnsafeRawBufferPointer, _ offset: Int, as: I.Type) -> I {
+        I(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: I.self))
+    }
+}

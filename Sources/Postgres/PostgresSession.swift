@@ -1,0 +1,100 @@
+import Synchronization
+
+/// A connection that one caller has alone, for as long as the closure runs that was given it.
+public final class PostgresSession: Sendable {
+    private struct Failures {
+        /// What broke the transaction off, if it was another transaction or a statement whose plan no longer fits.
+        var conflict: PostgresError?
+        var first: PostgresError?
+    }
+
+    private let lease: Int
+    private let mailbox: Mailbox
+    private let failures = Mutex(Failures())
+
+    init(lease: Int, mailbox: Mailbox) {
+        self.lease = lease
+        self.mailbox = mailbox
+    }
+
+    /// Runs one statement. Cancelling the task stops it on the server.
+    ///
+    /// - Throws: `PostgresError`.
+    public func query(_ sql: String, _ parameters: [PostgresParameter] = []) async throws -> PostgresResult {
+        try await query(Statement(sql, parameters))
+    }
+
+    /// Runs one statement. Cancelling the task stops it on the server.
+    ///
+    /// - Throws: `PostgresError`.
+    public func query(_ statement: Statement) async throws -> PostgresResult {
+        let results = try await perform(.statements([EncodedStatement(statement)]))
+        guard let result = results.first else { throw PostgresError(.server, "the statement gave no result") }
+        return result
+    }
+
+    /// Runs statements in one round trip. Outside of a transaction, all of them are kept or none.
+    ///
+    /// - Returns: A result for each statement.
+    /// - Throws: `PostgresError`, the first one.
+    public func group(_ statements: [Statement]) async throws -> [PostgresResult] {
+        guard !statements.isEmpty else { return [] }
+        return try await perform(.statements(statements.map { try EncodedStatement($0) }))
+    }
+
+    // MARK: For the client
+
+    /// Runs several statements in one text, and resets the session.
+    func execute(script: String) async throws { _ = try await perform(.script(script)) }
+
+    /// Commits the transaction that the lease was made with.
+    ///
+    /// - Throws: `PostgresError`, also when the server rolled back because an error before was not passed on.
+    func commit() async throws {
+        let results = try await perform(.commit(Self.commitStatement))
+        guard let result = results.first, result.commandTag == "ROLLBACK" else { return }
+        throw failures.withLock { $0.first }
+            ?? PostgresError(.server, "the transaction was rolled back", sqlState: "25P02")
+    }
+
+    /// Whether the transaction was broken off so that running it again can help.
+    var wasUndoneForOthers: Bool { failures.withLock { $0.conflict != nil } }
+
+    /// Gives the connection back and waits until nothing is left of what was done on it and not committed.
+    func release() async {
+        let request = ReleaseRequest()
+        // It is only ever given success.
+        try? await withUnsafeThrowingContinuation { continuation in
+            if request.answer.wait(with: continuation), !mailbox.send(.release(lease: lease, request)) {
+                request.answer.give(.success(()))
+            }
+        }
+    }
+
+    /// Gives back a connection on which nothing is left to do.
+    func releaseSoon() { _ = mailbox.send(.release(lease: lease, nil)) }
+
+    private func perform(_ content: Request.Content) async throws -> [PostgresResult] {
+        guard !Task.isCancelled else { throw PostgresError.cancelled }
+        let request = Request(content)
+        do {
+            return try await withTaskCancellationHandler {
+                try await withUnsafeThrowingContinuation { continuation in
+                    if request.answer.wait(with: continuation), !mailbox.send(.submitLeased(request, lease: lease)) {
+                        request.fail(.shutDown)
+                    }
+                }
+            } onCancel: {
+                _ = mailbox.send(.cancel(request, lease: lease))
+            }
+        } catch let error as PostgresError {
+            failures.withLock { failures in
+                if failures.first == nil { failures.first = error }
+                if error.isConflict || error.isStaleStatement { failures.conflict = error }
+            }
+            throw error
+        }
+    }
+
+    private static let commitStatement = EncodedStatement(constant: "COMMIT")
+}

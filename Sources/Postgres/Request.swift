@@ -1,0 +1,83 @@
+/// A request on its way: statements that succeed or fail together, and who waits for their results.
+///
+/// `@unchecked Sendable`: its constants and the answer are safe to share; the fields that change are touched by the
+/// I/O thread alone.
+final class Request: @unchecked Sendable {
+    /// What is to be done.
+    enum Content: Sendable {
+        /// Statements in one implicit transaction.
+        case statements([EncodedStatement])
+        /// Several statements as one text, outside of pipeline mode.
+        case script(String)
+        /// The end of a transaction, if it was begun at all.
+        case commit(EncodedStatement)
+    }
+
+    let content: Content
+    /// Whether it changes nothing, and so may be sent again when its answer was lost.
+    let isReadOnly: Bool
+    /// Where the results go.
+    let answer = Answer<[PostgresResult]>()
+
+    // MARK: Touched by the I/O thread alone
+
+    /// How often it was sent.
+    var attempts = 0
+    /// How often its answer was lost.
+    var losses = 0
+    /// Until when it waits for a connection.
+    var deadline: Moment?
+    /// Whether whoever asked has gone away, and the server shall stop.
+    var isCancelled = false
+    /// Its place among all that its connection sent.
+    var sequence: UInt64 = 0
+    /// The results of its statements.
+    var results: [PostgresResult] = []
+    /// The first error.
+    var error: PostgresError?
+    /// How many results came, those of preparations included.
+    var received = 0
+    /// How many results go before those that the caller asked for.
+    var skipped = 0
+    /// The preparations that are part of this sending, by the place of their result, in order.
+    var preparations: [(place: Int, statement: PreparedStatement)] = []
+    /// How many results this sending brings, if all goes well.
+    var expected = 0
+
+    init(_ content: Content, isReadOnly: Bool = false) {
+        self.content = content
+        self.isReadOnly = isReadOnly
+    }
+
+    /// Statements without anybody who waits for them.
+    init(internal statements: [EncodedStatement]) {
+        content = .statements(statements)
+        isReadOnly = false
+    }
+
+    /// Forgets what an earlier sending brought.
+    func prepareToSend(sequence: UInt64) {
+        self.sequence = sequence
+        attempts += 1
+        received = 0
+        skipped = 0
+        expected = 0
+        error = nil
+        if !results.isEmpty { results.removeAll(keepingCapacity: true) }
+        if !preparations.isEmpty { preparations.removeAll() }
+    }
+
+    /// Ends the wait with what was received.
+    func finish() {
+        if let error { fail(error) } else { answer.give(.success(results)) }
+    }
+
+    /// Ends the wait with an error.
+    func fail(_ error: PostgresError) { answer.give(.failure(error)) }
+
+    /// Whether a statement among those that were carried out ended a transaction, so that sending all again would
+    /// repeat what was committed.
+    var hasEndedTransaction: Bool {
+        results.contains { ["COMMIT", "ROLLBACK", "PREPARE TRANSACTION"].contains($0.commandTag) }
+    }
+}

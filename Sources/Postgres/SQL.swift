@@ -1,0 +1,32 @@
+/// Text that becomes part of SQL.
+public enum SQL {
+    /// A name in double quotes: the one way in which names of tables and columns enter a statement.
+    ///
+    /// A NUL, which no name can have, becomes U+FFFD.
+    public static func identifier(_ name: String) -> String { quoted(name, with: UInt8(ascii: "\"")) }
+
+    /// Text in single quotes, for statements that take no parameters, as those that define tables.
+    ///
+    /// A NUL, which no text can have, becomes U+FFFD.
+    public static func literal(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "\\")) else { return quoted(text, with: UInt8(ascii: "'")) }
+        // With E, backslashes mean the same whatever standard_conforming_strings says.
+        return "E" + quoted(text, with: UInt8(ascii: "'"), doublingBackslashes: true)
+    }
+
+    private static func quoted(_ text: String, with quote: UInt8, doublingBackslashes: Bool = false) -> String {
+        // Bytes, not characters: a quote followed by a combining mark is one character, and still a quote.
+        var bytes: [UInt8] = [quote]
+        bytes.reserveCapacity(text.utf8.count + 2)
+        for byte in text.utf8 {
+            switch byte {
+            case 0: bytes.append(contentsOf: "\u{FFFD}".utf8)
+            case quote: bytes.append(contentsOf: [quote, quote])
+            case UInt8(ascii: "\\") where doublingBackslashes: bytes.append(contentsOf: [byte, byte])
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(quote)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,176 @@
+import CLibpq
+import Collections
+
+/// The connections that everybody shares: each request is a transaction of its own, and ends with a sync of its own, so
+/// that an error in one leaves its neighbours alone.
+final class SharedLane: Lane {
+    private let context: LoopContext
+    private(set) var connections: [Connection] = []
+    private var backOffs: [BackOff] = []
+    /// When to connect again, for connections that are closed.
+    private var reopenings: [Moment?] = []
+    /// Requests that wait for a connection.
+    private var backlog: Deque<Request> = []
+    /// Requests that the server undid for the sake of others, with the time of their next attempt.
+    private var postponed: [(Moment, Request)] = []
+    private var starters: [StartRequest] = []
+    private var startDeadline = Moment.now
+    private var lastFailure: PostgresError?
+
+    /// How long a request may take before the connection is avoided, in milliseconds.
+    private static let patience: Int64 = 20
+
+    init(_ context: LoopContext) {
+        self.context = context
+        for _ in 0..<max(1, context.configuration.sharedConnections) {
+            connections.append(Connection(context, lane: self))
+            backOffs.append(BackOff())
+            reopenings.append(context.now)
+        }
+    }
+
+    var waiting: Int { backlog.count + postponed.count }
+
+    var nextDeadline: Moment? {
+        var earliest = EarliestMoment()
+        for index in connections.indices {
+            earliest.consider(reopenings[index])
+            earliest.consider(connections[index].connectDeadline)
+        }
+        for (moment, _) in postponed { earliest.consider(moment) }
+        earliest.consider(backlog.first?.deadline)
+        return earliest.moment
+    }
+
+    /// Whether nothing is under way.
+    var isIdle: Bool { waiting == 0 && connections.allSatisfy(\.inFlight.isEmpty) }
+
+    /// Reports the first connection, or why there is none.
+    func start(_ request: StartRequest) {
+        if connections.contains(where: \.isReady) {
+            request.answer.give(.success(()))
+        } else {
+            startDeadline = context.now.after(context.configuration.connectTimeout)
+            starters.append(request)
+        }
+    }
+
+    /// Sends a request on the connection with the fewest before it, or lets it wait for one.
+    func submit(_ request: Request) {
+        guard !request.answer.isGiven else { return }
+        if let connection = leastBusy(), connection.send(request) { return }
+        if context.isStopping { return request.fail(.shutDown) }
+        wait(request)
+    }
+
+    /// Lets a request wait for a new connection.
+    private func wait(_ request: Request) {
+        if request.deadline == nil { request.deadline = context.now.after(context.configuration.connectTimeout) }
+        backlog.append(request)
+    }
+
+    private func leastBusy() -> Connection? {
+        var best: Connection?
+        var bestLoad = Int.max
+        for connection in connections where connection.isReady {
+            var load = connection.inFlight.count
+            // Something slow is in front, perhaps a lock: better to wait behind many quick ones.
+            if load > 0, connection.headSince.isOlder(than: Self.patience, at: context.now) { load += 1_000_000 }
+            if load < bestLoad { (best, bestLoad) = (connection, load) }
+        }
+        return best
+    }
+
+    func tick() {
+        for index in connections.indices {
+            connections[index].checkDeadline()
+            if let due = reopenings[index], due <= context.now, !context.isStopping {
+                reopenings[index] = nil
+                connections[index].open()
+            }
+        }
+        let due = postponed.filter { $0.0 <= context.now || context.isStopping }
+        if !due.isEmpty {
+            postponed.removeAll { $0.0 <= context.now || context.isStopping }
+            for (_, request) in due { submit(request) }
+        }
+        while let first = backlog.first, first.answer.isGiven || context.isStopping || isOverdue(first) {
+            backlog.removeFirst()
+            first.fail(context.isStopping ? .shutDown : unavailable)
+        }
+    }
+
+    private func isOverdue(_ request: Request) -> Bool { request.deadline.map { $0 <= context.now } ?? false }
+
+    private var unavailable: PostgresError {
+        lastFailure ?? PostgresError(.unavailable, "PostgreSQL did not answer in time")
+    }
+
+    func didConnect(_ connection: Connection) {
+        if let index = connections.firstIndex(where: { $0 === connection }) { backOffs[index].reset() }
+        if lastFailure != nil { context.logger.info("connected to PostgreSQL again") }
+        lastFailure = nil
+        for starter in starters { starter.answer.give(.success(())) }
+        starters.removeAll()
+        let requests = backlog
+        backlog.removeAll()
+        for request in requests { submit(request) }
+    }
+
+    func didFinish(_ request: Request, on connection: Connection) {
+        if connection.isInTransaction {
+            // Something opened a transaction in a way that could not be foreseen: its neighbours must not be part of it.
+            connection.fail(PostgresError(.connectionLost, "the connection was lost: a transaction was left open"))
+        }
+        guard let error = request.error else { return request.finish() }
+        if error.isStaleStatement, request.attempts < 4, !request.hasEndedTransaction {
+            connection.dropStatements(of: request)
+            return submit(request)
+        }
+        if error.isConflict, request.attempts < 6, !request.hasEndedTransaction, !context.isStopping {
+            let pause = Duration.milliseconds(Int.random(in: 1...(2 << request.attempts)))
+            return postponed.append((context.now.after(pause), request))
+        }
+        request.finish()
+    }
+
+    func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {
+        if let index = connections.firstIndex(where: { $0 === connection }) {
+            reopenings[index] = context.now.after(backOffs[index].next())
+        }
+        if lastFailure == nil, !context.isStopping {
+            context.logger.warning(
+                "a connection to PostgreSQL broke", metadata: ["reason": "\(reason)", "underWay": "\(requests.count)"])
+        }
+        lastFailure = reason
+        lastFailure?.kind = .unavailable
+        failStarters()
+        for request in requests {
+            request.losses += 1
+            if request.isReadOnly, request.losses < 3, !context.isStopping {
+                // For a new one: when the server goes down, the other connections are about to break as well.
+                wait(request)
+            } else {
+                var error = reason
+                error.kind = .connectionLost
+                request.fail(error)
+            }
+        }
+    }
+
+    private func failStarters() {
+        let failure = unavailable
+        // 57P03: the server is starting up, or recovering, and will be there soon.
+        if failure.sqlState == "57P03", context.now < startDeadline { return }
+        for starter in starters { starter.answer.give(.failure(failure)) }
+        starters.removeAll()
+    }
+
+    /// Gives up all that waits, when the client ends.
+    func end() {
+        for starter in starters { starter.answer.give(.failure(.shutDown)) }
+        for request in backlog { request.fail(.shutDown) }
+        for (_, request) in postponed { request.fail(.shutDown) }
+        (starters, backlog, postponed) = ([], [], [])
+    }
+}

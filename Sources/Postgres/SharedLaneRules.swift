@@ -1,0 +1,40 @@
+/// What cannot go on a connection that many callers share.
+enum SharedLaneRules {
+    /// Statements that begin or end transactions, change the session or leave pipeline mode would hit the neighbours.
+    private static let refused: Set<UInt64> = Set(
+        [
+            "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOIN", "RELEASE", "PREPARE", "DEALLOCA",
+            "DISCARD",
+            "LISTEN", "UNLISTEN", "COPY",
+        ].map { word($0) })
+
+    /// Refuses such a statement.
+    ///
+    /// - Throws: `PostgresError` with SQLSTATE 0A000.
+    static func check(_ sql: String) throws {
+        guard !refused.contains(word(sql)) else {
+            throw PostgresError(
+                .server,
+                "\(sql.prefix(20)) has no place on a shared connection: use exclusively, transaction or listen",
+                sqlState: "0A000")
+        }
+    }
+
+    /// The first eight letters of the first word in upper case, packed; cheap enough for every statement.
+    private static func word(_ sql: String) -> UInt64 {
+        var word: UInt64 = 0
+        var count = 0
+        for byte in sql.utf8 {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"):
+                word = word << 8 | UInt64(byte & 0xDF)
+                count += 1
+                if count == 8 { return word }
+            case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\t"), UInt8(ascii: "\r"):
+                if count > 0 { return word }
+            default: return word
+            }
+        }
+        return word
+    }
+}

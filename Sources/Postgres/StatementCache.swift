@@ -1,0 +1,74 @@
+/// A statement that the server has prepared, or soon will have.
+final class PreparedStatement {
+    let key: StatementKey
+    /// Its name on the server, ending with NUL.
+    let name: [CChar]
+    /// The request that prepares it.
+    let sequence: UInt64
+    fileprivate(set) var lastUse: UInt64
+
+    fileprivate init(key: StatementKey, number: UInt64, sequence: UInt64) {
+        self.key = key
+        self.sequence = sequence
+        name = Array("s\(number)".utf8CString)
+        lastUse = sequence
+    }
+}
+
+/// The prepared statements of one connection, bounded in number.
+struct StatementCache {
+    private let limit: Int
+    private var statements: [StatementKey: PreparedStatement] = [:]
+    private var lastNumber: UInt64 = 0
+    /// Names that the server still knows and the cache no longer does.
+    private(set) var dropped: [[CChar]] = []
+
+    init(limit: Int) { self.limit = max(1, limit) }
+
+    var count: Int { statements.count }
+
+    /// The statement of a key, if it is prepared.
+    mutating func find(_ key: StatementKey, sequence: UInt64) -> PreparedStatement? {
+        guard let statement = statements[key] else { return nil }
+        statement.lastUse = sequence
+        return statement
+    }
+
+    /// A new statement, which the caller prepares on the server.
+    mutating func insert(_ key: StatementKey, sequence: UInt64) -> PreparedStatement {
+        while statements.count >= limit {
+            // Looking at all is cheap beside preparing a statement.
+            guard let oldest = statements.values.min(by: { $0.lastUse < $1.lastUse }) else { break }
+            statements[oldest.key] = nil
+            dropped.append(oldest.name)
+        }
+        lastNumber += 1
+        let statement = PreparedStatement(key: key, number: lastNumber, sequence: sequence)
+        statements[key] = statement
+        return statement
+    }
+
+    /// Forgets a statement that was never prepared.
+    mutating func remove(_ statement: PreparedStatement) {
+        if statements[statement.key] === statement { statements[statement.key] = nil }
+    }
+
+    /// Forgets a statement that no longer fits, unless it was prepared anew after the request that found out.
+    mutating func drop(_ key: StatementKey, upTo sequence: UInt64) {
+        guard let statement = statements[key], statement.sequence <= sequence else { return }
+        statements[key] = nil
+        dropped.append(statement.name)
+    }
+
+    /// Gives the dropped names, for the server to forget them too.
+    mutating func takeDropped() -> [[CChar]] {
+        defer { dropped = [] }
+        return dropped
+    }
+
+    /// Forgets all, when the server has.
+    mutating func removeAll() {
+        statements.removeAll()
+        dropped.removeAll()
+    }
+}

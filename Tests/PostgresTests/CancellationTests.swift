@@ -1,0 +1,67 @@
+import Postgres
+import Testing
+
+@Suite("Cancelled tasks")
+struct CancellationTests {
+    @Test("A slow statement is stopped whenever its task is cancelled, and never anybody else's")
+    func anyMoment() async throws {
+        try await TestDatabase.run(exclusive: 2) { database in
+            let client = database.client
+            for round in 0..<40 {
+                let task = Task { try await client.slowQuery(Statement("SELECT pg_sleep(20)")) }
+                try await Task.sleep(for: .microseconds(round * 250))
+                task.cancel()
+                let error = try await failure { try await task.value }
+                #expect(error?.kind == .cancelled)
+                let next = try await client.slowQuery(Statement("SELECT pg_sleep(0.002), 3"))
+                #expect(next.int(0, 1) == 3)
+            }
+        }
+    }
+
+    @Test("A cancelled transaction is undone, and its locks are gone when the error arrives")
+    func transaction() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            _ = try await client.query("CREATE TABLE t (id int8)")
+            let task = Task {
+                try await client.transaction { session in
+                    _ = try await session.query("INSERT INTO t VALUES (1)")
+                    _ = try await session.query("SELECT pg_sleep(25) /* in transaction */")
+                }
+            }
+            #expect(try await eventually { try await client.isRunning("* in transaction *") })
+            task.cancel()
+            #expect(try await failure { try await task.value }?.kind == .cancelled)
+            #expect(try await client.query("SELECT count(*) FROM t").int(0, 0) == 0)
+            _ = try await client.query("DROP TABLE t")
+        }
+    }
+
+    @Test("A cancelled task leaves the queue for a connection")
+    func waiting() async throws {
+        try await TestDatabase.run(exclusive: 1) { database in
+            try await database.client.exclusively { (_) async throws in
+                let task = Task { try await database.client.slowQuery(Statement("SELECT 1")) }
+                try await Task.sleep(for: .milliseconds(50))
+                task.cancel()
+                #expect(try await failure { try await task.value }?.kind == .cancelled)
+            }
+        }
+    }
+
+    @Test("On shared connections a cancelled task goes on at once; the answer is thrown away")
+    func shared() async throws {
+        try await TestDatabase.run(shared: 1) { database in
+            let client = database.client
+            try await database.withSecondClient { (observer) async throws in
+                let task = Task { try await client.query("SELECT pg_sleep(3)") }
+                #expect(try await eventually { try await observer.isRunning("pg_sleep") })
+                task.cancel()
+                #expect(try await failure { try await task.value }?.kind == .cancelled)
+                #expect(try await observer.isRunning("pg_sleep"))
+                #expect(try await client.query("SELECT 6").int(0, 0) == 6)
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Postgres
+import Testing
+
+@Suite("Requests on shared connections")
+struct SharedLaneTests {
+    @Test("A failing request leaves its neighbours on the same connection alone, wherever in a group it fails")
+    func neighbours() async throws {
+        try await TestDatabase.run(shared: 1) { (database) async throws in
+            let client = database.client
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<1000 {
+                    group.addTask {
+                        // Every seventh divides by zero, at one of three places of a group.
+                        let fails = number % 7 == 0
+                        let statements = (0..<3).map { place in
+                            let divisor: Int64 = fails && number % 3 == place ? 0 : 1
+                            return Statement("SELECT $1 / $2", [.int(Int64(number)), .int(divisor)])
+                        }
+                        let results = try? await client.group(statements)
+                        #expect(
+                            results?.map { $0.int(0, 0) } == (fails ? nil : Array(repeating: Int64(number), count: 3)))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await client.query("").rowCount == 0)
+            #expect(client.statistics.preparedStatements <= 2)
+        }
+    }
+
+    @Test("What would hit the neighbours is refused")
+    func refused() async throws {
+        try await TestDatabase.run { (database) async throws in
+            for sql in ["BEGIN", " rollback", "Commit;", "LISTEN x", "COPY pg_class TO STDOUT", "savepoint s"] {
+                let error = try await failure { try await database.client.query(sql) }
+                #expect(error?.sqlState == "0A000")
+            }
+            #expect(try await database.client.query("SELECT 1").int(0, 0) == 1)
+        }
+    }
+
+    @Test("A request that the server undid for the sake of another is repeated unseen")
+    func conflicts() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            try await client.execute(
+                script: """
+                    CREATE SEQUENCE tries;
+                    CREATE FUNCTION fail_twice() RETURNS int8 LANGUAGE plpgsql AS $$ BEGIN
+                        IF nextval('tries') < 3 THEN RAISE EXCEPTION 'conflict' USING ERRCODE = '40001'; END IF;
+                        RETURN 42;
+                    END $$;
+                    """)
+            #expect(try await client.query("SELECT fail_twice()").int(0, 0) == 42)
+        }
+    }
+
+    @Test("A group that is sent again because a table changed is kept once")
+    func groupsAreKeptOnce() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            _ = try await client.query("CREATE TABLE t (id int8)")
+            let group = [Statement("INSERT INTO t VALUES ($1)", [.int(1)]), Statement("SELECT * FROM t")]
+            for _ in 0..<8 { _ = try await client.group(group) }
+            _ = try await client.query("ALTER TABLE t ADD COLUMN name text")
+            for _ in 0..<8 { #expect(try await client.group(group)[1].columnCount == 2) }
+            #expect(try await client.query("SELECT count(*) FROM t").int(0, 0) == 16)
+        }
+    }
+
+    @Test("Statements that a session has lost are prepared anew")
+    func lostStatements() async throws {
+        try await TestDatabase.run { database in
+            try await database.client.exclusively { (session) async throws in
+                #expect(try await session.query("SELECT 5").int(0, 0) == 5)
+                _ = try await session.query("DEALLOCATE ALL")
+                #expect(try await session.query("SELECT 5").int(0, 0) == 5)
+            }
+        }
+    }
+
+    @Test("What PostgreSQL cannot hold is refused, never cut")
+    func refusedValues() async throws {
+        try await TestDatabase.run { (database) async throws in
+            func sqlState(_ parameter: PostgresParameter) async throws -> String? {
+                try await failure { try await database.client.query("SELECT $1", [parameter]) }?.sqlState
+            }
+            #expect(try await sqlState(.text("a\0b")) == "22021")
+            #expect(try await sqlState(.timestamp(milliseconds: .max)) == "22008")
+            #expect(try await sqlState(.timestamp(milliseconds: .min)) == "22008")
+            #expect(try await sqlState(.jsonb(Array("{".utf8))) == "22P02")
+            #expect(try await failure { try await database.client.query("SELECT 1\0, 2") }?.sqlState == "42601")
+        }
+    }
+
+    @Test("What lies outside of a result is NULL, also after the client is gone")
+    func outsideOfResults() async throws {
+        try await TestDatabase.run { database in
+            let result = try await database.client.query("SELECT 1")
+            await database.client.shutdown()
+            #expect(result.isNull(1, 0))
+            #expect(result.string(0, 5) == nil)
+            #expect(result.columnName(9) == "")
+            #expect(result.int(0, 0) == 1)
+        }
+    }
+
+    @Test("Several parameters of 20 MB at once, and 100,000 rows, go through")
+    func bigValues() async throws {
+        try await TestDatabase.run { database in
+            let text = String(repeating: "0123456789abcdef", count: 20 * 1024 * 1024 / 16)
+            // Both sides write before the other has read all.
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<3 {
+                    group.addTask {
+                        let result = try await database.client.query("SELECT $1 || 'z'", [.text(text)])
+                        return result.withBytes(0, 0) { $0.count == text.utf8.count + 1 && $0.last == 122 }
+                    }
+                }
+                for try await isWhole in group { #expect(isWhole) }
+            }
+            let rows = try await database.client.query("SELECT i, 'row ' || i FROM generate_series(1, 100000) i")
+            #expect(rows.rowCount == 100_000)
+            #expect(rows.string(99_999, 1) == "row 100000")
+        }
+    }
+
+    @Test("Literals and identifiers come back as they were, whatever they contain")
+    func quoting() async throws {
+        #expect(SQL.identifier("\"\u{301}x") == "\"\"\"\u{301}x\"")
+        try await TestDatabase.run { (database) async throws in
+            for text in ["", "it's", "back\\slash", "\\'", "'\u{301}", "\"\u{301}", "\\", "line\nbreak"] {
+                let result = try await database.client.query(
+                    "SELECT \(SQL.literal(text))::text AS \(SQL.identifier("x" + text))")
+                #expect(result.string(0, 0) == text)
+                #expect(result.columnName(0) == "x" + text)
+            }
+        }
+    }
+}
