@@ -6,7 +6,7 @@ import Testing
 @Suite struct SecuritySessionWriteTests {
     private static let serverOwned = ["user", "installationId", "sessionToken", "expiresAt", "createdWith", "ACL"]
 
-    @Test("GHSA-6w4q-23cf-j9jp, GHSA-jc39-686j-wp6q, GHSA-f6j3-w9v3-cq22: no value, false ones neither, is written over what the server owns")
+    @Test("GHSA-6w4q-23cf-j9jp, GHSA-jc39-686j-wp6q, GHSA-f6j3-w9v3-cq22: the server keeps what it owns")
     func update() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
