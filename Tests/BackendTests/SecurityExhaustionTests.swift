@@ -32,7 +32,8 @@ import Testing
             let url = try file.string("url")
             for range in [
                 "", "bytes", "bytes=", "bytes=-", "bytes=a-b", "bytes=5-2", "bytes=0-0,5-6", "=1-2", "bytes=--1",
-                "bytes=99999999999999999999-", "bytes=-99999999999999999999", "bytes=-0", "bytes=1-99999999999999999999",
+                "bytes=99999999999999999999-", "bytes=-99999999999999999999", "bytes=-0",
+                "bytes=1-99999999999999999999",
                 "bytes=+1-2", "bytes=0x1-2", "lines=1-2", "bytes=1.5-2",
             ] {
                 let answer = try await server.send("GET", url, as: .nobody, headers: ["Range": range])
@@ -46,7 +47,7 @@ import Testing
     func fileNames() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
-            for name in ["plain", "a.", ".", "..", "%2e%2e%2fa", ".a", "a%00b", "%", "%FF", "a%0d%0ab", "__proto__", "~"] {
+            for name in ["plain", "a.", ".", "..", "%2e%2e%2fa", ".a", "a%00b", "%FF", "a%0d%0ab", "__proto__", "~"] {
                 let answer = try await server.send(
                     "POST", "/files/\(name)", bytes: Array("x".utf8), as: .session(kim.token),
                     headers: ["Content-Type": "application/octet-stream"])
@@ -56,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-6hh7-46r2-vf29, GHSA-5j86-7r7m-p8h6, GHSA-4263-jgmp-7pf4: no name of a function is more than a name")
+    @Test("GHSA-6hh7-46r2-vf29, GHSA-5j86-7r7m-p8h6, GHSA-4263-jgmp-7pf4: a function name is a name")
     func functionNames() async throws {
         try await TestServer.run { server in
             for name in [
@@ -86,7 +87,8 @@ import Testing
             let inner = Self.nested(60, [:]) { ["link": ["$inQuery": ["className": "Song", "where": $0]]] }
             SecurityProbe.expectHarmless(try await server.find("Song", ["where": inner]), "$inQuery")
             for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
-                let text = "{\"a\":" + String(repeating: open, count: 50_000) + "1"
+                let text =
+                    "{\"a\":" + String(repeating: open, count: 50_000) + "1"
                     + String(repeating: close, count: 50_000) + "}"
                 for path in ["/classes/Song", "/login", "/users", "/batch", "/functions/f"] {
                     let answer = try await server.send(
@@ -98,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-cmj3-wx7h-ffvg, GHSA-9fjp-q3c4-6w3j: the limits that a deployment sets hold, and not for the master key")
+    @Test("GHSA-cmj3-wx7h-ffvg, GHSA-9fjp-q3c4-6w3j: the limits that a deployment sets hold for clients")
     func limits() async throws {
         let limits: JSONValue = [
             "queryDepth": 2, "subqueryDepth": 1, "includeDepth": 2, "includeCount": 2, "batchRequestLimit": 2,
@@ -142,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-cgxm-vr2f-6fj8, GHSA-38m6-82c8-4xfm: breadth, hostile patterns and long headers are served in good time")
+    @Test("GHSA-cgxm-vr2f-6fj8, GHSA-38m6-82c8-4xfm: breadth, patterns and long headers take little time")
     func time() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
@@ -157,13 +159,16 @@ import Testing
             SecurityProbe.expectHarmless(try await server.find("Song", ["where": ["$or": .array(wide)]]), "wide")
             let folded = Self.nested(12, ["title": "alpha"]) { ["$or": [$0, $0]] }
             #expect(try await server.find("Song", ["where": folded]).status < 500)
-            for version in ["js" + String(repeating: "1.", count: 3000), String(repeating: "a-", count: 3000), "i", "-"] {
+            let long = [String(repeating: "1.", count: 3000), String(repeating: "a-", count: 3000)]
+            for version in ["js\(long[0])", long[1], "i", "-"] {
                 let answer = try await server.send(
                     "GET", "/classes/Song", headers: ["X-Parse-Client-Version": version])
                 #expect(answer.status < 500, "\(version.prefix(20))")
             }
             for name in ["limit", "skip"] {
-                for value: JSONValue in [-1, 1e300, "NaN", "Infinity", "-0", [:], [1], "99999999999999999999", 1.5, .null] {
+                for value: JSONValue in [
+                    -1, 1e300, "NaN", "Infinity", "-0", [:], [1], "99999999999999999999", 1.5, .null,
+                ] {
                     SecurityProbe.expectHarmless(try await server.find("Song", [name: value]), "\(name) \(value)")
                 }
             }

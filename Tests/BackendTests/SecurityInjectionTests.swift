@@ -31,7 +31,7 @@ import Testing
             _ = try await SecurityProbe.makeSongs(server)
             for name in SecurityProbe.names {
                 for key in [name, "meta.\(name)", "meta.stars.\(name)", "title.\(name)"] {
-                    for constraint: JSONValue in [1, "x", ["$gt": 1], ["$regex": "a"], ["$exists": false], ["$in": [1]]] {
+                    for constraint: JSONValue in [1, "x", ["$gt": 1], ["$regex": "a"], ["$exists": false]] {
                         let condition: JSONValue = .object([key: constraint])
                         for identity: TestServer.Identity in [.anonymous, .master] {
                             let answer = try await server.find("Song", ["where": condition], as: identity)
@@ -118,14 +118,18 @@ import Testing
                     as: .master)
                 SecurityProbe.expectRefused(schema, 105, "schema \(name)")
                 let index = try await server.send(
-                    "PUT", "/schemas/Song", ["className": "Song", "indexes": .object([name: ["title": 1]])], as: .master)
+                    "PUT", "/schemas/Song", ["className": "Song", "indexes": .object([name: ["title": 1]])], as: .master
+                )
                 SecurityProbe.expectHarmless(index, "index \(name)")
                 let column = try await server.send(
                     "PUT", "/schemas/Song", ["className": "Song", "indexes": ["i": .object([name: 1])]], as: .master)
                 SecurityProbe.expectRefused(column, 102, "index on \(name)")
             }
             let fields = try await server.send("GET", "/schemas/Song", as: .master)["fields"]?.objectValue
-            #expect(Set(fields?.map(\.key) ?? []) == ["objectId", "createdAt", "updatedAt", "ACL", "title", "plays", "meta"])
+            #expect(
+                Set(fields?.map(\.key) ?? []) == [
+                    "objectId", "createdAt", "updatedAt", "ACL", "title", "plays", "meta",
+                ])
             try await SecurityProbe.expectSongs(server)
         }
     }

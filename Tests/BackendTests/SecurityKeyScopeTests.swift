@@ -56,7 +56,8 @@ import Testing
     /// Routes that belong to the master key.
     private static let masterRoutes: [(String, String, JSONValue?)] = [
         ("GET", "/schemas", nil), ("GET", "/schemas/Song", nil), ("POST", "/schemas/Other", ["className": "Other"]),
-        ("DELETE", "/schemas/Song", nil), ("DELETE", "/purge/Song", nil), ("GET", "/aggregate/Song?distinct=title", nil),
+        ("DELETE", "/schemas/Song", nil), ("DELETE", "/purge/Song", nil),
+        ("GET", "/aggregate/Song?distinct=title", nil),
         ("PUT", "/config", ["params": ["a": 1]]), ("GET", "/serverInfo", nil), ("GET", "/hooks/functions", nil),
         ("POST", "/hooks/functions", ["functionName": "g", "url": "https://hooks.example/g"]),
         ("GET", "/hooks/triggers", nil), ("GET", "/graphql-config", nil), ("GET", "/push_audiences", nil),

@@ -75,7 +75,8 @@ import Testing
                     #expect(answer.status >= 400, "\(path)")
                     SecurityProbe.expectHarmless(answer, path)
                 }
-                let token = try await server.send("GET", "/users/me", headers: ["X-Parse-Session-Token": "r:a'b\"\\;--"])
+                let token = try await server.send(
+                    "GET", "/users/me", headers: ["X-Parse-Session-Token": "r:a'b\"\\;--"])
                 #expect(token.code == 209)
             }
             try await SecurityProbe.expectSongs(server)

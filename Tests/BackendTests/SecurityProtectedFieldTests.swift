@@ -39,7 +39,8 @@ import Testing
             let friend = try await server.create("Friend", ["person": .pointer("Person", id), "tags": ["x"]])
             let paths = [
                 "/classes/Person", "/classes/Person/\(id)", "/classes/Person?keys=secret,vault.pin",
-                "/classes/Person/\(id)?keys=secret", "/classes/Person?excludeKeys=name", "/classes/Friend?include=person",
+                "/classes/Person/\(id)?keys=secret", "/classes/Person?excludeKeys=name",
+                "/classes/Friend?include=person",
                 "/classes/Friend/\(friend)?include=person.vault", "/classes/Friend?includeAll=true",
                 "/classes/Friend?keys=person.secret,person.vault", "/classes/Friend?redirectClassNameForKey=person",
             ]
@@ -59,14 +60,15 @@ import Testing
 
     /// Conditions that ask for a protected field.
     private static let conditions: [JSONValue] = [
-        ["secret": "s-two"], ["secret": ["$regex": "^s"]], ["secret": ["$exists": true]], ["secret": ["$in": ["s-two"]]],
+        ["secret": "s-two"], ["secret": ["$regex": "^s"]], ["secret": ["$exists": true]],
+        ["secret": ["$in": ["s-two"]]],
         ["secret": ["$ne": "x"]], ["secret": ["$gt": "a"]], ["vault": ["pin": "2222"]], ["vault.pin": "2222"],
         ["vault.pin": ["$regex": "^2"]], ["$or": [["secret": "s-two"], ["name": "x"]]],
         ["$and": [["name": "b"], ["secret": "s-two"]]], ["$nor": [["secret": "s-two"]]],
         ["$or": [["$and": [["$nor": [["vault.pin": "1111"]]]]]]], ["name": "b", "secret": "s-two"],
     ]
 
-    @Test("GHSA-72hp-qff8-4pvv, GHSA-r2m8-pxm9-9c4g: a query on a protected field is 119, inside operators and with dots")
+    @Test("GHSA-72hp-qff8-4pvv, GHSA-r2m8-pxm9-9c4g: a query on a protected field is 119 in any form")
     func filtering() async throws {
         try await TestServer.run { server in
             let id = try await Self.makePeople(server)
@@ -191,7 +193,7 @@ import Testing
 
     @Test("GHSA-g4v2-qx3q-4p64: the current session hides what is protected in sessions")
     func currentSession() async throws {
-        try await TestServer.run(["protectedFields": ["_Session": ["*": ["createdWith", "installationId"]]]]) { server in
+        try await TestServer.run(["protectedFields": ["_Session": ["*": ["createdWith"]]]]) { server in
             let kim = try await server.signUp("kim")
             for path in ["/sessions", "/sessions/me", "/classes/_Session"] {
                 let answer = try await server.send("GET", path, as: .session(kim.token))
