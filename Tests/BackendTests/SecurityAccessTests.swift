@@ -1,0 +1,145 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Class E of the published advisories: who reaches which class, by which key and which route.
+@Suite struct SecurityAccessTests {
+    private static let masterOnly = [
+        "_JobStatus", "_PushStatus", "_Hooks", "_GlobalConfig", "_GraphQLConfig", "_JobSchedule", "_Audience",
+        "_Idempotency", "_Join:users:_Role", "_Join:roles:_Role",
+    ]
+
+    @Test("GHSA-5f92-jrq3-28rc, GHSA-7xg7-rqf6-pw6c: a client reaches no internal class by any method")
+    func internalClasses() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let role = try await server.create("_Role", ["name": "Crew", "ACL": ["*": ["read": true]]], as: .master)
+            let body: JSONValue = ["relatedId": .string(kim.id), "owningId": .string(role), "name": "x"]
+            for className in Self.masterOnly {
+                let requests: [(String, String, JSONValue?)] = [
+                    ("GET", "", nil), ("GET", "/x", nil), ("GET", "?count=1&limit=0", nil), ("POST", "", body),
+                    ("PUT", "/x", body), ("DELETE", "/x", nil),
+                ]
+                for (method, rest, body) in requests {
+                    for identity: TestServer.Identity in [.anonymous, .session(kim.token)] {
+                        let path = "/classes/\(className)\(rest)"
+                        SecurityProbe.expectRefused(
+                            try await server.send(method, path, body, as: identity), 119, "\(method) \(path)")
+                    }
+                }
+                let inner: JSONValue = ["$inQuery": ["className": .string(className), "where": [:]]]
+                let nested = try await server.find("_User", ["where": ["username": inner]], as: .session(kim.token))
+                SecurityProbe.expectRefused(nested, 119, "inner \(className)")
+            }
+            let crew: JSONValue = ["users": .pointer("_User", kim.id)]
+            #expect(try await server.find("_Role", ["where": crew], as: .master).results.isEmpty)
+        }
+    }
+
+    @Test("GHSA-fcv6-fg5r-jm9q, GHSA-6r2j-cxgf-495f: no pointer leads into an internal class or a foreign session")
+    func pointers() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let lou = try await server.signUp("lou")
+            let session = try await server.send("GET", "/sessions/me", as: .session(lou.token)).string("objectId")
+            let audience = try await server.send(
+                "POST", "/push_audiences", ["name": "hidden-crowd", "query": "{}"], as: .master
+            ).succeeded().string("objectId")
+            _ = try await server.create(
+                "Link",
+                [
+                    "session": .pointer("_Session", session), "audience": .pointer("_Audience", audience),
+                    "list": [.pointer("_Session", session)],
+                ])
+            for parameters: JSONObject in [
+                ["include": "session"], ["include": "audience"], ["include": "list"], ["include": "session.user"],
+                ["includeAll": true], ["redirectClassNameForKey": "session"], ["redirectClassNameForKey": "audience"],
+                ["keys": "session.sessionToken,audience.name"],
+            ] {
+                for identity: TestServer.Identity in [.anonymous, .session(kim.token)] {
+                    let answer = try await server.find("Link", parameters, as: identity)
+                    SecurityProbe.expectHarmless(answer, "\(parameters)")
+                    #expect(!answer.text.contains(lou.token), "\(parameters): \(answer.text)")
+                    #expect(!answer.text.contains("hidden-crowd"), "\(parameters): \(answer.text)")
+                }
+            }
+            let inner: JSONValue = [
+                "$inQuery": ["className": "_Session", "where": ["sessionToken": ["$regex": "^r:"]]]
+            ]
+            let oracle = try await server.find("Link", ["where": ["session": inner]], as: .session(kim.token))
+            #expect(oracle.results.isEmpty, "\(oracle.text)")
+        }
+    }
+
+    @Test("GHSA-fcv6-fg5r-jm9q: members of a relation stay hidden with its owner, inside an inner query as well")
+    func relations() async throws {
+        try await TestServer.run { server in
+            let song = try await server.create("Song", ["title": "alpha"])
+            let owner = try await server.create(
+                "List", ["ACL": [:], "songs": .operation("AddRelation", [.pointer("Song", song)])], as: .master)
+            _ = try await server.create("Play", ["song": .pointer("Song", song)])
+            let related: JSONValue = ["$relatedTo": ["object": .pointer("List", owner), "key": "songs"]]
+            let inner: JSONValue = ["$inQuery": ["className": "Song", "where": related]]
+            let queries: [(String, JSONValue)] = [
+                ("Song", related), ("Song", ["$or": [related, ["title": "none"]]]), ("Play", ["song": inner]),
+            ]
+            for (className, condition) in queries {
+                let found = try await server.find(className, ["where": condition])
+                #expect(found.results.isEmpty, "\(condition): \(found.text)")
+                let master = try await server.find(className, ["where": condition], as: .master)
+                #expect(master.results.count == 1, "\(condition): \(master.text)")
+            }
+        }
+    }
+
+    @Test("GHSA-8xq9-g7ch-35hg: no user has an id that reads as a role")
+    func roleIds() async throws {
+        try await TestServer.run(["allowCustomObjectId": true]) { server in
+            let note = try await server.create("Note", ["ACL": ["role:admin": ["read": true]]], as: .master)
+            for path in ["/users", "/classes/_User"] {
+                let body: JSONValue = ["objectId": "role:admin", "username": "eve", "password": "x"]
+                let answer = try await server.send("POST", path, body)
+                SecurityProbe.expectRefused(answer, 119, path)
+                #expect(answer["sessionToken"] == nil)
+            }
+            #expect(try await server.send("GET", "/classes/Note/\(note)").status == 404)
+            #expect(try await server.send("GET", "/users", as: .master).results.isEmpty)
+        }
+    }
+
+    @Test("GHSA-p49q-9w65-f9p7: a refused change of a user says nothing about the user")
+    func foreignUsers() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim", ["email": "kim@example.com"])
+            let lou = try await server.signUp("lou")
+            let bodies: [JSONValue] = [
+                ["note": "x"], ["password": "new"], ["username": "kim"], ["email": "kim@example.com"],
+                ["authData": ["anonymous": ["id": "a"]]], ["emailVerified": true], ["ACL": ["*": ["write": true]]],
+            ]
+            for identity: TestServer.Identity in [.anonymous, .session(lou.token)] {
+                for body in bodies {
+                    let known = try await server.send("PUT", "/users/\(kim.id)", body, as: identity)
+                    let unknown = try await server.send("PUT", "/users/unknown", body, as: identity)
+                    SecurityProbe.expectRefused(known, 206, "\(body)")
+                    #expect(known.text == unknown.text, "\(body)")
+                }
+                let known = try await server.send("DELETE", "/users/\(kim.id)", as: identity)
+                SecurityProbe.expectRefused(known, 206, "DELETE")
+                let unknown = try await server.send("DELETE", "/users/unknown", as: identity)
+                #expect(known.text == unknown.text)
+            }
+            let login = try await server.send("POST", "/login", ["username": "kim", "password": "secret"])
+            #expect(login.status == 200)
+        }
+    }
+
+    @Test("GHSA-23r4-5mxp-c7g5: the session of an anonymous user says so")
+    func anonymousSession() async throws {
+        try await TestServer.run { server in
+            let token = try await server.send("POST", "/users", ["authData": ["anonymous": ["id": "a1"]]])
+                .string("sessionToken")
+            let session = try await server.send("GET", "/sessions/me", as: .session(token))
+            #expect(session["createdWith"]?["authProvider"] == "anonymous", "\(session.text)")
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Class B of the published advisories: an operator where a text belongs is no way in.
+@Suite struct SecurityOperatorTests {
+    @Test("GHSA-h4mf-75hf-67w4: a log-in takes a name and a password that are texts, and nothing else")
+    func logIn() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim", ["email": "kim@example.com"])
+            for value in SecurityProbe.notTexts {
+                let bodies: [JSONValue] = [
+                    ["username": value, "password": "secret"], ["email": value, "password": "secret"],
+                    ["username": "kim", "password": value], ["username": value, "password": value],
+                    ["username": "kim", "email": value, "password": "secret"],
+                ]
+                for body in bodies {
+                    for path in ["/login", "/verifyPassword"] {
+                        let answer = try await server.send("POST", path, body)
+                        SecurityProbe.expectRefused(answer, 101, "\(path) \(body)")
+                        #expect(answer["objectId"] == nil, "\(body)")
+                    }
+                }
+                let loginAs = try await server.send("POST", "/loginAs", ["userId": value], as: .master)
+                SecurityProbe.expectRefused(loginAs, 162, "loginAs \(value)")
+            }
+            #expect(try await server.send("GET", "/sessions", as: .master).results.count == 1)
+            #expect(try await server.send("GET", "/users/me", as: .session(kim.token)).status == 200)
+        }
+    }
+
+    @Test("GHSA-h4mf-75hf-67w4: a session token that is no text is no token")
+    func sessionTokens() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let note = try await server.create(
+                "Note", ["text": "x", "ACL": .object([kim.id: ["read": true]])], as: .session(kim.token))
+            for value in SecurityProbe.notTexts {
+                for path in ["/users/me", "/sessions/me", "/classes/Note/\(note)", "/classes/Note"] {
+                    let answer = try await server.send(
+                        "POST", path,
+                        [
+                            "_method": "GET", "_ApplicationId": .string(TestServer.applicationID),
+                            "_SessionToken": value,
+                        ],
+                        as: .nobody, headers: ["X-Parse-REST-API-Key": TestServer.restKey])
+                    #expect(answer.status == 403, "\(path) \(value): \(answer.text)")
+                    #expect(!answer.text.contains(kim.id), "\(path) \(value)")
+                }
+            }
+        }
+    }
+
+    @Test("GHSA-5fw2-8jcv-xh87: an id of a login provider that is no text logs nobody in")
+    func providerIds() async throws {
+        try await TestServer.run { server in
+            let body: JSONValue = ["authData": ["anonymous": ["id": "device-1"]]]
+            let owner = try await server.send("POST", "/users", body).succeeded().string("objectId")
+            for value in SecurityProbe.notTexts {
+                let answer = try await server.send("POST", "/users", ["authData": ["anonymous": ["id": value]]])
+                SecurityProbe.expectRefused(answer, 162, "\(value)")
+                #expect(!answer.text.contains(owner), "\(value)")
+            }
+            for data: JSONValue in ["x", 7, true, ["a"]] {
+                for authData: JSONValue in [data, ["anonymous": data]] {
+                    let answer = try await server.send("POST", "/users", ["authData": authData])
+                    SecurityProbe.expectRefused(answer, 252, "\(authData)")
+                }
+            }
+            #expect(try await server.send("GET", "/users", as: .master).results.count == 1)
+            #expect(try await server.send("GET", "/sessions", as: .master).results.count == 1)
+        }
+    }
+
+    @Test("GHSA-vgjh-hmwf-c588: the texts of a user are texts when they are written")
+    func userFields() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            for value in SecurityProbe.notTexts {
+                let name = try await server.send("POST", "/users", ["username": value, "password": "x"])
+                SecurityProbe.expectRefused(name, 200, "sign-up name \(value)")
+                let password = try await server.send("POST", "/users", ["username": "lou", "password": value])
+                SecurityProbe.expectRefused(password, 201, "sign-up password \(value)")
+                for key in ["username", "email", "password"] {
+                    let answer = try await server.send(
+                        "PUT", "/users/\(kim.id)", .object([key: value]), as: .session(kim.token))
+                    SecurityProbe.expectRefused(answer, 111, "\(key) \(value)")
+                }
+            }
+            #expect(try await server.send("GET", "/users", as: .master).results.count == 1)
+            let login = try await server.send("POST", "/login", ["username": "kim", "password": "secret"])
+            #expect(login.status == 200)
+        }
+    }
+
+    /// Columns of `_User` that no schema lists.
+    private static let internalColumns = [
+        "_hashed_password", "_password_history", "_email_verify_token", "_email_verify_token_expires_at",
+        "_perishable_token", "_perishable_token_expires_at", "_failed_login_count", "_account_lockout_expires_at",
+        "_password_changed_at", "_rperm", "_wperm", "_auth_data_anonymous", "_session_token", "_id",
+    ]
+
+    @Test("GHSA-2m6g-crv8-p3c6: no query of a client asks for an internal column")
+    func internalColumns() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            _ = try await SecurityProbe.makeSongs(server)
+            for column in Self.internalColumns {
+                let leaf: JSONValue = .object([column: ["$exists": true]])
+                let inner: JSONValue = ["user": ["$inQuery": ["className": "_User", "where": leaf]]]
+                let conditions: [(String, JSONValue)] = [
+                    ("_User", leaf), ("_User", .object([column: ["$regex": "^a"]])), ("_User", ["$or": [leaf]]),
+                    ("_User", ["$and": [["$nor": [leaf]]]]), ("_User", .object([column + ".a": 1])), ("Song", inner),
+                ]
+                for (className, condition) in conditions {
+                    let answer = try await server.find(className, ["where": condition], as: .session(kim.token))
+                    SecurityProbe.expectRefused(answer, 105, "\(condition)")
+                }
+                for order in [column, "-\(column)"] {
+                    let answer = try await server.find("_User", ["order": .string(order)], as: .session(kim.token))
+                    SecurityProbe.expectRefused(answer, 105, "order \(order)")
+                }
+                let keys = try await server.find("_User", ["keys": .string(column)], as: .session(kim.token))
+                #expect(!keys.text.contains("\"\(column)\""), "keys \(column)")
+            }
+            #expect(try await server.find("_User", ["where": ["password": ["$exists": true]]]).results.isEmpty)
+        }
+    }
+
+    @Test("GHSA-2m6g-crv8-p3c6: a value of an internal column is not found by the key of a $select")
+    func internalKeys() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            _ = try await server.send(
+                "PUT", "/users/\(kim.id)", ["_hashed_password": "known"], as: .maintenance
+            ).succeeded()
+            _ = try await server.create("Guess", ["text": "known"])
+            let query: JSONValue = ["query": ["className": "_User", "where": [:]], "key": "_hashed_password"]
+            let guessed = try await server.find("Guess", ["where": ["text": ["$select": query]]])
+            #expect(guessed.results.isEmpty, "\(guessed.text)")
+            let others = try await server.find("Guess", ["where": ["text": ["$dontSelect": query]]])
+            #expect(others.status == 400 || others.results.count == 1, "\(others.text)")
+        }
+    }
+
+    @Test("GHSA-9cp7-3q5w-j92g: a bad regular expression is 102 in Parse's words, not the database's")
+    func errorText() async throws {
+        try await TestServer.run { server in
+            _ = try await SecurityProbe.makeSongs(server)
+            for pattern in ["[", "(", "a{2,1}", "*", "(?<", "\\", "[z-a]", "a**", "(?P<n"] {
+                let answer = try await server.find("Song", ["where": ["title": ["$regex": .string(pattern)]]])
+                SecurityProbe.expectRefused(answer, 102, pattern)
+                #expect(answer.error == "Invalid regular expression", "\(pattern)")
+            }
+            for value: JSONValue in [1, true, ["a"], ["$regex": "a"], .null] {
+                let answer = try await server.find("Song", ["where": ["title": ["$regex": value]]])
+                SecurityProbe.expectRefused(answer, 102, "\(value)")
+                let options = try await server.find("Song", ["where": ["title": ["$regex": "a", "$options": value]]])
+                SecurityProbe.expectRefused(options, 102, "options \(value)")
+            }
+            try await SecurityProbe.expectSongs(server)
+        }
+    }
+
+    @Test("GHSA-vgjh-hmwf-c588: names of inner queries and paths of a batch are texts")
+    func otherTexts() async throws {
+        try await TestServer.run { server in
+            _ = try await SecurityProbe.makeSongs(server)
+            for value in SecurityProbe.notTexts {
+                let inner = try await server.find(
+                    "Song", ["where": ["title": ["$inQuery": ["className": value, "where": [:]]]]])
+                SecurityProbe.expectRefused(inner, 102, "className \(value)")
+                let batch = try await server.send(
+                    "POST", "/batch", ["requests": [["method": "GET", "path": value]]])
+                SecurityProbe.expectRefused(batch, 107, "path \(value)")
+                let method = try await server.send(
+                    "POST", "/batch", ["requests": [["method": value, "path": "/parse/classes/Song"]]])
+                SecurityProbe.expectRefused(method, 107, "method \(value)")
+            }
+            try await SecurityProbe.expectSongs(server)
+        }
+    }
+}
