@@ -99,7 +99,8 @@ struct DifferentialUpdates {
         case nil where path.count == 1 && operation.isNull, "Delete":
             object = Self.removing(path[...], from: .object(object)).objectValue ?? [:]
         case nil: set(path, operation)
-        // What is no number counts as 0, and what is no array as an empty one.
+        // The rule in force: what is no number counts as 0, and what is no array, or missing, as an empty one, so that
+        // Remove makes an array. MongoDB refuses the first two and leaves the missing missing.
         case "Increment": set(path, .number((old?.numberValue ?? 0) + (operation["amount"]?.numberValue ?? 0)))
         case "Add": set(path, .array((old?.arrayValue ?? []) + objects))
         case "AddUnique":
