@@ -1,0 +1,145 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Testing
+
+@Suite("The database and a model in memory agree on random cases")
+struct DifferentialTests {
+    private static let schemas = 40
+    private static let rows = 40
+    private static let filters = 500
+    /// Filters of one class, or sequences of updates, that go on at the same time.
+    private static let groups = 10
+    private static let updatedSchemas = 20
+    /// Sequences of updates on one class, each on an object of its own.
+    private static let sequences = 100
+    private static let operations = 5
+
+    @Test("A random where finds the objects that its meaning names")
+    func filters() async throws {
+        try await TestStore.run { test in
+            var telling = 0
+            for seed in 0..<UInt64(Self.schemas) {
+                var random = DifferentialRandom(seed: seed)
+                let subject = DifferentialClass(name: "D\(seed)", rowCount: Self.rows, random: &random)
+                try await Self.fill(test, subject)
+                let filters = DifferentialFilters(subject: subject)
+                let conditions = (0..<Self.filters).map { _ in filters.condition(&random) }
+                telling += await withTaskGroup(of: Int.self) { tasks in
+                    for group in 0..<Self.groups {
+                        tasks.addTask {
+                            var telling = 0
+                            for index in stride(from: group, to: conditions.count, by: Self.groups) {
+                                let found = await Self.compare(test, subject, conditions[index], seed: seed)
+                                if 0 < found, found < Self.rows { telling += 1 }
+                            }
+                            return telling
+                        }
+                    }
+                    return await tasks.reduce(0, +)
+                }
+            }
+            // Filters that find everything or nothing would agree by accident: a good part of them must tell.
+            #expect(telling > Self.schemas * Self.filters / 3)
+        }
+    }
+
+    private static func fill(_ test: TestStore, _ subject: DifferentialClass) async throws {
+        _ = try await test.store.ensure(subject.name, subject.fields)
+        for (id, row) in subject.rows {
+            try await test.create(subject.name, id, JSONValue.object(row).text)
+        }
+    }
+
+    /// Asks both, and gives the number of objects that are expected.
+    private static func compare(
+        _ test: TestStore, _ subject: DifferentialClass, _ condition: JSONObject, seed: UInt64
+    ) async -> Int {
+        let matcher = DifferentialMatcher(subject: subject)
+        let expected = subject.rows.filter { matcher.matches(condition, $0.value) }.map(\.key)
+        let text = JSONValue.object(condition).text
+        do {
+            let filter = try FilterParser(isMaster: true, now: 0).parse(condition)
+            var request = ObjectStore.FindRequest(className: subject.name)
+            request.filter = filter
+            request.keys = []
+            let result = try await test.store.find(request)
+            let found = (0..<result.rowCount).compactMap(result.objectId).sorted()
+            guard found != expected else { return found.count }
+            let wrong = Set(found).symmetricDifference(expected).sorted().first ?? ""
+            let row = subject.rows[wrong].map { JSONValue.object($0).text } ?? ""
+            Issue.record(
+                """
+                seed \(seed), where \(text)
+                expected \(expected.joined(separator: " "))
+                found \(found.joined(separator: " "))
+                for example \(wrong): \(row)
+                """)
+        } catch {
+            Issue.record("seed \(seed), where \(text) failed: \(error)")
+        }
+        return expected.count
+    }
+
+    @Test("Random updates leave the values that the operations name")
+    func updates() async throws {
+        try await TestStore.run { test in
+            for seed in 0..<UInt64(Self.updatedSchemas) {
+                var random = DifferentialRandom(seed: 1000 + seed)
+                let subject = DifferentialClass(name: "U\(seed)", rowCount: Self.sequences, random: &random)
+                try await Self.fill(test, subject)
+                let cases = subject.rows.map { (id: $0.key, row: $0.value, seed: random.next()) }
+                await withTaskGroup(of: Void.self) { tasks in
+                    for group in 0..<Self.groups {
+                        tasks.addTask {
+                            for index in stride(from: group, to: cases.count, by: Self.groups) {
+                                let one = cases[index]
+                                await Self.update(test, subject, one.id, one.row, seed: one.seed)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Updates one object some times; after each the answer, and after the last the object, must be the model's.
+    private static func update(
+        _ test: TestStore, _ subject: DifferentialClass, _ id: String, _ row: JSONObject, seed: UInt64
+    ) async {
+        var random = DifferentialRandom(seed: seed)
+        var model = DifferentialUpdates(subject: subject, object: row)
+        let fields = Array(subject.fields.keys)
+        for _ in 0..<operations {
+            let before = model.object
+            let body = model.next(&random)
+            let text =
+                "class \(subject.name), object \(id), seed \(seed), update \(JSONValue.object(body).text) of "
+                + JSONValue.object(before).text
+            do {
+                let echo = try await test.update(subject.name, id, JSONValue.object(body).text, echo: fields) ?? [:]
+                let found = read(echo, subject)
+                guard DifferentialMatcher.same(found, .object(model.object)) else {
+                    Issue.record("\(text)\nexpected \(JSONValue.object(model.object).text)\nfound \(found.text)")
+                    return
+                }
+            } catch {
+                Issue.record("\(text) failed: \(error)")
+                return
+            }
+        }
+        let found = read((try? await test.object(subject.name, id)) ?? [:], subject)
+        #expect(DifferentialMatcher.same(found, .object(model.object)), "seed \(seed), \(subject.name) \(id)")
+    }
+
+    /// The fields of an object as they were written: a file's URL is added when it is read.
+    private static func read(_ object: JSONObject, _ subject: DifferentialClass) -> JSONValue {
+        var fields: JSONObject = [:]
+        for (field, value) in object {
+            guard let type = subject.fields[field]?.type else { continue }
+            fields[field] = type == .file ? ["__type": "File", "name": value["name"] ?? .null] : value
+        }
+        return .object(fields)
+    }
+}
