@@ -139,7 +139,9 @@ def main():
                     f"{server.seconds_to_first_answer * 1000:.0f} ms",
                 ]
     version = subprocess.run([options.binary, "version"], capture_output=True, text=True).stdout.strip()
-    kind = f"{seconds} s for each measurement, " + (f"medians of {rounds} rounds" if rounds > 1 else "one round")
+    longer = [f"{one.title} {one.shortest} s" for one in OPERATIONS if one.shortest > seconds]
+    kind = f"{seconds} s for each measurement" + (f" ({', '.join(longer)}), " if longer else ", ")
+    kind += f"medians of {rounds} rounds" if rounds > 1 else "one round"
     today = datetime.date.today().isoformat()
     text = report.page(
         f"Results of {today}" + (" (quick run)" if options.quick else ""),
