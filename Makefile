@@ -1,9 +1,10 @@
 # `make run` serves the music apps, `make test` tests. What is missing from the system is installed first.
-.PHONY: help run test lint build clean
+.PHONY: help run test bench lint build clean
 
 help:
 	@echo "make run    build in release mode and serve examples/music (ARGUMENTS=\"--port 1338\" adds options)"
 	@echo "make test   run all tests on a PostgreSQL of their own (ARGUMENTS=\"--filter JSONTests\" selects)"
+	@echo "make bench  measure a release build against PostgreSQL (ARGUMENTS=\"--quick\" is the short way)"
 	@echo "make lint   check the format and the compiler's warnings"
 	@echo "make build  build in release mode"
 	@echo "make clean  remove what was built; data stay"
@@ -13,6 +14,9 @@ run:
 
 test:
 	@scripts/test.sh $(ARGUMENTS)
+
+bench:
+	@scripts/bench.sh $(ARGUMENTS)
 
 lint:
 	@scripts/lint.sh

@@ -1,0 +1,84 @@
+"""Roost under test: the process, and a REST client for preparing and checking."""
+
+import json
+import pathlib
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+from ports import free_port
+
+APPLICATION_ID = "benchmark"
+MASTER_KEY = "benchmark-master-key"
+
+
+class Server:
+    """Starts on entering, stops on leaving a `with` block."""
+
+    def __init__(self, binary, folder, database_uri):
+        self.binary = binary
+        self.folder = pathlib.Path(folder)
+        self.port = free_port()
+        self.configuration = self.folder / "roost.json"
+        self.configuration.write_text(
+            json.dumps(
+                {
+                    "appId": APPLICATION_ID,
+                    "masterKey": MASTER_KEY,
+                    "host": "127.0.0.1",
+                    "port": self.port,
+                    "mountPath": "/parse",
+                    "preset": 9,
+                    "allowClientClassCreation": True,
+                    "logLevel": "error",
+                    "databaseURI": database_uri,
+                    "dataDir": str(self.folder / "roost"),
+                }
+            ),
+            encoding="utf-8",
+        )
+        self.seconds_to_first_answer = None
+
+    @property
+    def origin(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def __enter__(self):
+        begin = time.monotonic()
+        log_path = self.folder / "roost-server.log"
+        with open(log_path, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen([self.binary, "serve", self.configuration], stdout=log, stderr=log)
+        while True:
+            try:
+                self.call("GET", "/health")
+                break
+            except (OSError, urllib.error.URLError):
+                if self.process.poll() is not None or time.monotonic() - begin > 60:
+                    self.process.kill()
+                    raise SystemExit(f"bench: Roost did not start: {log_path.read_text()}") from None
+                time.sleep(0.002)
+        self.seconds_to_first_answer = time.monotonic() - begin
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def call(self, method, path, body=None, content_type="application/json", master=False):
+        """One request; bytes are sent as they are, everything else as JSON. Gives the decoded answer."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        headers = {"X-Parse-Application-Id": APPLICATION_ID, "Content-Type": content_type}
+        if master:
+            headers["X-Parse-Master-Key"] = MASTER_KEY
+        request = urllib.request.Request(f"{self.origin}/parse{path}", data=data, method=method, headers=headers)
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return json.loads(response.read())
