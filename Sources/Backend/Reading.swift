@@ -175,7 +175,7 @@ extension Backend {
                 "This user is not allowed to query \(key.root) on class \(schema.name)")
         }
         query.readers = access.readers
-        query.filter = query.filter.and(access.filter)
+        query.filter = try await checkRelations(query.filter, context).and(access.filter)
         if query.className == "_Session", !caller.readsEverything {
             let own = Pointer(className: "_User", objectId: caller.userId ?? "").json
             query.filter = query.filter.and(.field(FieldPath("user"), .equal(own)))
@@ -188,11 +188,18 @@ extension Backend {
     /// Servers before 9 did not look; a deployment that comes from one keeps that.
     private func checkRelations(_ filter: Filter, _ context: RequestContext) async throws -> Filter {
         guard configuration.preset >= 9, !context.caller.readsEverything else { return filter }
-        var owners: [Pointer] = []
+        var relations: [(owner: Pointer, key: String)] = []
         filter.visitLeaves { leaf in
-            if case .related(let owner, _) = leaf { owners.append(owner) }
+            if case .related(let owner, let key) = leaf { relations.append((owner, key)) }
         }
-        for owner in Set(owners) {
+        for (owner, key) in relations {
+            if let schema = catalog.schema(owner.className),
+                let access = try? readAccess(schema, .get, context.caller), access.hidden.contains(key)
+            {
+                throw ParseError.denied(
+                    ParseError.operationForbidden,
+                    "This user is not allowed to query \(key) on class \(owner.className)")
+            }
             do {
                 _ = try await object(owner.className, owner.objectId, context)
             } catch let error as ParseError where error.code == ParseError.objectNotFound {

@@ -46,6 +46,10 @@ extension Backend {
         for (key, operation) in operations {
             let path = FieldPath(key)
             if let first = path.steps.first {
+                guard operations[path.root] == nil else {
+                    // A field and a place inside it in one write: which of them counts would be chance.
+                    throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(key).")
+                }
                 if case .set(let value) = operation { _ = try FieldType.inferred(from: value) }
                 if case .delete = operation { continue }
                 let isIndex = !first.isEmpty && first.utf8.allSatisfy { (48...57).contains($0) }
@@ -102,6 +106,10 @@ extension Backend {
         guard let className = first == "classes" ? path.dropFirst().first : names[first] else { return }
         try checkClass(className, "create", context.caller)
         try checkClassCreation(className, context.caller)
+        if let known = catalog.schema(className) {
+            _ = try permit(
+                path.count > 2 || (first != "classes" && path.count > 1) ? .update : .create, on: known, context.caller)
+        }
         var fields = body
         if className == "_User" { fields["password"] = nil }
         _ = try await prepare(

@@ -16,6 +16,9 @@ extension Backend {
     /// Keys of a session that only the server sets.
     private static let serverOwned = ["sessionToken", "expiresAt", "createdWith", "objectId", "user"]
 
+    /// Whether a key, dots included, leads into what only the server sets.
+    private static func isServerOwned(_ key: String) -> Bool { serverOwned.contains(FieldPath(key).root) }
+
     /// Opens a session for a user; an older one of the same user and installation ends.
     func openSession(
         for userId: String, createdWith: JSONObject, extra: JSONObject = [:], _ context: RequestContext
@@ -33,7 +36,7 @@ extension Backend {
         }
         let installationId = context.caller.installationId
         if let installationId { body["installationId"] = .string(installationId) }
-        for (key, value) in extra where body[key] == nil && !Self.serverOwned.contains(key) { body[key] = value }
+        for (key, value) in extra where body[key] == nil && !Self.isServerOwned(key) { body[key] = value }
         let row = try await insert("_Session", body, context.asServer, id: objectId)
         if let installationId {
             try await store.deleteAll(
@@ -77,7 +80,9 @@ extension Backend {
             guard body["ACL"] == nil else {
                 throw ParseError(ParseError.invalidKeyName, "Cannot set ACL on a Session.")
             }
-            for key in ["user", "installationId", "sessionToken", "expiresAt", "createdWith"] where body[key] != nil {
+            for key in body.keys where Self.isServerOwned(key) || FieldPath(key).root == "installationId" {
+                // The id may stand in a body, as SDKs put it there; it changes nothing.
+                if key == "objectId" { continue }
                 throw ParseError(ParseError.invalidKeyName, "Invalid key name: \(key)")
             }
             guard try await sessionOwner(objectId) == caller.userId else { throw ParseError.notFound }
@@ -119,7 +124,16 @@ extension Backend {
         guard let session = try await store.find(request).objects.first else {
             throw ParseError(ParseError.invalidSessionToken, "Session token not found.")
         }
-        return session
+        guard configuration.preset >= 9, let schema = catalog.schema("_Session"),
+            let userId = session["user"]?["objectId"]?.stringValue
+        else { return session }
+        // The session's user sees of it what class permissions and protected fields leave.
+        let user = SessionUser(
+            id: userId, sessionId: "", token: token, roles: try await roles(of: userId), isAnonymous: false)
+        guard let access = try? readAccess(schema, .get, Caller(user: user)) else {
+            return session.filter { $0.key == "objectId" || $0.key == "sessionToken" }
+        }
+        return session.filter { !access.hidden.contains($0.key) }
     }
 
     /// Exchanges a token for a new one: what SDKs do with tokens of the time before sessions could be revoked.

@@ -246,6 +246,7 @@ public struct FilterParser: Sendable {
         guard let body, let className = body["className"]?.stringValue,
             !isSelect || (operand["key"]?.stringValue != nil && operand.objectValue?.count == 2)
         else { throw ParseError(ParseError.invalidQuery, "improper usage of \(name)") }
+        if isSelect, let key = operand["key"]?.stringValue { try check(key) }
         let condition = try Self.condition(body["where"], of: name)
         var query = Subquery(
             className: className,

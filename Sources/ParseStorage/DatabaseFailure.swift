@@ -18,6 +18,9 @@ enum DatabaseFailure {
     static func parseError(_ error: PostgresError) -> ParseError {
         switch error.sqlState {
         case "23505": duplicate(error.constraint ?? "")
+        case "RS111":
+            // What a function of Roost's own refuses.
+            ParseError(ParseError.incorrectType, error.message)
         case "57014": ParseError(ParseError.timeout, "The query took too long and was stopped")
         case "2201B": ParseError(ParseError.invalidQuery, "Invalid regular expression")
         case "22021", "22P05":

@@ -28,7 +28,7 @@ extension FilterCompiler {
             guard type == .string else { return "FALSE" }
             return textSearch(search, column)
         case .containsAllStarting(let prefixes):
-            guard type == .string, !prefixes.isEmpty else { return "FALSE" }
+            guard TableLayout.columnType(type) == "text", !prefixes.isEmpty else { return "FALSE" }
             return "(" + prefixes.map { prefix(column, $0) }.joined(separator: " AND ") + ")"
         case .near, .box, .insidePolygon, .insideCircle, .polygonContains:
             return geo(constraint, column, type)

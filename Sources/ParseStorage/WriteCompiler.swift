@@ -161,12 +161,14 @@ struct WriteCompiler {
         _ operation: FieldOperation, _ current: String, _ type: FieldType, _ path: FieldPath
     ) throws(ParseError) -> String? {
         guard TableLayout.columnType(type) == "jsonb" else { return nil }
+        // An array that is missing is an empty one, so that an index makes it an array.
+        let current = type == .array ? "COALESCE(\(current), '[]')" : current
         let steps = builder.bind(.textArray(path.steps))
         let here = "(\(current) #> \(steps))"
         let value: String
         switch operation {
         case .set(let json): value = builder.bind(json: try ValueEncoder.json(json))
-        case .delete: return "(\(current) #- \(steps))"
+        case .delete: return "roost_unset(\(current), \(steps))"
         case .increment(let amount): value = "roost_increment(\(here), \(builder.bind(.double(amount))))"
         case .add(let objects):
             value = "roost_add(\(here), \(builder.bind(json: try ValueEncoder.json(.array(objects)))))"

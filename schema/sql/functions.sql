@@ -50,6 +50,9 @@ BEGIN
         END LOOP;
         RETURN jsonb_set(document, ARRAY[step], child);
     END IF;
+    IF jsonb_typeof(document) = 'array' THEN
+        RAISE EXCEPTION 'Cannot set % of an array', step USING ERRCODE = 'RS111';
+    END IF;
     IF document IS NULL OR jsonb_typeof(document) <> 'object' THEN
         document := '{}'::jsonb;
     END IF;
@@ -87,4 +90,11 @@ $$;
 CREATE OR REPLACE FUNCTION roost_key(value jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'object' AND value ->> '__type' = 'Pointer' THEN value -> 'objectId'
         ELSE value END
+$$;
+
+-- The document without the value at a path. An element of an array becomes null, so that the others keep their places.
+CREATE OR REPLACE FUNCTION roost_unset(document jsonb, path text[]) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN jsonb_typeof(document #> path[:cardinality(path) - 1]) = 'array' THEN
+        CASE WHEN document #> path IS NULL THEN document ELSE jsonb_set(document, path, 'null') END
+    ELSE document #- path END
 $$;

@@ -129,7 +129,9 @@ extension ParseRoutes {
     /// - Throws: The error of the call that failed, which undid those before it.
     private func together(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
         // Fields and classes are made before: the transaction would lock out the change of its own tables.
-        for element in elements { try? await backend.prepareFields(element.path, element.body, context) }
+        for element in elements where element.method == .post || element.method == .put {
+            try? await backend.prepareFields(element.path, element.body, context)
+        }
         return try await backend.transaction { backend in
             let routes = ParseRoutes(backend: backend, logger: logger)
             var results: [[UInt8]] = []
