@@ -17,15 +17,7 @@ public struct WriteResult: Sendable {
 extension Backend {
     /// Makes an object of a class.
     public func create(_ className: String, _ body: JSONObject, _ context: RequestContext) async throws -> WriteResult {
-        let caller = context.caller
-        try checkClass(className, "create", caller)
-        guard caller.writesEverything || caller.power != .readOnlyMaster else {
-            throw ParseError.denied(
-                ParseError.operationForbidden, "Cannot perform a write operation when using readOnlyMasterKey")
-        }
-        try checkClassCreation(className, caller)
-        try checkKeywords(body)
-        try checkFileLinks(.object(body))
+        try checkCreation(className, body, context.caller)
         switch className {
         case "_User": return try await createUser(body, context)
         case "_Session": return try await createSession(body, context)
@@ -35,6 +27,63 @@ extension Backend {
             if className == "_Role" { await forgetRoles() }
             return result
         }
+    }
+
+    /// Makes several objects of ordinary classes, in one round trip where that is possible.
+    ///
+    /// - Returns: What became of each, in its place: one that is refused does not keep the others from being made.
+    public func createAll(_ objects: [(className: String, body: JSONObject)], _ context: RequestContext) async throws
+        -> [Result<WriteResult, any Error>]
+    {
+        var outcomes: [Result<WriteResult, any Error>] = []
+        var inserts: [(place: Int, insert: PreparedInsert)] = []
+        for object in objects {
+            do {
+                try checkCreation(object.className, object.body, context.caller)
+                let insert = try await prepareInsert(object.className, object.body, context)
+                inserts.append((outcomes.count, insert))
+                outcomes.append(.success(insert.result))
+            } catch {
+                outcomes.append(.failure(error))
+            }
+        }
+        do {
+            try await store.insert(
+                inserts.map { ($0.insert.className, $0.insert.objectId, $0.insert.write) })
+        } catch let error as ParseError where error.code == ParseError.internalServerError {
+            // The database did not answer: whether anything was made is not known, so nothing is said to be.
+            for (place, _) in inserts { outcomes[place] = .failure(error) }
+        } catch {
+            // Nothing was made. One by one, each fails or succeeds for itself.
+            for (place, insert) in inserts {
+                do {
+                    try await store.insert(insert.className, objectId: insert.objectId, insert.write)
+                } catch {
+                    outcomes[place] = .failure(error)
+                }
+            }
+        }
+        return outcomes
+    }
+
+    /// Checks what can be said of a new object before its class is looked at.
+    private func checkCreation(_ className: String, _ body: JSONObject, _ caller: Caller) throws(ParseError) {
+        try checkClass(className, "create", caller)
+        guard caller.power != .readOnlyMaster else {
+            throw .denied(
+                ParseError.operationForbidden, "Cannot perform a write operation when using readOnlyMasterKey")
+        }
+        try checkClassCreation(className, caller)
+        try checkKeywords(body)
+        try checkFileLinks(.object(body))
+    }
+
+    /// A new object that passed every rule, and the answer that says so once it is stored.
+    private struct PreparedInsert {
+        var className: String
+        var objectId: String
+        var write: ObjectWrite
+        var result: WriteResult
     }
 
     /// Makes an object as it stands, by the rules that hold for every class.
@@ -47,6 +96,15 @@ extension Backend {
         _ className: String, _ body: JSONObject, _ context: RequestContext,
         hidden: OrderedDictionary<String, JSONValue> = [:], acl: ACL? = nil, id: String? = nil
     ) async throws -> WriteResult {
+        let insert = try await prepareInsert(className, body, context, hidden: hidden, acl: acl, id: id)
+        try await store.insert(className, objectId: insert.objectId, insert.write)
+        return insert.result
+    }
+
+    private func prepareInsert(
+        _ className: String, _ body: JSONObject, _ context: RequestContext,
+        hidden: OrderedDictionary<String, JSONValue> = [:], acl: ACL? = nil, id: String? = nil
+    ) async throws -> PreparedInsert {
         let caller = context.caller
         let objectId = try id ?? newObjectId(body, className)
         var operations = try operations(body, className, isCreating: true)
@@ -67,7 +125,6 @@ extension Backend {
         write.updatedAt = updatedAt
         write.operations = operations
         write.hidden = hidden
-        try await store.insert(className, objectId: objectId, write)
         var answer: JSONObject = ["objectId": .string(objectId), "createdAt": .string(createdAt.iso)]
         for name in filled { answer[name] = operations[name]?.valueOnCreate }
         for (key, operation) in operations where operation.isEchoed && FieldPath(key).steps.isEmpty {
@@ -76,7 +133,9 @@ extension Backend {
         for (key, value) in echo { answer[key] = value }
         let base = configuration.publicServerURL ?? context.mountURL
         let path = className == "_User" ? "users" : "classes/\(className)"
-        return WriteResult(status: 201, location: "\(base)/\(path)/\(objectId)", body: answer)
+        return PreparedInsert(
+            className: className, objectId: objectId, write: write,
+            result: WriteResult(status: 201, location: "\(base)/\(path)/\(objectId)", body: answer))
     }
 
     /// Changes an object.
