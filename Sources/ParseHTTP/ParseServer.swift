@@ -84,20 +84,19 @@ public struct ParseServer: Service {
 
     private func listen() async throws {
         let connections = connections
-        var channel = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [connections.makeHandler()], idleTimeout: TimeAmount(limits.idle))
-        channel.httpDecoder = .init(maxHeaderFieldSize: limits.headers / 2, maxHeaderListSize: limits.headers)
+        var configuration = HTTP1Channel.Configuration(idleTimeout: TimeAmount(limits.idle))
+        configuration.httpDecoder = .init(maxHeaderFieldSize: limits.headers / 2, maxHeaderListSize: limits.headers)
         let responder = responder
         let listeningPort = listeningPort
-        let server = try HTTPServerBuilder.http1(configuration: channel).buildServer(
+        let http = HTTP1Channel(
+            responder: { request, writer, channel in
+                try await responder.respond(to: request, writer: writer, channel: channel)
+            }, configuration: configuration)
+        let server = WatchedConnection(http: http, connections: connections).server(
             configuration: HummingbirdCore.ServerConfiguration(address: .hostname(host, port: port)),
+            onServerRunning: { channel in listeningPort.settle(.success(channel.localAddress?.port ?? 0)) },
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-            logger: logger
-        ) { request, writer, channel in
-            try await responder.respond(to: request, writer: writer, channel: channel)
-        } onServerRunning: { channel in
-            listeningPort.settle(.success(channel.localAddress?.port ?? 0))
-        }
+            logger: logger)
         try await withTaskCancellationHandler {
             try await server.run()
         } onCancel: {

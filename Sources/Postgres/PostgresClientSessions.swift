@@ -52,11 +52,17 @@ extension PostgresClient {
         }
     }
 
-    /// Runs a statement that can take long, on a connection of its own. Cancelling the task stops it on the server.
+    /// Runs a statement that reads and can take long, on a connection of its own. It is stopped on the server when the
+    /// task is cancelled, or when the ``CallerPresence`` of the task leaves.
     ///
     /// - Throws: `PostgresError`.
     public func slowQuery(_ statement: Statement) async throws -> PostgresResult {
-        try await exclusively { session in try await session.query(statement) }
+        guard let caller = CallerPresence.current else {
+            return try await exclusively { session in try await session.query(statement) }
+        }
+        return try await caller.whilePresent { [self] in
+            try await exclusively { session in try await session.query(statement) }
+        }
     }
 
     /// Runs several statements without parameters, as those that define tables; all of them or none, unless they begin

@@ -1,0 +1,54 @@
+import JSON
+import Logging
+import Postgres
+import TestSupport
+import Testing
+
+/// Clients that go away before they are answered.
+@Suite struct AbandonedRequestTests {
+    @Test("A slow query of a client that went away is stopped on the server; a write of one is carried out")
+    func abandoned() async throws {
+        try await TestServer.run { server in
+            let id = try await server.create("Song", ["plays": 1])
+            let observer = PostgresClient(
+                configuration: PostgresConfiguration(connectionString: server.databaseURI),
+                logger: Logger(label: "test"))
+            try await observer.transaction { session in
+                _ = try await session.query("LOCK TABLE \"Song\" IN ACCESS EXCLUSIVE MODE")
+                let count = Task {
+                    try await server.find("Song", ["where": ["plays": ["$gt": 0]], "count": 1, "limit": 0])
+                }
+                let write = Task { try await server.send("PUT", "/classes/Song/\(id)", ["plays": .increment(1)]) }
+                try await eventually { try await observer.waitingForLocks() == 2 }
+                count.cancel()
+                write.cancel()
+                try await eventually { try await observer.waitingForLocks() == 1 }
+            }
+            try await eventually {
+                try await server.send("GET", "/classes/Song/\(id)")["plays"] == 2
+            }
+            await observer.shutdown()
+        }
+    }
+
+    /// Waits until something is so; a test that waits in vain fails.
+    private func eventually(_ condition: () async throws -> Bool) async throws {
+        for _ in 0..<500 {
+            if try await condition() { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        Issue.record("it did not happen within ten seconds")
+    }
+}
+
+extension PostgresClient {
+    /// How many connections of this database wait for a lock.
+    fileprivate func waitingForLocks() async throws -> Int64? {
+        try await query(
+            """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()
+            """
+        ).int(0, 0)
+    }
+}
