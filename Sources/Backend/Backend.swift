@@ -16,6 +16,8 @@ public final class Backend: Sendable {
     let passwords: Passwords
     let sessions: SessionCache
     let logger: Logger
+    /// Whose sessions are to be forgotten when the transaction that this is part of is committed; nil outside of one.
+    private let postponed: PostponedForgetting?
 
     /// Makes the rules over a store.
     public init(configuration: Configuration, store: ObjectStore, passwords: Passwords = Passwords(), logger: Logger) {
@@ -23,11 +25,13 @@ public final class Backend: Sendable {
         self.store = store
         self.passwords = passwords
         self.logger = logger
+        postponed = nil
         sessions = SessionCache(
             timeToLive: Int64(configuration.cacheTTL), capacity: configuration.cacheMaxSize)
     }
 
-    private init(_ other: Backend, store: ObjectStore) {
+    private init(_ other: Backend, store: ObjectStore, postponed: PostponedForgetting) {
+        self.postponed = postponed
         configuration = other.configuration
         passwords = other.passwords
         sessions = other.sessions
@@ -37,7 +41,17 @@ public final class Backend: Sendable {
 
     /// Runs calls in one transaction: what `body` throws undoes everything that it did through the rules it is given.
     public func transaction<R: Sendable>(_ body: @escaping @Sendable (Backend) async throws -> R) async throws -> R {
-        try await store.transaction { try await body(Backend(self, store: $0)) }
+        if let postponed {
+            return try await store.transaction { try await body(Backend(self, store: $0, postponed: postponed)) }
+        }
+        let postponed = PostponedForgetting()
+        let result = try await store.transaction {
+            try await body(Backend(self, store: $0, postponed: postponed))
+        }
+        // Before the commit, whoever looked again would have remembered what was there before.
+        for user in postponed.users { await forget(user: user) }
+        if postponed.mustForgetRoles { await forgetRoles() }
+        return result
     }
 
     /// The classes.
@@ -54,12 +68,14 @@ public final class Backend: Sendable {
 
     /// Forgets what is remembered of a user, here and in every other process.
     func forget(user id: String) async {
+        if let postponed { return postponed.add(user: id) }
         sessions.forget(user: id)
         await announce("user:\(id)")
     }
 
     /// Forgets everybody's roles, here and in every other process.
     func forgetRoles() async {
+        if let postponed { return postponed.addRoles() }
         sessions.forgetAll()
         await announce("roles")
     }

@@ -6,19 +6,26 @@ public enum Identifiers {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
     /// Letters and digits, each equally likely, from the system's generator of secrets.
-    public static func alphanumeric(_ count: Int) -> String {
-        var generator = SystemRandomNumberGenerator()
-        return String(
-            decoding: (0..<count).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &generator)] },
-            as: UTF8.self)
-    }
+    public static func alphanumeric(_ count: Int) -> String { random(count, of: alphabet) }
 
     /// Lower-case hexadecimal digits.
-    public static func hexadecimal(_ count: Int) -> String {
+    public static func hexadecimal(_ count: Int) -> String { random(count, of: Array("0123456789abcdef".utf8)) }
+
+    /// Characters of an alphabet of 64 at most. Six bits are drawn for each, and drawn again where they name none: each
+    /// call of the generator asks the system, so all that it gives is used.
+    private static func random(_ count: Int, of alphabet: [UInt8]) -> String {
         var generator = SystemRandomNumberGenerator()
-        let digits = Array("0123456789abcdef".utf8)
-        return String(
-            decoding: (0..<count).map { _ in digits[Int.random(in: 0..<16, using: &generator)] }, as: UTF8.self)
+        var text: [UInt8] = []
+        text.reserveCapacity(count)
+        while text.count < count {
+            var bits: UInt64 = generator.next()
+            for _ in 0..<10 where text.count < count {
+                let index = Int(bits & 63)
+                bits >>= 6
+                if index < alphabet.count { text.append(alphabet[index]) }
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// A session token: SDKs take the `r:` for the sign of one that can be revoked.

@@ -182,12 +182,21 @@ extension Backend {
 
     /// The caller's own record, as `GET /users/me` gives it.
     ///
+    /// It is remembered with the session: whatever changes a user makes its sessions forgotten.
     /// - Throws: 209 without a user.
-    public func me(_ context: RequestContext) async throws -> JSONObject {
+    public func me(_ context: RequestContext) async throws -> [UInt8] {
         guard let user = context.caller.user else {
             throw ParseError(
                 ParseError.invalidSessionToken, "Invalid session token", publicMessage: "Permission denied")
         }
+        let linkBase = links(context).prefix
+        let schemaVersion = catalog.version
+        if let known = sessions.find(user.token, now: context.now.milliseconds)?.record, known.linkBase == linkBase,
+            known.schemaVersion == schemaVersion
+        {
+            return known.bytes
+        }
+        let generation = sessions.generation
         var record = try await ownRecord(user.id, user, context)
         record["sessionToken"] = .string(user.token)
         if configuration.preset < 9 {
@@ -195,6 +204,10 @@ extension Backend {
             record["__type"] = "Object"
             record["className"] = "_User"
         }
-        return record
+        let bytes = JSONValue.object(record).serialized()
+        sessions.insert(
+            SessionCache.Record(bytes: bytes, linkBase: linkBase, schemaVersion: schemaVersion),
+            token: user.token, generation: generation)
+        return bytes
     }
 }

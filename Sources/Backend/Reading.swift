@@ -35,10 +35,7 @@ extension Backend {
         let extra =
             options.redirectKey != nil
             ? [Array("\"className\":".utf8) + JSONValue.string(target).serialized()] : []
-        for row in 0..<found.rowCount {
-            if row > 0 { writer.byte(UInt8(ascii: ",")) }
-            found.write(row, extra: extra, into: &writer)
-        }
+        found.writeAll(extra: extra, into: &writer)
         writer.byte(UInt8(ascii: "]"))
         if let count = found.count {
             writer.raw(",\"count\":")

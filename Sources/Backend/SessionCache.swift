@@ -12,6 +12,17 @@ final class SessionCache: Sendable {
         var updatedAt: Int64
         /// When this was looked up.
         var loadedAt: Int64
+        /// The user's own record, once it was asked for.
+        var record: Record?
+    }
+
+    /// What a user reads of itself, as it is answered.
+    struct Record: Sendable {
+        var bytes: [UInt8]
+        /// The links to files in it begin with this.
+        var linkBase: [UInt8]
+        /// The version of the schema by which it was read.
+        var schemaVersion: Int
     }
 
     private struct State {
@@ -52,6 +63,14 @@ final class SessionCache: Sendable {
             }
             $0.entries[entry.user.token] = entry
             $0.tokens[entry.user.id, default: []].insert(entry.user.token)
+        }
+    }
+
+    /// Remembers the record of a session's user, unless something was forgotten since it was read.
+    func insert(_ record: Record, token: String, generation: Int) {
+        state.withLock {
+            guard $0.generation == generation else { return }
+            $0.entries[token]?.record = record
         }
     }
 

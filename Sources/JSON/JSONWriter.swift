@@ -30,6 +30,12 @@ public struct JSONWriter: Sendable {
         self.bytes.append(contentsOf: bytes)
     }
 
+    /// Appends bytes as they are; they must make sense as JSON in their place.
+    @inlinable
+    public mutating func raw(_ bytes: [UInt8]) {
+        bytes.withUnsafeBufferPointer { self.bytes.append(contentsOf: $0) }
+    }
+
     /// Appends a literal of the program as it is.
     @inlinable
     public mutating func raw(_ text: StaticString) {
@@ -55,6 +61,28 @@ public struct JSONWriter: Sendable {
     /// Appends an integer, all its digits, also beyond 2^53.
     public mutating func integer(_ value: Int) {
         DecimalDigits.write(value, into: &bytes)
+    }
+
+    /// Appends so many digits of a number, with zeros in front, and before them a separator if there is one: the parts of
+    /// dates, which must be as wide as their form demands.
+    ///
+    /// The digits come last to first into a word of the stack, so that they are appended at once.
+    ///
+    /// - Parameters:
+    ///   - value: Not negative; digits beyond `count` are left out.
+    ///   - count: At most seven.
+    @inlinable
+    public mutating func digits(_ value: Int, count: Int, after separator: UInt8? = nil) {
+        var rest = UInt(value)
+        var word: UInt64 = 0
+        for _ in 0..<count {
+            word = word << 8 | UInt64(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+        }
+        if let separator { word = word << 8 | UInt64(separator) }
+        withUnsafeBytes(of: word.littleEndian) {
+            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<(separator == nil ? count : count + 1)]))
+        }
     }
 
     /// Appends a number as JavaScript writes it; NaN and the infinities, which JSON does not have, as `null`.

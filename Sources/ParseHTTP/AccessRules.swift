@@ -34,6 +34,15 @@ public struct AccessRules: Sendable {
     func serves(_ applicationID: String?) -> Bool {
         applicationID.map { $0 == self.applicationID } ?? false
     }
+
+    /// Whether no client key is demanded, or one of those that are was brought.
+    fileprivate func admitsClient(_ credentials: Credentials) -> Bool {
+        if clientKey == nil, javascriptKey == nil, dotNetKey == nil, restAPIKey == nil { return true }
+        return Access.matches(credentials.clientKey, clientKey)
+            || Access.matches(credentials.javascriptKey, javascriptKey)
+            || Access.matches(credentials.dotNetKey, dotNetKey)
+            || Access.matches(credentials.restAPIKey, restAPIKey)
+    }
 }
 
 extension Access {
@@ -61,14 +70,7 @@ extension Access {
             guard rules.readOnlyMasterKeyAddresses.contains(address) else { throw .unauthorized }
             return .readOnlyMaster
         }
-        let clientKeys = [
-            (rules.clientKey, credentials.clientKey),
-            (rules.javascriptKey, credentials.javascriptKey),
-            (rules.dotNetKey, credentials.dotNetKey),
-            (rules.restAPIKey, credentials.restAPIKey),
-        ]
-        let configured = clientKeys.filter { $0.0 != nil }
-        guard configured.isEmpty || configured.contains(where: { matches($0.1, $0.0) }) else { throw .unauthorized }
+        guard rules.admitsClient(credentials) else { throw .unauthorized }
         return .client
     }
 

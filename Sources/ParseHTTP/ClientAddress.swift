@@ -21,6 +21,12 @@ public enum ProxyTrust: Sendable {
         self = list.isEmpty ? .nobody : .addresses(try AddressList(list.flatMap { named[$0] ?? [$0] }))
     }
 
+    /// Whether the other end of a connection is a proxy that is believed.
+    func trusts(peer: String) -> Bool {
+        if case .nobody = self { return false }
+        return IPAddress(peer).map { trusts($0, hop: 0) } ?? false
+    }
+
     func trusts(_ address: IPAddress, hop: Int) -> Bool {
         switch self {
         case .nobody: false

@@ -11,6 +11,20 @@ struct CredentialReader: Sendable {
     /// How deep a context may be nested.
     private static let maximumContextDepth = 200
 
+    private static let credentials: [String: WritableKeyPath<Credentials, String?> & Sendable] = [
+        HTTPField.Name.parseApplicationID.canonicalName: \.applicationID,
+        HTTPField.Name.parseSessionToken.canonicalName: \.sessionToken,
+        HTTPField.Name.parseMasterKey.canonicalName: \.masterKey,
+        HTTPField.Name.parseMaintenanceKey.canonicalName: \.maintenanceKey,
+        HTTPField.Name.parseInstallationID.canonicalName: \.installationID,
+        HTTPField.Name.parseClientKey.canonicalName: \.clientKey,
+        HTTPField.Name.parseJavascriptKey.canonicalName: \.javascriptKey,
+        HTTPField.Name.parseWindowsKey.canonicalName: \.dotNetKey,
+        HTTPField.Name.parseRESTAPIKey.canonicalName: \.restAPIKey,
+        HTTPField.Name.parseClientVersion.canonicalName: \.clientVersion,
+        HTTPField.Name.parseRequestID.canonicalName: \.requestID,
+    ]
+
     /// What a body said besides the credentials.
     struct BodyFindings {
         var contentType: String?
@@ -21,21 +35,20 @@ struct CredentialReader: Sendable {
     /// - Throws: `ParseError` 107 when the context is not a JSON object.
     func read(headers: HTTPFields) throws -> Credentials {
         var credentials = Credentials()
-        credentials.applicationID = headers[.parseApplicationID]
-        credentials.sessionToken = headers[.parseSessionToken]
-        credentials.masterKey = headers[.parseMasterKey]
-        credentials.maintenanceKey = headers[.parseMaintenanceKey]
-        credentials.installationID = headers[.parseInstallationID]
-        credentials.clientKey = headers[.parseClientKey]
-        credentials.javascriptKey = headers[.parseJavascriptKey]
-        credentials.dotNetKey = headers[.parseWindowsKey]
-        credentials.restAPIKey = headers[.parseRESTAPIKey]
-        credentials.clientVersion = headers[.parseClientVersion]
-        credentials.requestID = headers[.parseRequestID]
-        credentials.context = try headers[.parseCloudContext].map(Self.context)
-        if let authorization = headers[.authorization] {
-            readBasic(authorization, into: &credentials)
+        var authorization: String?
+        // One pass: looking each name up would walk through all fields a dozen times.
+        for field in headers {
+            let name = field.name.canonicalName
+            if name == "authorization" {
+                authorization = field.value
+            } else if name.hasPrefix("x-parse-"), let credential = Self.credentials[name] {
+                let earlier = credentials[keyPath: credential]
+                credentials[keyPath: credential] = earlier.map { "\($0), \(field.value)" } ?? field.value
+            } else if name == HTTPField.Name.parseCloudContext.canonicalName {
+                credentials.context = try Self.context(field.value)
+            }
         }
+        if let authorization { readBasic(authorization, into: &credentials) }
         return credentials
     }
 

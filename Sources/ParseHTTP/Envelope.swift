@@ -15,9 +15,8 @@ public struct Envelope: Sendable {
     public var rawPath: String
     /// The query string: each value as JSON if it parses, else as a string; a repeated name gives an array.
     public var query: JSONObject
-    /// The query string with every value as the string that was sent: for values that are never JSON, such as a
-    /// password.
-    public var queryText: JSONObject
+    /// The query string as it came; empty when there was none.
+    public var queryString: String
     /// The JSON body without the credentials that were taken from it. An array counts as an object with the keys
     /// `0`, `1`, ...; no body as an empty object.
     public var body: JSONObject
@@ -37,7 +36,7 @@ public struct Envelope: Sendable {
     /// Puts a request together.
     public init(
         id: String = "", method: Method, path: [String], rawPath: String, query: JSONObject = [:],
-        queryText: JSONObject = [:], body: JSONObject = [:], credentials: Credentials = Credentials(),
+        queryString: String = "", body: JSONObject = [:], credentials: Credentials = Credentials(),
         access: Access = .client, address: String = "", headers: HTTPFields = [:], mountURL: String = "",
         isBatchElement: Bool = false
     ) {
@@ -46,7 +45,7 @@ public struct Envelope: Sendable {
         self.path = path
         self.rawPath = rawPath
         self.query = query
-        self.queryText = queryText
+        self.queryString = queryString
         self.body = body
         self.credentials = credentials
         self.access = access
@@ -58,6 +57,11 @@ public struct Envelope: Sendable {
 
     /// Body and query string as one object. The query string wins where both have a key.
     public var parameters: JSONObject {
-        query.isEmpty ? body : body.merging(query) { _, fromQuery in fromQuery }
+        if query.isEmpty { return body }
+        return body.isEmpty ? query : body.merging(query) { _, fromQuery in fromQuery }
     }
+
+    /// The query string with every value as the string that was sent: for values that are never JSON, such as a
+    /// password.
+    public var queryText: JSONObject { FormEncoding.strings(queryString) }
 }

@@ -31,7 +31,7 @@ struct EnvelopeOpener: Sendable {
             headers: request.headers, mountURL: mountURL(of: request))
         if let query = target.query, !query.isEmpty {
             envelope.query = FormEncoding.values(query)
-            envelope.queryText = FormEncoding.strings(query)
+            envelope.queryString = String(query)
             guard !JSONBody.containsNull(envelope.query) else { throw JSONBody.nullCharacter }
         }
         return envelope
@@ -46,7 +46,7 @@ struct EnvelopeOpener: Sendable {
     /// The address of the mount path as the client sees it.
     func mountURL(of request: IncomingRequest) -> String {
         if let publicURL = settings.publicServerURL { return publicURL.withoutTrailingSlashes }
-        let peerIsProxy = IPAddress(request.peer).map { settings.proxyTrust.trusts($0, hop: 0) } ?? false
+        let peerIsProxy = settings.proxyTrust.trusts(peer: request.peer)
         let forwardedHost = peerIsProxy ? request.headers[.forwardedHost].map(Self.first) : nil
         let scheme = peerIsProxy && request.headers[.forwardedProtocol].map(Self.first) == "https" ? "https" : "http"
         guard let host = forwardedHost ?? request.authority, Self.isHost(host) else {
@@ -89,7 +89,10 @@ struct EnvelopeOpener: Sendable {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                     UInt8(ascii: "0")...UInt8(ascii: "9"):
                     true
-                default: ".-_:[]".utf8.contains(byte)
+                case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "["),
+                    UInt8(ascii: "]"):
+                    true
+                default: false
                 }
             }
     }

@@ -7,29 +7,29 @@ enum FormEncoding {
 
     /// Reads every value as a string. A repeated name gives an array, a name without `=` the empty string.
     static func strings(_ text: some StringProtocol) -> JSONObject {
-        read(text) { .string($0) }
+        read(Substring(text)) { .string($0) }
     }
 
     /// Reads every value as JSON if it is JSON, else as a string. A repeated name gives an array.
     static func values(_ text: some StringProtocol) -> JSONObject {
-        read(text, value)
+        read(Substring(text), value)
     }
 
-    private static func read(_ text: some StringProtocol, _ interpret: (String) -> JSONValue) -> JSONObject {
-        var values: [String: [JSONValue]] = [:]
-        var names: [String] = []
-        for pair in text.split(separator: "&") {
-            let end = pair.firstIndex(of: "=") ?? pair.endIndex
-            let name = decode(pair[..<end])
-            guard !name.isEmpty else { continue }
-            if values[name] == nil { names.append(name) }
-            let value = end < pair.endIndex ? decode(pair[pair.index(after: end)...]) : ""
-            values[name, default: []].append(interpret(value))
-        }
+    private static func read(_ text: Substring, _ interpret: (String) -> JSONValue) -> JSONObject {
         var result: JSONObject = [:]
-        for name in names {
-            guard let found = values[name] else { continue }
-            result[name] = found.count == 1 ? found[0] : .array(found)
+        var repeated: Set<String> = []
+        for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
+            let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+            let name = decode(Substring(pair[..<end]))
+            guard !name.isEmpty else { continue }
+            let value = interpret(end < pair.endIndex ? decode(Substring(pair[pair.index(after: end)...])) : "")
+            guard let earlier = result[name] else {
+                result[name] = value
+                continue
+            }
+            // A single value may itself be an array: only what was gathered here is added to.
+            let isGathered = !repeated.insert(name).inserted
+            result[name] = .array((isGathered ? earlier.arrayValue ?? [] : [earlier]) + [value])
         }
         return result
     }

@@ -7,6 +7,8 @@ enum PercentEncoding {
     ///   - plusIsSpace: Whether `+` stands for a space, as in query strings and forms.
     /// - Returns: The text, or nil when a `%` is not followed by two hexadecimal digits or the bytes are not UTF-8.
     static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+        let isPlain = text.utf8.allSatisfy { $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "+") }
+        if isPlain { return String(text) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
         var rest = text.utf8.makeIterator()

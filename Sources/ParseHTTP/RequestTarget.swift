@@ -1,43 +1,44 @@
 /// The path and query string of a request, seen from the mount path.
 struct RequestTarget: Sendable, Equatable {
     /// The path below the mount as it came; empty or beginning with a slash.
-    var path: Substring
+    let path: Substring
     /// What follows the question mark, if there is one.
-    var query: Substring?
-
+    let query: Substring?
     /// The components of the path as they came, without the empty ones of double and trailing slashes.
-    var components: [Substring] {
-        path.split(separator: "/")
-    }
+    let components: [Substring]
 
     /// Finds a request target below a mount path.
+    ///
+    /// It works on bytes: what it looks for is ASCII, and every request passes here.
     ///
     /// - Parameters:
     ///   - target: What the request line says: a path, or a whole URL.
     ///   - mount: The mount path without trailing slash; empty for the root.
     /// - Returns: The target, or nil if it lies outside the mount.
     init?(_ target: String, mount: String) {
-        let withoutFragment = target.prefix { $0 != "#" }
-        let relative = Self.withoutOrigin(withoutFragment)
-        let end = relative.firstIndex(of: "?") ?? relative.endIndex
-        query = end < relative.endIndex ? relative[relative.index(after: end)...] : nil
+        let relative = Self.withoutOrigin(target.utf8.prefix { $0 != UInt8(ascii: "#") })
+        let end = relative.firstIndex(of: UInt8(ascii: "?")) ?? relative.endIndex
+        query = end < relative.endIndex ? Substring(relative[relative.index(after: end)...]) : nil
         var path = relative[..<end]
-        while path.hasPrefix("//") { path.removeFirst() }
+        while path.starts(with: "//".utf8) { path.removeFirst() }
         guard let below = Self.below(mount, path) else { return nil }
-        self.path = below
+        self.path = Substring(below)
+        components = below.split(separator: UInt8(ascii: "/")).map { Substring($0) }
     }
 
-    private static func withoutOrigin(_ target: Substring) -> Substring {
-        guard !target.hasPrefix("/"), let scheme = target.firstRange(of: "://") else { return target }
+    private static func withoutOrigin(_ target: Substring.UTF8View) -> Substring.UTF8View {
+        guard target.first != UInt8(ascii: "/"), let scheme = Substring(target).firstRange(of: "://") else {
+            return target
+        }
         let authority = target[scheme.upperBound...]
-        return authority.firstIndex(of: "/").map { authority[$0...] } ?? "/"
+        return authority.firstIndex(of: UInt8(ascii: "/")).map { authority[$0...] } ?? Substring("/").utf8
     }
 
-    private static func below(_ mount: String, _ path: Substring) -> Substring? {
-        let head = path.utf8.prefix(mount.utf8.count)
+    private static func below(_ mount: String, _ path: Substring.UTF8View) -> Substring.UTF8View? {
+        let head = path.prefix(mount.utf8.count)
         guard head.elementsEqual(mount.utf8, by: equalIgnoringCase) else { return nil }
         let rest = path[head.endIndex...]
-        return rest.isEmpty || rest.hasPrefix("/") ? rest : nil
+        return rest.isEmpty || rest.first == UInt8(ascii: "/") ? rest : nil
     }
 
     private static func equalIgnoringCase(_ left: UInt8, _ right: UInt8) -> Bool {

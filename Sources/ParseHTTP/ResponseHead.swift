@@ -18,44 +18,56 @@ struct ResponseHead {
     init(reply: Reply, request: IncomingRequest, crossOrigin: CrossOrigin) {
         status = reply.status
         fields = crossOrigin.fields(origin: request.headers[.origin])
-        fields[.date] = HTTPDate.now
+        // The fields are appended: setting one would first look for it among all that are there.
+        fields.append(HTTPField(name: .date, value: HTTPDate.now))
+        var contentType: String?
         switch reply.body {
         case .json(let bytes):
-            fields[.contentType] = "application/json; charset=utf-8"
+            contentType = Self.json
             content = .bytes(bytes)
-        case .text(let text, let contentType):
-            fields[.contentType] = contentType
+        case .text(let text, let type):
+            contentType = type
             content = .bytes(Array(text.utf8))
         case .empty:
             content = .none
         case .stream(let stream):
             content = .stream(stream)
         }
-        for (name, value) in reply.headers {
-            guard let name = HTTPField.Name(name) else { continue }
-            fields[name] = value
-        }
-        if fields[.eTag] == nil { fields[.cacheControl] = "no-store" }
-        setLength()
+        if !reply.headers.isEmpty { addHeaders(of: reply, &contentType) }
+        let ownTag = reply.headers.isEmpty ? nil : fields[.eTag]
+        if ownTag == nil { fields.append(HTTPField(name: .cacheControl, value: "no-store")) }
         if case .bytes(let bytes) = content, status == 200, request.isConditional {
-            let tag = fields[.eTag] ?? EntityTag.weak(bytes)
-            fields[.eTag] = tag
+            let tag = ownTag ?? EntityTag.weak(bytes)
+            if ownTag == nil { fields.append(HTTPField(name: .eTag, value: tag)) }
             if let known = request.headers[.ifNoneMatch], EntityTag.matches(known, tag) {
                 status = 304
-                fields[.contentType] = nil
+                contentType = nil
                 content = .none
             }
         }
-        if status == 304 || status == 204 { fields[.contentLength] = nil }
+        if let contentType { fields.append(HTTPField(name: .contentType, value: contentType)) }
+        if status != 304, status != 204 { addLength() }
         if request.isHead { content = .none }
     }
 
-    private mutating func setLength() {
+    private static let json = "application/json; charset=utf-8"
+
+    /// Adds the fields of a reply's own; the last one of a name counts, and before what every answer has.
+    private mutating func addHeaders(of reply: Reply, _ contentType: inout String?) {
+        for (name, value) in reply.headers {
+            guard let name = HTTPField.Name(name) else { continue }
+            if name == .contentType { contentType = nil }
+            fields[name] = value
+        }
+    }
+
+    private mutating func addLength() {
         switch content {
         case .none:
-            if fields[.contentLength] == nil { fields[.contentLength] = "0" }
-        case .bytes(let bytes): fields[.contentLength] = String(bytes.count)
-        case .stream(let stream): fields[.contentLength] = stream.length.map { String($0) }
+            if fields[.contentLength] == nil { fields.append(HTTPField(name: .contentLength, value: "0")) }
+        case .bytes(let bytes): fields.append(HTTPField(name: .contentLength, value: String(bytes.count)))
+        case .stream(let stream):
+            if let length = stream.length { fields[.contentLength] = String(length) }
         }
     }
 }

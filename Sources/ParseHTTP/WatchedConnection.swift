@@ -25,8 +25,10 @@ struct WatchedConnection: ServerChildChannel {
     }
 
     func handle(value: Value, logger: Logger) async {
-        await CallerPresence.$current.withValue(value.caller) {
-            await http.handle(value: value.connection, logger: logger)
+        await withTaskExecutorPreference(EventLoopTaskExecutor(value.channel.eventLoop)) {
+            await CallerPresence.$current.withValue(value.caller) {
+                await http.handle(value: value.connection, logger: logger)
+            }
         }
     }
 }

@@ -15,41 +15,33 @@ public struct ParseDate: Hashable, Sendable, Comparable {
 
     /// `YYYY-MM-DDTHH:MM:SS.mmmZ`
     public var iso: String {
-        String(unsafeUninitializedCapacity: 32) { buffer in
-            var bytes: [UInt8] = []
-            write(into: &bytes)
-            return buffer.initialize(fromContentsOf: bytes)
-        }
+        var writer = JSONWriter(capacity: 32)
+        write(into: &writer)
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 
     /// The object form in which every date but `createdAt` and `updatedAt` travels.
     public var json: JSONValue { .object(["__type": "Date", "iso": .string(iso)]) }
 
-    /// Appends the text form, 24 bytes for years 0 to 9999, without allocating.
-    public func write(into bytes: inout [UInt8]) {
+    /// Appends the text form, 24 bytes for years 0 to 9999, without quotes and without allocating.
+    public func write(into writer: inout JSONWriter) {
         let day = milliseconds >= 0 ? milliseconds / 86_400_000 : (milliseconds - 86_399_999) / 86_400_000
         let time = Int(milliseconds - day * 86_400_000)
         let (year, month, date) = Self.civil(fromDays: Int(day))
         if (0...9999).contains(year) {
-            Self.digits(year, 4, into: &bytes)
+            writer.digits(year, count: 4)
         } else {
             // ECMAScript's expanded years, the only other form that JavaScript reads.
-            bytes.append(year < 0 ? UInt8(ascii: "-") : UInt8(ascii: "+"))
-            Self.digits(abs(year), 6, into: &bytes)
+            writer.byte(year < 0 ? UInt8(ascii: "-") : UInt8(ascii: "+"))
+            writer.digits(abs(year), count: 6)
         }
-        bytes.append(UInt8(ascii: "-"))
-        Self.digits(month, 2, into: &bytes)
-        bytes.append(UInt8(ascii: "-"))
-        Self.digits(date, 2, into: &bytes)
-        bytes.append(UInt8(ascii: "T"))
-        Self.digits(time / 3_600_000, 2, into: &bytes)
-        bytes.append(UInt8(ascii: ":"))
-        Self.digits(time / 60_000 % 60, 2, into: &bytes)
-        bytes.append(UInt8(ascii: ":"))
-        Self.digits(time / 1000 % 60, 2, into: &bytes)
-        bytes.append(UInt8(ascii: "."))
-        Self.digits(time % 1000, 3, into: &bytes)
-        bytes.append(UInt8(ascii: "Z"))
+        writer.digits(month, count: 2, after: UInt8(ascii: "-"))
+        writer.digits(date, count: 2, after: UInt8(ascii: "-"))
+        writer.digits(time / 3_600_000, count: 2, after: UInt8(ascii: "T"))
+        writer.digits(time / 60_000 % 60, count: 2, after: UInt8(ascii: ":"))
+        writer.digits(time / 1000 % 60, count: 2, after: UInt8(ascii: ":"))
+        writer.digits(time % 1000, count: 3, after: UInt8(ascii: "."))
+        writer.byte(UInt8(ascii: "Z"))
     }
 
     /// Reads an ISO 8601 text: a date alone, or with a time of any precision and a zone (`Z` when it is missing).
@@ -81,15 +73,6 @@ public struct ParseDate: Hashable, Sendable, Comparable {
             milliseconds += Int64(hour * 3_600_000 + minute * 60_000 + second * 1000 + fraction - offset * 60_000)
         }
         self.milliseconds = milliseconds
-    }
-
-    private static func digits(_ value: Int, _ count: Int, into bytes: inout [UInt8]) {
-        var divisor = 1
-        for _ in 1..<count { divisor *= 10 }
-        while divisor > 0 {
-            bytes.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
-            divisor /= 10
-        }
     }
 
     private static func days(inMonth month: Int, of year: Int) -> Int {

@@ -63,7 +63,8 @@ struct IncludeLoader {
         for (name, node) in source.node.children {
             guard let index = source.plan.index(of: name), !source.result.isNull(source.row, index) else { continue }
             switch source.plan.columns[index].encoding {
-            case .pointer(_, let className):
+            case .pointer:
+                let className = source.plan.columns[index].target ?? ""
                 if let id = source.result.string(source.row, index) {
                     targets.append(Target(pointer: Pointer(className: className, objectId: id), node: node))
                 }

@@ -117,7 +117,24 @@ public struct ObjectStore: Sendable {
         /// Writes one object, with members added at its end (each as `"key":value`).
         public func write(_ row: Int, extra: [[UInt8]] = [], into writer: inout JSONWriter) {
             guard let result, let plan else { return }
-            RowWriter(links: links, included: included).write(
+            write(row, of: result, plan, extra, RowWriter(links: links, included: included), into: &writer)
+        }
+
+        /// Writes all objects, with commas between them.
+        public func writeAll(extra: [[UInt8]] = [], into writer: inout JSONWriter) {
+            guard let result, let plan else { return }
+            let rows = RowWriter(links: links, included: included)
+            for row in 0..<result.rowCount {
+                if row > 0 { writer.byte(UInt8(ascii: ",")) }
+                write(row, of: result, plan, extra, rows, into: &writer)
+            }
+        }
+
+        private func write(
+            _ row: Int, of result: PostgresResult, _ plan: ReadPlan, _ extra: [[UInt8]], _ rows: RowWriter,
+            into writer: inout JSONWriter
+        ) {
+            rows.write(
                 result, row, plan, node: include,
                 omitting: access.ownerRules.isEmpty ? [] : hidden(row).union(unwritten), extra: extra, into: &writer)
         }
@@ -264,6 +281,7 @@ public struct ObjectStore: Sendable {
     private static func statement(
         _ request: FindRequest, _ schema: ClassSchema, _ plan: ReadPlan, _ snapshot: SchemaSnapshot
     ) throws(ParseError) -> Statement {
+        if let statement = byId(request, schema, plan) { return statement }
         var compiler = FilterCompiler(schemas: snapshot)
         let condition = try condition(request, schema, &compiler)
         var sql = "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(schema.name)) WHERE \(condition)"
@@ -274,6 +292,19 @@ public struct ObjectStore: Sendable {
         if let limit = request.limit { sql += " LIMIT \(compiler.builder.bind(.int(Int64(limit))))" }
         if request.skip > 0 { sql += " OFFSET \(compiler.builder.bind(.int(Int64(request.skip))))" }
         return Statement(sql, compiler.builder.parameters)
+    }
+
+    /// The statement of a find that names one object by its id, which most finds are; nil for all others. Its text is
+    /// made once for a class.
+    private static func byId(_ request: FindRequest, _ schema: ClassSchema, _ plan: ReadPlan) -> Statement? {
+        guard case .field(let path, .equal(.string(let id))) = request.filter, path.root == "objectId",
+            path.steps.isEmpty, !id.utf8.contains(0), case .all([]) = request.access.filter, request.skip == 0,
+            request.limit != 0
+        else { return nil }
+        guard let readers = request.access.readers, !TableLayout.classesWithoutACL.contains(schema.name) else {
+            return Statement(plan.anyById, [.text(id)])
+        }
+        return Statement(plan.readableById, [.text(id), .textArray(readers)])
     }
 
     private static func condition(_ request: FindRequest, _ schema: ClassSchema, _ compiler: inout FilterCompiler)

@@ -6,14 +6,14 @@ import Postgres
 ///
 /// Made once for a shape of query; everything that does not change from row to row is text already.
 public struct ReadPlan: Sendable {
-    /// How one column's value is written.
+    /// How one column's value is written. Without payloads, so that going through the columns of a row counts no
+    /// references.
     enum Encoding: Sendable {
         case text, number, boolean, json, point, polygon
         /// `createdAt` and `updatedAt`: a plain text.
         case plainDate
         case date
-        /// The text before the object's id.
-        case pointer(prefix: [UInt8], target: String)
+        case pointer
         /// A file's name, to which its URL is added.
         case file
         /// A jsonb object of login providers, of which those without data are left out.
@@ -25,7 +25,11 @@ public struct ReadPlan: Sendable {
         let name: String
         /// `"name":`
         let key: [UInt8]
+        /// The key and whatever stands before the value in every row.
+        let opening: [UInt8]
         let encoding: Encoding
+        /// The class that a pointer leads to.
+        let target: String?
     }
 
     /// The class.
@@ -38,6 +42,10 @@ public struct ReadPlan: Sendable {
     let constants: [[UInt8]]
     /// The select list.
     let selectList: String
+    /// The statement that reads the object whose id is `$1`, if one of `$2` may read it.
+    let readableById: String
+    /// The statement that reads the object whose id is `$1`, whoever asks.
+    let anyById: String
     /// `{"__type":"Object","className":"X"`, which opens an object inside another.
     let embeddedOpening: [UInt8]
 
@@ -69,7 +77,10 @@ public struct ReadPlan: Sendable {
             guard TableLayout.hasColumn(name, of: schema.name, type: field.type),
                 let encoding = Self.encoding(name, field.type, schema.name)
             else { continue }
-            columns.append(Column(name: name, key: Self.key(name), encoding: encoding))
+            columns.append(
+                Column(
+                    name: name, key: Self.key(name), opening: Self.key(name) + Self.opening(encoding, field.type),
+                    encoding: encoding, target: field.type.targetClass))
             selected.append(SQLBuilder.quote(name))
         }
         hasACL = !TableLayout.classesWithoutACL.contains(schema.name) && !hidden.contains("ACL")
@@ -77,6 +88,10 @@ public struct ReadPlan: Sendable {
         self.columns = columns
         self.constants = constants
         selectList = selected.joined(separator: ", ")
+        anyById = "SELECT \(selectList) FROM \(SQLBuilder.quote(schema.name)) WHERE \"objectId\" = $1"
+        readableById =
+            TableLayout.classesWithoutACL.contains(schema.name)
+            ? anyById : anyById + " AND (\"_rperm\" IS NULL OR \"_rperm\" && $2)"
         embeddedOpening =
             Array("{\"__type\":\"Object\",\"className\":".utf8) + JSONValue.string(schema.name).serialized()
     }
@@ -96,10 +111,23 @@ public struct ReadPlan: Sendable {
         case .file: return .file
         case .geoPoint: return .point
         case .polygon: return .polygon
-        case .pointer(let target):
-            let prefix = Array("{\"__type\":\"Pointer\",\"className\":".utf8) + JSONValue.string(target).serialized()
-            return .pointer(prefix: prefix + Array(",\"objectId\":".utf8), target: target)
+        case .pointer: return .pointer
         case .acl, .relation: return nil
+        }
+    }
+
+    /// What stands between the key and the value.
+    private static func opening(_ encoding: Encoding, _ type: FieldType) -> [UInt8] {
+        switch encoding {
+        case .plainDate: return Array("\"".utf8)
+        case .date: return Array("{\"__type\":\"Date\",\"iso\":\"".utf8)
+        case .point: return Array("{\"__type\":\"GeoPoint\",\"latitude\":".utf8)
+        case .polygon: return Array("{\"__type\":\"Polygon\",\"coordinates\":[".utf8)
+        case .file: return Array("{\"__type\":\"File\",\"name\":".utf8)
+        case .pointer:
+            return Array("{\"__type\":\"Pointer\",\"className\":".utf8)
+                + JSONValue.string(type.targetClass ?? "").serialized() + Array(",\"objectId\":".utf8)
+        case .text, .number, .boolean, .json, .authData: return []
         }
     }
 

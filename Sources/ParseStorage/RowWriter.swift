@@ -20,22 +20,27 @@ struct RowWriter {
     ) {
         var isFirst = !isEmbedded
         if isEmbedded { writer.raw(plan.embeddedOpening) } else { writer.byte(UInt8(ascii: "{")) }
-        for (index, column) in plan.columns.enumerated() {
+        let isWhole = node == nil && hidden.isEmpty
+        for index in plan.columns.indices {
             if result.isNull(row, index) { continue }
-            if !hidden.isEmpty, hidden.contains(column.name) { continue }
-            if let node, let child = node.children[column.name],
-                writeIncluded(result, row, index, column, child, isFirst: &isFirst, into: &writer)
-            {
-                continue
+            if !isWhole {
+                let column = plan.columns[index]
+                if hidden.contains(column.name) { continue }
+                if let node, let child = node.children[column.name],
+                    writeIncluded(result, row, index, column, child, isFirst: &isFirst, into: &writer)
+                {
+                    continue
+                }
+                if let node, node.leavesOut(column.name) { continue }
             }
-            if let node, node.leavesOut(column.name) { continue }
-            if case .authData = column.encoding {
-                writeAuthData(result, row, index, column, isFirst: &isFirst, into: &writer)
+            let encoding = plan.columns[index].encoding
+            if case .authData = encoding {
+                writeAuthData(result, row, index, plan.columns[index], isFirst: &isFirst, into: &writer)
                 continue
             }
             Self.separate(&isFirst, &writer)
-            writer.raw(column.key)
-            writeValue(result, row, index, column, into: &writer)
+            writer.raw(plan.columns[index].opening)
+            writeValue(result, row, index, encoding, into: &writer)
         }
         for constant in plan.constants {
             Self.separate(&isFirst, &writer)
@@ -53,38 +58,40 @@ struct RowWriter {
         if isFirst { isFirst = false } else { writer.byte(UInt8(ascii: ",")) }
     }
 
+    /// Writes a value, and what closes the opening of its column.
     private func writeValue(
-        _ result: PostgresResult, _ row: Int, _ index: Int, _ column: ReadPlan.Column, into writer: inout JSONWriter
+        _ result: PostgresResult, _ row: Int, _ index: Int, _ encoding: ReadPlan.Encoding, into writer: inout JSONWriter
     ) {
-        switch column.encoding {
+        switch encoding {
         case .text: result.withBytes(row, index) { writer.string(utf8: $0) }
         case .number: writer.number(result.double(row, index) ?? 0)
         case .boolean: writer.bool(result.bool(row, index) ?? false)
         case .json:
             // The first byte of binary jsonb is the version of its format.
             result.withBytes(row, index) { writer.raw(UnsafeRawBufferPointer(rebasing: $0.dropFirst())) }
-        case .plainDate, .date: writeDate(result, row, index, column, into: &writer)
-        case .pointer(let prefix, _):
-            writer.raw(prefix)
+        case .plainDate:
+            writeDate(result, row, index, into: &writer)
+            writer.byte(UInt8(ascii: "\""))
+        case .date:
+            writeDate(result, row, index, into: &writer)
+            writer.raw("\"}")
+        case .pointer:
             result.withBytes(row, index) { writer.string(utf8: $0) }
             writer.byte(UInt8(ascii: "}"))
         case .file:
             result.withBytes(row, index) { name in
-                writer.raw("{\"__type\":\"File\",\"name\":")
                 writer.string(utf8: name)
                 writer.raw(",\"url\":")
                 links.write(name, into: &writer)
                 writer.byte(UInt8(ascii: "}"))
             }
         case .point:
-            guard let point = result.point(row, index) else { return writer.null() }
-            writer.raw("{\"__type\":\"GeoPoint\",\"latitude\":")
+            let point = result.point(row, index) ?? (x: 0, y: 0)
             writer.number(point.y)
             writer.raw(",\"longitude\":")
             writer.number(point.x)
             writer.byte(UInt8(ascii: "}"))
         case .polygon:
-            writer.raw("{\"__type\":\"Polygon\",\"coordinates\":[")
             for (position, point) in (result.polygon(row, index) ?? []).enumerated() {
                 if position > 0 { writer.byte(UInt8(ascii: ",")) }
                 writer.byte(UInt8(ascii: "["))
@@ -98,6 +105,10 @@ struct RowWriter {
         }
     }
 
+    private func writeDate(_ result: PostgresResult, _ row: Int, _ index: Int, into writer: inout JSONWriter) {
+        ParseDate(milliseconds: result.timestamp(row, index) ?? 0).write(into: &writer)
+    }
+
     /// Login providers with data; when there are none the field is left out.
     private func writeAuthData(
         _ result: PostgresResult, _ row: Int, _ index: Int, _ column: ReadPlan.Column, isFirst: inout Bool,
@@ -109,17 +120,6 @@ struct RowWriter {
         Self.separate(&isFirst, &writer)
         writer.raw(column.key)
         writer.object(providers)
-    }
-
-    private func writeDate(
-        _ result: PostgresResult, _ row: Int, _ index: Int, _ column: ReadPlan.Column, into writer: inout JSONWriter
-    ) {
-        let date = ParseDate(milliseconds: result.timestamp(row, index) ?? 0)
-        if case .date = column.encoding { writer.raw("{\"__type\":\"Date\",\"iso\":") }
-        writer.byte(UInt8(ascii: "\""))
-        date.write(into: &writer.bytes)
-        writer.byte(UInt8(ascii: "\""))
-        if case .date = column.encoding { writer.byte(UInt8(ascii: "}")) }
     }
 
     /// The ACL from its two lists: readers first, only flags that are true.
@@ -154,8 +154,10 @@ struct RowWriter {
         isFirst: inout Bool, into writer: inout JSONWriter
     ) -> Bool {
         switch column.encoding {
-        case .pointer(_, let target):
-            guard let id = result.string(row, index), let found = included.find(target, id) else { return true }
+        case .pointer:
+            guard let id = result.string(row, index), let found = included.find(column.target ?? "", id) else {
+                return true
+            }
             Self.separate(&isFirst, &writer)
             writer.raw(column.key)
             write(

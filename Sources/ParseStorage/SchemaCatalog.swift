@@ -50,6 +50,9 @@ public final class SchemaCatalog: Sendable {
     /// One class, or nil when there is none.
     public func schema(_ name: String) -> ClassSchema? { state.withLock { $0.snapshot.classes[name] } }
 
+    /// Counts the changes of the classes that this process learned of.
+    public var version: Int { state.withLock { $0.version } }
+
     /// The plan that reads a class, made once for each set of wanted and hidden fields.
     func plan(_ schema: ClassSchema, keys: Set<String>? = nil, excluded: Set<String> = [], hidden: Set<String> = [])
         -> ReadPlan

@@ -184,13 +184,29 @@ public struct Configuration: Sendable {
 public struct KeywordRule: Sendable {
     /// The rule as it was given, for the error's text.
     public let json: JSONValue
-    private let key: JSONValue?
-    private let value: JSONValue?
+    private let key: Part?
+    private let value: Part?
+
+    private enum Part: Sendable {
+        case pattern(Pattern)
+        case value(JSONValue)
+
+        init(_ json: JSONValue) {
+            self = if let source = json.stringValue { .pattern(Pattern(source)) } else { .value(json) }
+        }
+
+        func fits(_ given: JSONValue) -> Bool {
+            switch self {
+            case .pattern(let pattern): given.stringValue.map(pattern.isFound) ?? false
+            case .value(let value): given == value
+            }
+        }
+    }
 
     init(json: JSONValue) {
         self.json = json
-        key = json["key"]
-        value = json["value"]
+        key = json["key"].map(Part.init)
+        value = json["value"].map(Part.init)
     }
 
     static let defaults = [
@@ -201,14 +217,6 @@ public struct KeywordRule: Sendable {
     /// Whether a member of an object breaks the rule.
     public func matches(key: String, value: JSONValue) -> Bool {
         if self.key == nil && self.value == nil { return false }
-        if let wanted = self.key, !Self.fits(.string(key), wanted) { return false }
-        if let wanted = self.value, !Self.fits(value, wanted) { return false }
-        return true
-    }
-
-    private static func fits(_ given: JSONValue, _ wanted: JSONValue) -> Bool {
-        guard let pattern = wanted.stringValue else { return given == wanted }
-        guard let text = given.stringValue else { return false }
-        return Pattern.matches(text, pattern)
+        return (self.key?.fits(.string(key)) ?? true) && (self.value?.fits(value) ?? true)
     }
 }

@@ -100,4 +100,14 @@ struct WriterTests {
         #expect("\(JSONValue.object(members))" == text)
         #expect(JSONObject().text == "{}")
     }
+
+    @Test("Digits come in the asked number, with zeros in front and the separator before them")
+    func digits() {
+        var writer = JSONWriter()
+        writer.digits(7, count: 2)
+        writer.digits(2024, count: 4, after: UInt8(ascii: "-"))
+        writer.digits(123_456, count: 6)
+        writer.digits(1234, count: 3)
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == "07-2024123456234")
+    }
 }

@@ -54,7 +54,8 @@ extension ParseRoutes {
         element.method = method
         element.path = components
         element.rawPath = below
-        element.query = query
+        element.query = FormEncoding.values(query)
+        element.queryString = query
         element.body = request["body"]?.objectValue ?? [:]
         for key in [
             "_method", "_ApplicationId", "_ClientVersion", "_InstallationId", "_SessionToken", "_JavaScriptKey",
@@ -85,9 +86,9 @@ extension ParseRoutes {
         return nil
     }
 
-    private static func split(_ path: String) -> (String, JSONObject) {
-        guard let mark = path.firstIndex(of: "?") else { return (path, [:]) }
-        return (String(path[..<mark]), FormEncoding.values(path[path.index(after: mark)...]))
+    private static func split(_ path: String) -> (path: String, query: String) {
+        guard let mark = path.firstIndex(of: "?") else { return (path, "") }
+        return (String(path[..<mark]), String(path[path.index(after: mark)...]))
     }
 
     /// Whether a batch may contain such a call.

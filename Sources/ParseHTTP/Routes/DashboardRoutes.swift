@@ -5,7 +5,7 @@ import ParseModel
 /// What Parse Dashboard asks for besides objects and schemas; all of it needs the master key.
 extension ParseRoutes {
     func dashboard(_ name: String, _ envelope: Envelope, _ context: RequestContext) async throws -> Reply? {
-        let rest = Array(envelope.path.dropFirst())
+        let rest = envelope.path.dropFirst()
         switch (name, envelope.method) {
         case ("security", .get) where rest.isEmpty:
             try requireMaster(context)
@@ -26,13 +26,13 @@ extension ParseRoutes {
             try requireMaster(context)
             try await backend.changeGraphQLConfig(envelope.body, context)
             return .object(["result": true])
-        case ("hooks", _): return try await hooks(rest, envelope, context)
+        case ("hooks", _): return try await hooks(Array(rest), envelope, context)
         case ("push_audiences", _):
             try requireMaster(context)
             return try await audiences(rest, envelope, context)
         case ("cloud_code", _) where rest.first?.lowercased() == "jobs":
             try requireMaster(context)
-            return try await schedules(Array(rest.dropFirst()), envelope, context)
+            return try await schedules(rest.dropFirst(), envelope, context)
         default: return nil
         }
     }
@@ -72,7 +72,9 @@ extension ParseRoutes {
     }
 
     /// Audiences keep their query as text; it is shown as the object that it is.
-    private func audiences(_ rest: [String], _ envelope: Envelope, _ context: RequestContext) async throws -> Reply? {
+    private func audiences(_ rest: ArraySlice<String>, _ envelope: Envelope, _ context: RequestContext) async throws
+        -> Reply?
+    {
         guard let reply = try await object("_Audience", rest, envelope, context) else { return nil }
         guard envelope.method == .get, case .json(let bytes) = reply.body,
             var answer = try JSONValue(parsing: bytes).objectValue
@@ -94,7 +96,9 @@ extension ParseRoutes {
     }
 
     /// Schedules of jobs. No job is deployed, so none can be scheduled; those that are there are shown and removed.
-    private func schedules(_ rest: [String], _ envelope: Envelope, _ context: RequestContext) async throws -> Reply? {
+    private func schedules(_ rest: ArraySlice<String>, _ envelope: Envelope, _ context: RequestContext) async throws
+        -> Reply?
+    {
         switch (envelope.method, rest.first) {
         case (.get, nil):
             let found = try JSONValue(parsing: try await backend.find("_JobSchedule", [:], context))

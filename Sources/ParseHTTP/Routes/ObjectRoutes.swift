@@ -7,9 +7,9 @@ extension ParseRoutes {
     /// Serves a class, or one of its objects.
     ///
     /// - Parameter rest: The path below the class: nothing, or an id.
-    func object(_ className: String, _ rest: [String], _ envelope: Envelope, _ context: RequestContext) async throws
-        -> Reply?
-    {
+    func object(
+        _ className: String, _ rest: ArraySlice<String>, _ envelope: Envelope, _ context: RequestContext
+    ) async throws -> Reply? {
         guard rest.count <= 1 else { return nil }
         switch (envelope.method, rest.first) {
         case (.get, nil): return .json(try await backend.find(className, envelope.parameters, context))
@@ -57,16 +57,16 @@ extension ParseRoutes {
 
     /// `/users`: the class `_User`, and the caller's own record as `me`.
     func users(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply? {
-        let rest = Array(envelope.path.dropFirst())
+        let rest = envelope.path.dropFirst()
         if envelope.method == .get, rest.map({ $0.lowercased() }) == ["me"] {
-            return .object(try await backend.me(context))
+            return .json(try await backend.me(context))
         }
         return try await object("_User", rest, envelope, context)
     }
 
     /// `/sessions`: the class `_Session`, and the session of the request's token as `me`.
     func sessions(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply? {
-        let rest = Array(envelope.path.dropFirst())
+        let rest = envelope.path.dropFirst()
         if envelope.method == .get, rest.map({ $0.lowercased() }) == ["me"] {
             return .object(try await backend.session(token: envelope.credentials.sessionToken, context))
         }
@@ -75,7 +75,7 @@ extension ParseRoutes {
 
     /// `/installations`: listing and removing need the master key here.
     func installations(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply? {
-        let rest = Array(envelope.path.dropFirst())
+        let rest = envelope.path.dropFirst()
         return try await object("_Installation", rest, envelope, context)
     }
 }

@@ -47,17 +47,21 @@ public struct ParseRoutes: RequestHandler {
         case .client: caller.power = .client
         }
         let now = ParseDate(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-        let first = envelope.path.first?.lowercased()
-        // A token has no meaning for a log-in, and the current session may be asked for after its time.
-        let isLogin = envelope.path.count == 1 && first == "login"
-        let isCurrentSession =
-            envelope.method == .get && envelope.path.map { $0.lowercased() } == ["sessions", "me"]
-        if caller.power == .client, !isLogin, !isCurrentSession, let token = envelope.credentials.sessionToken,
-            !token.isEmpty
+        if caller.power == .client, let token = envelope.credentials.sessionToken, !token.isEmpty,
+            !Self.ignoresToken(envelope)
         {
             caller.user = try await backend.sessionUser(token: token, now: now)
         }
         return RequestContext(caller: caller, mountURL: envelope.mountURL, now: now)
+    }
+
+    /// A token has no meaning for a log-in, and the current session may be asked for after its time.
+    private static func ignoresToken(_ envelope: Envelope) -> Bool {
+        switch envelope.path.count {
+        case 1: envelope.path[0].lowercased() == "login"
+        case 2: envelope.method == .get && envelope.path.map { $0.lowercased() } == ["sessions", "me"]
+        default: false
+        }
     }
 
     /// Calls what a path and method name.
@@ -74,10 +78,10 @@ public struct ParseRoutes: RequestHandler {
         switch first {
         case "classes":
             guard envelope.path.count > 1 else { return nil }
-            return try await object(envelope.path[1], Array(envelope.path.dropFirst(2)), envelope, context)
+            return try await object(envelope.path[1], envelope.path.dropFirst(2), envelope, context)
         case "users": return try await users(envelope, context)
         case "sessions": return try await sessions(envelope, context)
-        case "roles": return try await object("_Role", Array(envelope.path.dropFirst()), envelope, context)
+        case "roles": return try await object("_Role", envelope.path.dropFirst(), envelope, context)
         case "installations": return try await installations(envelope, context)
         case "login", "loginas", "logout", "verifypassword", "upgradetorevocablesession", "requestpasswordreset",
             "verificationemailrequest", "challenge":
