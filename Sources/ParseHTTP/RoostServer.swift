@@ -15,6 +15,7 @@ public struct RoostServer: Service {
     private let backend: Backend
     private let state: ServerState
     private let installer: DatabaseInstaller
+    private let indexer: DateIndexer
     private let files: FileStore
     private let configuration: Configuration
     private let logger: Logger
@@ -40,6 +41,7 @@ public struct RoostServer: Service {
             client: client, senderId: Identifiers.hexadecimal(32), refusesMixedMembership: configuration.preset >= 9,
             logger: logger)
         installer = DatabaseInstaller(client: client, catalog: catalog, logger: logger)
+        indexer = DateIndexer(configuration: database, client: client, logger: logger)
         let store = ObjectStore(client: client, catalog: catalog, logger: logger)
         backend = Backend(
             configuration: configuration, store: store, passwords: Passwords(cost: passwordCost), logger: logger)
@@ -78,6 +80,8 @@ public struct RoostServer: Service {
     /// Serves until the service is shut down; requests under way are finished.
     public func run() async throws {
         defer { Task { [client] in await client.shutdown() } }
+        // Requests are served meanwhile: an index only makes them faster.
+        async let _ = indexer.run()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await backend.followAnnouncements() }
             group.addTask { try await http.run() }

@@ -78,6 +78,14 @@ public enum SystemClass {
         "_Idempotency": ["reqId": Field(.string), "expire": Field(.date)],
     ]
 
+    /// Columns of `_User` that no schema lists, by the type that a query sees. Only the server itself and the
+    /// maintenance key reach them.
+    public static let internalUserFields: OrderedDictionary<String, FieldType> = [
+        "_hashed_password": .string, "_email_verify_token": .string, "_email_verify_token_expires_at": .date,
+        "_perishable_token": .string, "_perishable_token_expires_at": .date, "_password_changed_at": .date,
+        "_failed_login_count": .number, "_account_lockout_expires_at": .date, "_password_history": .array,
+    ]
+
     /// Columns that an object of the class must have: a write without them is refused.
     public static let requiredFields: [String: [String]] = [
         "_Role": ["name", "ACL"],

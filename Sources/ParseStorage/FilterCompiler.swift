@@ -74,7 +74,7 @@ struct FilterCompiler {
         if root == "_id" { root = "objectId" }
         guard
             let type = schema.type(of: root)
-                ?? (schema.name == "_User" && path.steps.isEmpty ? TableLayout.hiddenUserColumns[root] : nil)
+                ?? (schema.name == "_User" && path.steps.isEmpty ? SystemClass.internalUserFields[root] : nil)
         else { return .absent }
         let column = SQLBuilder.quote(root)
         if case .relation = type {

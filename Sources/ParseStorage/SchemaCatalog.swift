@@ -219,12 +219,10 @@ public final class SchemaCatalog: Sendable {
         if current == nil {
             let columns = TableLayout.columnDefinitions(of: wanted).joined(separator: ", ")
             _ = try await session.query("CREATE TABLE IF NOT EXISTS \(table) (\(columns))", [])
-            if !wanted.name.hasPrefix("_") {
-                // Newest first, and paging by date, which is how nearly every list of every app is read.
-                _ = try await session.query(
-                    "CREATE INDEX IF NOT EXISTS \(SQL.identifier("roost_created:\(wanted.name)")) ON \(table) "
-                        + "(\"createdAt\", \"objectId\")", [])
-            }
+            // Newest first, and paging by date, which is how nearly every list of every app is read.
+            _ = try await session.query(
+                "CREATE INDEX IF NOT EXISTS \(SQL.identifier(TableLayout.dateIndex(of: wanted.name))) ON \(table) "
+                    + "(\"createdAt\", \"objectId\")", [])
         }
         for (name, field) in wanted.fields {
             if case .relation = field.type {

@@ -4,13 +4,6 @@ import Postgres
 
 /// How parse-server lays classes out in tables. Either server must be able to run on what the other made.
 enum TableLayout {
-    /// Columns of `_User` that no schema lists, by the type that a query sees.
-    static let hiddenUserColumns: [String: FieldType] = [
-        "_hashed_password": .string, "_email_verify_token": .string, "_email_verify_token_expires_at": .date,
-        "_perishable_token": .string, "_perishable_token_expires_at": .date, "_password_changed_at": .date,
-        "_failed_login_count": .number, "_account_lockout_expires_at": .date, "_password_history": .array,
-    ]
-
     /// System classes without an ACL.
     static let classesWithoutACL: Set<String> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
 
@@ -44,6 +37,15 @@ enum TableLayout {
     /// The table of a relation field.
     static func joinTable(field: String, className: String) -> String { "_Join:\(field):\(className)" }
 
+    /// The name of a class's index by date: one that no other class's can be, though PostgreSQL cuts it at 63 bytes.
+    static func dateIndex(of className: String) -> String {
+        let name = "roost_created:\(className)"
+        guard name.utf8.count > 63 else { return name }
+        // FNV-1a: a class must have the same name in every process, which Swift's own hashes do not give.
+        let hash = className.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return "roost_created:\(className.prefix(32)):\(String(hash, radix: 16))"
+    }
+
     /// Whether a field of a class has a column. `_User.password` has none: only its hash is kept.
     static func hasColumn(_ field: String, of className: String, type: FieldType) -> Bool {
         columnType(type) != nil && !(className == "_User" && field == "password")
@@ -63,7 +65,7 @@ enum TableLayout {
             definitions.append("\"_wperm\" text[]")
         }
         if schema.name == "_User" {
-            for (name, type) in hiddenUserColumns.sorted(by: { $0.key < $1.key }) {
+            for (name, type) in SystemClass.internalUserFields.sorted(by: { $0.key < $1.key }) {
                 definitions.append("\(SQLBuilder.quote(name)) \(columnType(type) ?? "text")")
             }
         }

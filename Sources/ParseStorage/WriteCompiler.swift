@@ -237,6 +237,6 @@ struct WriteCompiler {
     }
 
     private func hiddenParameter(_ value: JSONValue, _ column: String) throws(ParseError) -> PostgresParameter {
-        try ValueEncoder.encode(value, TableLayout.hiddenUserColumns[column] ?? .string, field: column)
+        try ValueEncoder.encode(value, SystemClass.internalUserFields[column] ?? .string, field: column)
     }
 }
