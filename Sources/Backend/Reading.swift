@@ -35,7 +35,8 @@ extension Backend {
         let extra =
             options.redirectKey != nil
             ? [Array("\"className\":".utf8) + JSONValue.string(target).serialized()] : []
-        found.writeAll(extra: extra, into: &writer)
+        let internals = try await internalMembers(target, found, options, caller)
+        found.writeAll(extra: { internals.isEmpty ? extra : extra + internals[$0] }, into: &writer)
         writer.byte(UInt8(ascii: "]"))
         if let count = found.count {
             writer.raw(",\"count\":")
@@ -59,6 +60,7 @@ extension Backend {
         if className == "_User", let user = context.caller.user, user.id == objectId {
             extra.append(Array("\"sessionToken\":".utf8) + JSONValue.string(user.token).serialized())
         }
+        extra += try await internalMembers(className, found, options, context.caller).first ?? []
         found.write(0, extra: extra, into: &writer)
         return writer.bytes
     }

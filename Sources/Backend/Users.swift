@@ -9,6 +9,7 @@ extension Backend {
     func createUser(_ body: JSONObject, _ context: RequestContext) async throws -> WriteResult {
         let caller = context.caller
         var body = body
+        var hidden = takeInternalFields(&body, caller)
         let providers = try Self.providers(body["authData"])
         if !providers.isEmpty, let result = try await logIn(withProviders: providers, body, context) { return result }
         var generatedName: String?
@@ -17,7 +18,8 @@ extension Backend {
             guard let name = body["username"]?.stringValue, !name.isEmpty else {
                 throw ParseError(ParseError.usernameMissing, "bad or missing username")
             }
-            guard let password = body["password"]?.stringValue, !password.isEmpty else {
+            // Who moves users brings the hash in place of the password.
+            guard body["password"]?.stringValue?.isEmpty == false || hidden["_hashed_password"]?.isTruthy == true else {
                 throw ParseError(ParseError.passwordMissing, "password is required")
             }
         } else if body["username"]?.stringValue?.isEmpty ?? true {
@@ -28,14 +30,10 @@ extension Backend {
         try checkEmailVerified(body, caller)
         if let schema = catalog.schema("_User") { _ = try permit(.create, on: schema, caller) }
         let objectId = try newObjectId(body, "_User")
-        var hidden: OrderedDictionary<String, JSONValue> = [:]
         if let password = body["password"]?.stringValue {
             try checkPolicy(password, username: body["username"]?.stringValue)
             hidden["_hashed_password"] = .string(await passwords.hash(password))
             if configuration.passwordPolicy?.maxPasswordAge != nil { hidden["_password_changed_at"] = context.now.json }
-        } else if caller.power == .maintenance, let hash = body["_hashed_password"]?.stringValue {
-            hidden["_hashed_password"] = .string(hash)
-            body["_hashed_password"] = nil
         }
         body["password"] = nil
         normalizeNames(&body)
@@ -70,7 +68,7 @@ extension Backend {
         if let schema = catalog.schema("_User") { _ = try permit(.update, on: schema, caller) }
         var body = body
         try checkEmailVerified(body, caller)
-        var hidden: OrderedDictionary<String, JSONValue> = [:]
+        var hidden = takeInternalFields(&body, caller)
         var passwordChanged = false
         if let value = body.removeValue(forKey: "password"), value["__op"]?.stringValue != "Delete", !value.isNull {
             guard let password = value.stringValue else {
@@ -82,9 +80,6 @@ extension Backend {
             try await checkPasswordChange(password, body, objectId, &hidden, context)
             hidden["_hashed_password"] = .string(await passwords.hash(password))
             passwordChanged = true
-        } else if caller.power == .maintenance, let hash = body["_hashed_password"]?.stringValue {
-            hidden["_hashed_password"] = .string(hash)
-            body["_hashed_password"] = nil
         }
         for (key, error) in [("username", "bad or missing username")] {
             guard let value = body[key] else { continue }
@@ -150,7 +145,7 @@ extension Backend {
             ParseError.operationForbidden, "Clients aren't allowed to manually update email verification.")
     }
 
-    private func normalizeNames(_ body: inout JSONObject) {
+    func normalizeNames(_ body: inout JSONObject) {
         if configuration.convertUsernameToLowercase, let name = body["username"]?.stringValue {
             body["username"] = .string(name.lowercased())
         }
@@ -215,7 +210,7 @@ extension Backend {
     }
 
     /// The ACL of a user: always readable and writable by the user, and readable by all where users are public.
-    private func userACL(_ value: JSONValue?, objectId: String, isUpdate: Bool = false) throws(ParseError) -> ACL? {
+    func userACL(_ value: JSONValue?, objectId: String, isUpdate: Bool = false) throws(ParseError) -> ACL? {
         if isUpdate, value?.isNull ?? true { return nil }
         var acl: ACL
         if let value, value.isTruthy, let given = try Self.acl(value) {

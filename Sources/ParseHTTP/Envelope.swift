@@ -30,6 +30,8 @@ public struct Envelope: Sendable {
     public var headers: HTTPFields
     /// `scheme://host/mount`, for links to this server; `publicServerURL` if that is configured.
     public var mountURL: String
+    /// The files of a form (`multipart/form-data`), by the names of their parts; the body holds its other parts.
+    public var uploads: [String: [UInt8]]
     /// Whether this is one element of a batch.
     public var isBatchElement: Bool
 
@@ -38,7 +40,7 @@ public struct Envelope: Sendable {
         id: String = "", method: Method, path: [String], rawPath: String, query: JSONObject = [:],
         queryString: String = "", body: JSONObject = [:], credentials: Credentials = Credentials(),
         access: Access = .client, address: String = "", headers: HTTPFields = [:], mountURL: String = "",
-        isBatchElement: Bool = false
+        uploads: [String: [UInt8]] = [:], isBatchElement: Bool = false
     ) {
         self.id = id
         self.method = method
@@ -52,6 +54,7 @@ public struct Envelope: Sendable {
         self.address = address
         self.headers = headers
         self.mountURL = mountURL
+        self.uploads = uploads
         self.isBatchElement = isBatchElement
     }
 

@@ -16,7 +16,7 @@ struct EnvelopeOpener: Sendable {
     /// - Throws: ``HTTPFault`` when the body cannot be read, the keys are not good enough, or no such method exists;
     ///   `ParseError` when the context is malformed.
     func open(_ request: IncomingRequest, target: RequestTarget) async throws -> Envelope {
-        var body = try await readBody(request)
+        var (body, uploads) = try await readBody(request, target: target)
         let methodName = MethodOverride.apply(to: request.method, body: &body)
         var credentials = try credentialReader.read(headers: request.headers)
         try credentialReader.complete(&credentials, from: &body)
@@ -28,7 +28,7 @@ struct EnvelopeOpener: Sendable {
         var envelope = Envelope(
             id: request.id, method: method, path: try target.components.map(Self.decodeComponent),
             rawPath: String(target.path), body: body, credentials: credentials, access: access, address: address,
-            headers: request.headers, mountURL: mountURL(of: request))
+            headers: request.headers, mountURL: mountURL(of: request), uploads: uploads)
         if let query = target.query, !query.isEmpty {
             envelope.query = FormEncoding.values(query)
             envelope.queryString = String(query)
@@ -65,11 +65,23 @@ struct EnvelopeOpener: Sendable {
         return decoded
     }
 
-    private func readBody(_ request: IncomingRequest) async throws -> JSONObject {
-        guard !request.body.isComplete else { return [:] }
+    private func readBody(_ request: IncomingRequest, target: RequestTarget) async throws -> (
+        JSONObject, uploads: [String: [UInt8]]
+    ) {
+        guard !request.body.isComplete else { return ([:], [:]) }
         try Self.refuseEncodings(request.headers)
         let bytes = try await request.body.collect(upTo: settings.maximumBodySize)
-        return try JSONBody.parse(bytes, contentType: request.headers[.contentType])
+        let contentType = request.headers[.contentType]
+        if let contentType, MediaType(contentType)?.essence == "multipart/form-data", Self.takesForms(target) {
+            let form = try MultipartForm(bytes, contentType: contentType)
+            return (form.fields, form.files)
+        }
+        return (try JSONBody.parse(bytes, contentType: contentType), [:])
+    }
+
+    /// Whether the route that a path leads to takes files out of a form; everywhere else a body is JSON.
+    private static func takesForms(_ target: RequestTarget) -> Bool {
+        ["import_data", "import_relation_data"].contains(target.components.first?.lowercased())
     }
 
     /// Refuses compressed bodies: nothing here unpacks them.

@@ -63,7 +63,8 @@ enum JSONBody {
         MediaType(contentType ?? "")?.essence == "application/x-www-form-urlencoded"
     }
 
-    private static func withoutByteOrderMark(_ bytes: [UInt8]) -> [UInt8] {
+    /// Text without the mark that some editors put before UTF-8.
+    static func withoutByteOrderMark(_ bytes: [UInt8]) -> [UInt8] {
         bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes[3...]) : bytes
     }
 

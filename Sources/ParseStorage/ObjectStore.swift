@@ -121,12 +121,14 @@ public struct ObjectStore: Sendable {
         }
 
         /// Writes all objects, with commas between them.
-        public func writeAll(extra: [[UInt8]] = [], into writer: inout JSONWriter) {
+        ///
+        /// - Parameter extra: Gives the members to add to each row (each as `"key":value`).
+        public func writeAll(extra: (Int) -> [[UInt8]] = { _ in [] }, into writer: inout JSONWriter) {
             guard let result, let plan else { return }
             let rows = RowWriter(links: links, included: included)
             for row in 0..<result.rowCount {
                 if row > 0 { writer.byte(UInt8(ascii: ",")) }
-                write(row, of: result, plan, extra, rows, into: &writer)
+                write(row, of: result, plan, extra(row), rows, into: &writer)
             }
         }
 

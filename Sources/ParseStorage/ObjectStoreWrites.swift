@@ -119,7 +119,7 @@ extension ObjectStore {
     }
 
     /// Runs a write; when the class turns out to be another than was thought, learns what it is and runs it once more.
-    private func retryingStaleSchema<R: Sendable>(_ body: () async throws -> R) async throws -> R {
+    func retryingStaleSchema<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         do {
             do {
                 return try await body()

@@ -41,6 +41,9 @@ extension ParseRoutes {
             try requireMaster(context)
             try await backend.purge(rest[0], context)
             return .object([:])
+        case ("import_data", .post) where rest.count == 1, ("import_relation_data", .post) where rest.count == 2:
+            try requireMaster(context)
+            return try await importRows(rest[0], relation: rest.dropFirst().first, envelope, context)
         default: return try await dashboard(name, envelope, context)
         }
     }

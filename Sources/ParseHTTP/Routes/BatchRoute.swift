@@ -173,10 +173,10 @@ extension ParseRoutes {
         }
     }
 
-    /// The element of the answer for a call that failed.
+    /// The element of a list of answers for a call, or a row, that failed.
     ///
     /// - Throws: The error itself when the whole request was given up.
-    private func failure(_ error: any Error) throws -> [UInt8] {
+    func failure(_ error: any Error) throws -> [UInt8] {
         switch error {
         case let error as ParseError:
             let error = published(error)
