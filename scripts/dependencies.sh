@@ -10,7 +10,7 @@ fail() {
 command -v swift >/dev/null || fail "the Swift toolchain (6.3 or later) is missing: see https://www.swift.org/install"
 
 install_debian() {
-    local packages=(libpq-dev libcurl4-openssl-dev libcrypt-dev pkg-config postgresql python3)
+    local packages=(libpq-dev libcurl4-openssl-dev libcrypt-dev pkg-config postgresql python3 python3-requests)
     local missing=() package
     for package in "${packages[@]}"; do
         if ! dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then
@@ -19,6 +19,7 @@ install_debian() {
                 pkg-config) command -v pkg-config >/dev/null && continue ;;
                 postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && continue ;;
                 python3) command -v python3 >/dev/null && continue ;;
+                python3-requests) python3 -c 'import requests' 2>/dev/null && continue ;;
             esac
             missing+=("$package")
         fi
@@ -44,6 +45,8 @@ check_macos() {
     brew list --formula 2>/dev/null | grep -q '^postgresql' || missing+=("postgresql@16")
     command -v python3 >/dev/null || missing+=("python")
     [ ${#missing[@]} -eq 0 ] || fail "these formulas are missing: brew install ${missing[*]}"
+    python3 -c 'import requests' 2>/dev/null ||
+        fail "the Python package requests is missing: python3 -m pip install --user requests"
     local prefix
     prefix="$(brew --prefix libpq)/lib/pkgconfig"
     case ":${PKG_CONFIG_PATH:-}:" in
@@ -55,7 +58,7 @@ check_macos() {
 case "$(uname -s)" in
     Linux)
         command -v apt-get >/dev/null || fail "only Debian and Ubuntu are served; install what they call libpq-dev, \
-libcurl4-openssl-dev, libcrypt-dev, pkg-config, postgresql and python3"
+libcurl4-openssl-dev, libcrypt-dev, pkg-config, postgresql, python3 and python3-requests"
         install_debian
         ;;
     Darwin) check_macos ;;
