@@ -50,9 +50,8 @@ class Cluster:
         self.binaries = newest_binaries()
         self.port = free_port()
 
-    @property
-    def uri(self):
-        return f"postgres://postgres@127.0.0.1:{self.port}/postgres"
+    def uri(self, database="postgres"):
+        return f"postgres://postgres@127.0.0.1:{self.port}/{database}"
 
     def _as_postgres(self, *command):
         """PostgreSQL refuses to run as root."""
@@ -83,7 +82,10 @@ class Cluster:
     def __exit__(self, *_):
         self._as_postgres(self.binaries / "pg_ctl", "stop", "-D", self.data, "-m", "fast", "-w", "-s")
 
-    def sql(self, text):
+    def sql(self, text, database="postgres"):
         """Runs statements and gives what psql prints, without decoration."""
-        command = [self.binaries / "psql", self.uri, "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]
-        return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout.strip()
+        command = [self.binaries / "psql", self.uri(database), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]
+        result = subprocess.run(command, input=text, capture_output=True, text=True)
+        if result.returncode != 0:
+            raise SystemExit(f"bench: psql failed: {result.stderr}")
+        return result.stdout.strip()

@@ -3,8 +3,11 @@
 import os
 import pathlib
 import platform
-import statistics
 import subprocess
+
+from goals import Figure
+
+GOAL_CONNECTIONS = 32
 
 
 def _first_line(*command):
@@ -24,49 +27,56 @@ def _processor():
 def machine(cluster):
     """What was measured on."""
     return [
-        f"* Processor: {_processor()}, {len(os.sched_getaffinity(0))} cores, shared by client, server and PostgreSQL",
-        f"* Kernel: {platform.release()}; file system of the cluster: "
+        f"Processor: {_processor()}, {len(os.sched_getaffinity(0))} cores, shared by client, server and PostgreSQL",
+        f"Kernel: {platform.release()}; file system of the cluster: "
         + _first_line("stat", "-f", "-c", "%T", str(cluster.data)),
-        "* " + _first_line(str(cluster.binaries / "postgres"), "--version")
+        _first_line(str(cluster.binaries / "postgres"), "--version")
         + "; fsync " + cluster.sql("SHOW fsync") + ", synchronous_commit " + cluster.sql("SHOW synchronous_commit"),
-        f"* Load average when the run began (1, 5, 15 minutes): {', '.join(f'{x:.1f}' for x in os.getloadavg())}",
+        f"Load average when the run began (1, 5, 15 minutes): {', '.join(f'{x:.1f}' for x in os.getloadavg())}",
     ]
-
-
-def median(samples, key):
-    """The median of one value over the rounds."""
-    return statistics.median(sample[key] for sample in samples)
 
 
 def _rate(value):
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 
-def _reference(value, kind):
-    return f"{_rate(value)} ({kind})" if value else "–"
+def _operation(measured):
+    reference, ratio = measured.reference, measured.ratio
+    counted = measured.median("requests") > 0
+    return (
+        f"| {measured.operation.title} | {measured.connections} | {_rate(measured.median('rate'))} "
+        f"| {measured.median('p50'):.2f} | {measured.median('p99'):.2f} "
+        f"| {sum(sample['errors'] for sample in measured.samples)} "
+        + (f"| {_rate(reference)} ({measured.operation.reference}) | {ratio:.2f} " if reference else "| – | – ")
+        + (f"| {measured.median('roost'):,.0f} | {measured.median('postgres'):,.0f} |" if counted else "| – | – |")
+    )
 
 
-def _per_request(samples, key):
-    if not median(samples, "requests"):
-        return "–"
-    return f"{median(samples, key):,.0f}"
-
-
-def page(title, facts, rows, memory, notes):
-    """`rows`: operation, connections, samples, reference or None. `memory`: lines on memory and start."""
-    lines = [f"# {title}", "", *facts, *(f"* {note}" for note in notes), ""]
-    lines += [
-        "| Operation | Connections | Requests/s | p50 ms | p99 ms | Errors | Reference/s | Ratio "
-        "| Roost µs/request | PostgreSQL µs/request |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+def ratios(table):
+    """The figures of the operations that have a goal, at 32 connections."""
+    return [
+        Figure(f"{measured.operation.title}: ratio to {measured.operation.reference}", measured.ratio,
+               measured.operation.goal)
+        for measured in table
+        if measured.connections == GOAL_CONNECTIONS and measured.operation.goal and measured.ratio is not None
     ]
-    for operation, connections, samples, reference in rows:
-        rate = median(samples, "rate")
-        ratio = f"{rate / reference:.2f}" if reference else "–"
-        lines.append(
-            f"| {operation.title} | {connections} | {_rate(rate)} | {median(samples, 'p50'):.2f} "
-            f"| {median(samples, 'p99'):.2f} | {sum(sample['errors'] for sample in samples)} "
-            f"| {_reference(reference, operation.reference)} | {ratio} "
-            f"| {_per_request(samples, 'roost')} | {_per_request(samples, 'postgres')} |"
-        )
-    return "\n".join([*lines, "", *(f"* {line}" for line in memory), ""])
+
+
+def page(title, facts, table, figures):
+    """The results: what was measured on, the operations, and what is wanted of them."""
+    lines = [f"# {title}", "", *(f"* {fact}" for fact in facts)]
+    if table:
+        lines += [
+            "",
+            "| Operation | Connections | Requests/s | p50 ms | p99 ms | Errors | Reference/s | Ratio "
+            "| Roost µs/request | PostgreSQL µs/request |",
+            "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+            *map(_operation, table),
+        ]
+    if figures:
+        lines += [
+            "", f"Ratios are those at {GOAL_CONNECTIONS} connections.", "",
+            "| Figure | Measured | Must | Aim | Reached |", "|---|---:|---:|---:|---|",
+            *(figure.row() for figure in figures),
+        ]
+    return "\n".join([*lines, ""])

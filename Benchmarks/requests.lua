@@ -1,20 +1,47 @@
--- The requests of each operation for wrk. Arguments after `--`: operation, application id, session tokens by comma.
+-- The requests of each operation for wrk. Arguments after `--`: operation, application id, session tokens by comma
+-- or "-"; optionally a class instead of Game, and its number of rows.
 -- What was measured is printed as one line of JSON, which load.py reads.
 
 local threads = 0
+-- Ports among which the connections are shared out, by comma; otherwise wrk's own.
+local ports = {}
+for port in string.gmatch(os.getenv("BENCH_PORTS") or "", "%d+") do ports[#ports + 1] = port end
 
 function setup(thread)
     threads = threads + 1
     thread:set("seed", threads)
+    if #ports > 0 then thread.addr = wrk.lookup("127.0.0.1", ports[threads % #ports + 1])[1] end
 end
 
-local function id() return tostring(1000000000 + math.random(10000)) end
+local function encode(text)
+    return (text:gsub("[^%w]", function(byte) return string.format("%%%02X", byte:byte()) end))
+end
+
+-- A request for each value, which stands for the `@` in `where`.
+local function finder(class, where, rest)
+    local before, after = where:match("^(.-)@(.*)$")
+    local head, tail = "/parse/classes/" .. class .. "?where=" .. encode(before), encode(after) .. "&" .. rest
+    return function(value) return wrk.format("GET", head .. value .. tail) end
+end
+
+local function id(count) return tostring(1000000000 + math.random(count)) end
 local function genre() return tostring(math.random(100)) end
+
+-- Twenty names of users, encoded.
+local function names()
+    local first, list = math.random(9980), {}
+    for number = 1, 20 do list[number] = "%22fan" .. first + number .. "%22" end
+    return table.concat(list, "%2C")
+end
 
 local game = '{"title":"A game of the benchmark","genre":"new","studio":"Studio 17","note":"Made by a request",'
     .. '"score":4711,"rating":3.5,"plays":12,"live":true,"tags":["fast","new"],"meta":{"level":3,"mode":"solo"},'
     .. '"released":{"__type":"Date","iso":"2020-05-17T10:00:00.000Z"},'
     .. '"place":{"__type":"GeoPoint","latitude":48.2,"longitude":11.5}}'
+local user = '{"__type":"Pointer","className":"_User","objectId":"@"}'
+local followed = '{"user":{"$select":{"key":"followed","query":{"className":"Followers","where":{"following":'
+    .. user .. '}}}}}'
+local named = '{"user":{"$inQuery":{"className":"_User","where":{"username":{"$in":[@]}}}}}'
 
 local function batch()
     local calls = {}
@@ -24,22 +51,33 @@ local function batch()
     return '{"requests":[' .. table.concat(calls, ",") .. ']}'
 end
 
-local function find(class, value, rest)
-    return "/parse/classes/" .. class .. "?where=%7B%22genre%22%3A%22" .. value .. "%22%7D&order=-createdAt&" .. rest
-end
+local find = {
+    ["include"] = finder("Play", '{"genre":"@"}', "order=-createdAt&limit=20&include=team"),
+    ["two-levels"] = finder("Comments", '{"user":' .. user .. '}', "order=-createdAt&limit=20&include=post.user"),
+    ["array"] = finder("Playlist", '{"user":' .. user .. '}', "order=-updatedAt&limit=20&include=songs"),
+    ["feed"] = finder("Posts", followed, "order=-time&limit=20&include=user"),
+    ["in-query"] = finder("Posts", named, "order=-time&limit=20"),
+}
+
+local class, rows, new = "Game", 10000, "NewGame"
 
 local makers = {
     ["health"] = function() return wrk.format("GET", "/parse/health") end,
-    ["get"] = function() return wrk.format("GET", "/parse/classes/Game/" .. id()) end,
-    ["find"] = function() return wrk.format("GET", find("Game", genre(), "limit=100")) end,
-    ["include"] = function() return wrk.format("GET", find("Play", genre(), "limit=20&include=team")) end,
-    ["create"] = function() return wrk.format("POST", "/parse/classes/NewGame", nil, game) end,
+    ["get"] = function() return wrk.format("GET", "/parse/classes/" .. class .. "/" .. id(rows)) end,
+    ["find"] = function() return find["find"](genre()) end,
+    ["include"] = function() return find["include"](genre()) end,
+    ["two-levels"] = function() return find["two-levels"](id(10000)) end,
+    ["array"] = function() return find["array"](id(5000)) end,
+    ["feed"] = function() return find["feed"](id(10000)) end,
+    ["in-query"] = function() return find["in-query"](names()) end,
+    ["create"] = function() return wrk.format("POST", "/parse/classes/" .. new, nil, game) end,
     ["update"] = function()
-        return wrk.format("PUT", "/parse/classes/Game/" .. id(), nil, '{"title":"Title ' .. math.random(1000) .. '"}')
+        local body = '{"title":"Title ' .. math.random(1000) .. '"}'
+        return wrk.format("PUT", "/parse/classes/Game/" .. id(10000), nil, body)
     end,
     ["increment"] = function()
         local body = '{"plays":{"__op":"Increment","amount":1}}'
-        return wrk.format("PUT", "/parse/classes/Game/" .. id(), nil, body)
+        return wrk.format("PUT", "/parse/classes/Game/" .. id(10000), nil, body)
     end,
     ["me"] = function()
         wrk.headers["X-Parse-Session-Token"] = tokens[math.random(#tokens)]
@@ -50,14 +88,26 @@ local makers = {
         return wrk.format("POST", "/parse/login", nil, body)
     end,
     ["file"] = function() return wrk.format("GET", nil) end,
+    ["range"] = function()
+        wrk.headers["Range"] = "bytes=262144-327679"
+        return wrk.format("GET", nil)
+    end,
 }
+
+-- Everything that the apps do all the time, by users who are logged in.
+local mixture = {
+    "get", "find", "include", "two-levels", "array", "feed", "in-query", "create", "update", "increment", "me",
+}
+makers["mixed"] = function() return makers[mixture[math.random(#mixture)]]() end
 
 function init(arguments)
     math.randomseed(os.time() + seed * 7919)
     wrk.headers["X-Parse-Application-Id"] = arguments[2]
     wrk.headers["Content-Type"] = "application/json"
     tokens = {}
-    for token in string.gmatch(arguments[3] or "", "[^,]+") do tokens[#tokens + 1] = token end
+    for token in string.gmatch(arguments[3], "[^,-]+") do tokens[#tokens + 1] = token end
+    if arguments[4] then class, rows, new = arguments[4], tonumber(arguments[5]), arguments[4] end
+    find["find"] = finder(class, '{"genre":"@"}', "order=-createdAt&limit=100")
     if arguments[1] == "batch" then
         local fixed = wrk.format("POST", "/parse/batch", nil, batch())
         request = function() return fixed end

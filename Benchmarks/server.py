@@ -18,9 +18,10 @@ class Server:
 
     def __init__(self, binary, folder, database_uri):
         self.binary = binary
-        self.folder = pathlib.Path(folder)
         self.port = free_port()
-        self.configuration = self.folder / "roost.json"
+        folder = pathlib.Path(folder)
+        self.log = folder / f"roost-{self.port}.log"
+        self.configuration = folder / f"roost-{self.port}.json"
         self.configuration.write_text(
             json.dumps(
                 {
@@ -31,9 +32,10 @@ class Server:
                     "mountPath": "/parse",
                     "preset": 9,
                     "allowClientClassCreation": True,
+                    "classDefinitions": "music",
                     "logLevel": "error",
                     "databaseURI": database_uri,
-                    "dataDir": str(self.folder / "roost"),
+                    "dataDir": str(folder / "roost"),
                 }
             ),
             encoding="utf-8",
@@ -50,8 +52,7 @@ class Server:
 
     def __enter__(self):
         begin = time.monotonic()
-        log_path = self.folder / "roost-server.log"
-        with open(log_path, "w", encoding="utf-8") as log:
+        with open(self.log, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen([self.binary, "serve", self.configuration], stdout=log, stderr=log)
         while True:
             try:
@@ -60,7 +61,7 @@ class Server:
             except (OSError, urllib.error.URLError):
                 if self.process.poll() is not None or time.monotonic() - begin > 60:
                     self.process.kill()
-                    raise SystemExit(f"bench: Roost did not start: {log_path.read_text()}") from None
+                    raise SystemExit(f"bench: Roost did not start: {self.log.read_text()}") from None
                 time.sleep(0.002)
         self.seconds_to_first_answer = time.monotonic() - begin
         return self
@@ -80,5 +81,5 @@ class Server:
         if master:
             headers["X-Parse-Master-Key"] = MASTER_KEY
         request = urllib.request.Request(f"{self.origin}/parse{path}", data=data, method=method, headers=headers)
-        with urllib.request.urlopen(request, timeout=30) as response:
+        with urllib.request.urlopen(request, timeout=120) as response:
             return json.loads(response.read())

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Builds Roost in release mode and measures it. Arguments go to Benchmarks/bench.py: --quick, --only get find …
+# With --profile first, it is profiled instead: Benchmarks/profiles.py.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -8,18 +9,40 @@ fail() {
     exit 1
 }
 
-[ "$(uname -s)" = Linux ] || fail "only Linux is served: CPU time and memory are read from /proc"
-
-scripts/dependencies.sh
-if ! command -v wrk >/dev/null; then
-    privilege=()
+# Installs a package of the system when its command is missing.
+need() {
+    local command=$1 package=$2 privilege=()
+    if PATH="$PATH:/usr/sbin" command -v "$command" >/dev/null; then return; fi
     if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null || fail "wrk is missing, and there is no sudo to install it"
+        command -v sudo >/dev/null || fail "$command is missing, and there is no sudo to install it"
         privilege=(sudo)
     fi
-    echo "bench: installing wrk (${privilege[*]:-as root} apt-get install)"
-    "${privilege[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends wrk
+    echo "bench: installing $package (${privilege[*]:-as root} apt-get install)"
+    "${privilege[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package"
+    if [ "$command" = nginx ] && command -v systemctl >/dev/null; then
+        # Only its program is wanted: the package starts a service on port 80.
+        "${privilege[@]}" systemctl disable --now --quiet nginx 2>/dev/null || true
+    fi
+}
+
+[ "$(uname -s)" = Linux ] || fail "only Linux is served: CPU time and memory are read from /proc"
+
+program=Benchmarks/bench.py
+if [ "${1:-}" = --profile ]; then
+    shift
+    program=Benchmarks/profiles.py
 fi
 
+scripts/dependencies.sh
+need wrk wrk
 swift build --configuration release --product roost
-exec python3 Benchmarks/bench.py "$@"
+if [ "$program" = Benchmarks/profiles.py ]; then
+    need perf linux-perf
+else
+    need nginx nginx-light
+    # The same versions of the libraries as Roost has.
+    if [ -f Package.resolved ]; then cp Package.resolved Benchmarks/reference/; fi
+    swift build --package-path Benchmarks/reference --scratch-path .build/reference --configuration release \
+        --product bare
+fi
+exec python3 "$program" "$@"

@@ -1,0 +1,11 @@
+"""Two ways to do the same, measured in turn, so that other load on the machine meets both."""
+
+import statistics
+
+TURNS = 3
+
+
+def ratio(first, second):
+    """Median of `second()` divided by that of `first()`, both in requests a second."""
+    rates = [(first(), second()) for _ in range(TURNS)]
+    return statistics.median(rate for _, rate in rates) / statistics.median(rate for rate, _ in rates)

@@ -1,0 +1,13 @@
+"""Measurements that are not of one operation alone. Each takes the stand and gives figures for the results."""
+
+from experiments import busy, classes, large_answer, pair, rows, start
+
+# The soak is not among them: it takes as long as it is told.
+EXPERIMENTS = {
+    "start": start.run,
+    "large-answer": large_answer.run,
+    "busy": busy.run,
+    "rows": rows.run,
+    "classes": classes.run,
+    "pair": pair.run,
+}

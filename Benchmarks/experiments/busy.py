@@ -1,0 +1,75 @@
+"""How late gets are while the server has heavy work beside them: log-ins, and aggregates over 200,000 rows."""
+
+import contextlib
+import json
+import statistics
+import threading
+import time
+import urllib.parse
+
+import load
+from goals import Figure
+
+# Few, so that gets alone do not saturate the machine.
+CONNECTIONS = 8
+LOG_INS = 32
+AGGREGATES = 4
+PIPELINE = [{"$group": {"_id": "$post", "count": {"$sum": 1}}}, {"$sort": {"count": -1}}, {"$limit": 10}]
+
+
+@contextlib.contextmanager
+def _beside(targets):
+    """Runs functions on threads of their own, and waits for their end."""
+    threads = [threading.Thread(target=target) for target in targets]
+    for thread in threads:
+        thread.start()
+    time.sleep(1)
+    yield
+    for thread in threads:
+        thread.join()
+
+
+def _late(server, seconds):
+    return load.wrk(server.origin, "get", CONNECTIONS, seconds)["p99"]
+
+
+def _while_logging_in(stand, server):
+    seconds = stand.seconds + 2
+    with _beside([lambda: load.wrk(server.origin, "login", LOG_INS, seconds, stand.tokens)]):
+        return _late(server, stand.seconds)
+
+
+def _while_aggregating(stand, server):
+    done = threading.Event()
+    path = "/aggregate/Comments?" + urllib.parse.urlencode({"pipeline": json.dumps(PIPELINE)})
+
+    def aggregate():
+        while not done.is_set():
+            server.call("GET", path, master=True)
+
+    with _beside([aggregate] * AGGREGATES):
+        try:
+            return _late(server, stand.seconds)
+        finally:
+            done.set()
+
+
+def run(stand):
+    with stand.server() as server:
+        load.wrk(server.origin, "get", CONNECTIONS, 1)
+        idle = [_late(server, stand.seconds)]
+        logging_in = _while_logging_in(stand, server)
+        load.settle(server, stand.cluster)
+        idle.append(_late(server, stand.seconds))
+        aggregating = _while_aggregating(stand, server)
+        load.settle(server, stand.cluster)
+        idle.append(_late(server, stand.seconds))
+    idle = statistics.median(idle)
+    title = f"p99 of gets, {CONNECTIONS} connections, "
+    return [
+        Figure(title + "nothing else", idle, unit="ms"),
+        Figure(title + f"{LOG_INS} clients logging in", logging_in, unit="ms"),
+        Figure(title + f"{LOG_INS} clients logging in: times that of nothing else", logging_in / idle, digits=1),
+        Figure(title + f"{AGGREGATES} aggregates", aggregating, unit="ms"),
+        Figure(title + f"{AGGREGATES} aggregates: times that of nothing else", aggregating / idle, digits=1),
+    ]

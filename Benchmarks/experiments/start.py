@@ -1,0 +1,16 @@
+"""From the start of the process to the first answer, on a database that is ready."""
+
+import statistics
+
+from goals import Figure, Goal
+
+STARTS = 5
+
+
+def run(stand):
+    milliseconds = []
+    for _ in range(STARTS):
+        with stand.server() as server:
+            milliseconds.append(server.seconds_to_first_answer * 1000)
+    goal = Goal(250, 150, at_most=True)
+    return [Figure("start to first answer", statistics.median(milliseconds), goal, "ms", 0)]

@@ -1,0 +1,16 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// One route of the HTTP library alone: what Roost's health check is compared with.
+let package = Package(
+    name: "reference",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.10.0")
+    ],
+    targets: [
+        .executableTarget(
+            name: "bare",
+            dependencies: [.product(name: "Hummingbird", package: "hummingbird")])
+    ]
+)

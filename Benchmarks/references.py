@@ -1,0 +1,61 @@
+"""What an operation is compared with, measured right before it."""
+
+import contextlib
+
+import hashes
+import load
+import neighbours
+import pgbench
+
+# More clients than that make PostgreSQL no faster on a machine of few cores.
+MOST_CLIENTS = 8
+
+
+class References:
+    """Starts the other servers on entering, and stops them on leaving a `with` block."""
+
+    def __init__(self, stand):
+        self.stand = stand
+        self._stack = contextlib.ExitStack()
+        self._neighbours = {}
+
+    def __enter__(self):
+        for name, neighbour in (
+            ("bare", neighbours.bare()),
+            ("nginx", neighbours.nginx(self.stand.folder, self.stand.file)),
+        ):
+            if neighbour:
+                self._neighbours[name] = self._stack.enter_context(neighbour)
+            else:
+                print(f"bench: nothing to compare with: {name} is missing; scripts/bench.sh provides it", flush=True)
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
+
+    def measure(self, operation, counts, seconds):
+        """The reference at each number of connections, in units a second; empty when there is none, or when it is
+        another operation.
+        """
+        if operation.reference == "crypt":
+            return dict.fromkeys(counts, hashes.hashes_a_second(seconds))
+        if operation.reference == "pgbench":
+            clients = {connections: min(connections, MOST_CLIENTS) for connections in counts}
+            rates = {number: self._pgbench(operation, number, seconds) for number in sorted(set(clients.values()))}
+            return {connections: rates[number] for connections, number in clients.items()}
+        neighbour = self._neighbours.get(operation.reference)
+        if not neighbour:
+            return {}
+        return {number: self._wrk(neighbour, operation, number, seconds) for number in counts}
+
+    def _wrk(self, neighbour, operation, connections, seconds):
+        sample = load.wrk(neighbour.origin + "/song.mp3", operation.name, connections, seconds)
+        if sample["errors"] or sample["length"] < operation.length:
+            raise SystemExit(f"bench: {operation.reference} did not answer {operation.name} as it should: {sample}")
+        return sample["rate"]
+
+    def _pgbench(self, operation, clients, seconds):
+        self.stand.prepare(operation)
+        return pgbench.transactions_a_second(
+            self.stand.cluster, operation.name, operation.script, clients, seconds, self.stand.folder
+        )

@@ -1,0 +1,77 @@
+"""The rounds of all operations, each beside its reference."""
+
+import statistics
+
+import load
+from references import References
+
+ROWS_OF_A_REQUEST = {"create": 1, "batch": 50}
+
+
+class Measured:
+    """What was measured of one operation at one number of connections, in all rounds."""
+
+    def __init__(self, operation, connections):
+        self.operation, self.connections = operation, connections
+        self.samples, self.references = [], []
+
+    def median(self, key):
+        return statistics.median(sample[key] for sample in self.samples)
+
+    @property
+    def reference(self):
+        """Median of the references, or None."""
+        return statistics.median(self.references) if self.references else None
+
+    @property
+    def ratio(self):
+        return self.median("rate") / self.reference if self.references else None
+
+
+def _check(stand, operation, sample):
+    """Fast answers that say nothing are no result. A batch answers 200 even when its calls fail: the rows tell."""
+    good = sample["requests"] - sample["errors"]
+    if not sample["errors"] and sample["length"] < operation.length:
+        raise SystemExit(f"bench: answers of {operation.name} have {sample['length']:.0f} bytes: something is missing")
+    expected = ROWS_OF_A_REQUEST.get(operation.name)
+    if expected:
+        rows = int(stand.cluster.sql('SELECT count(*) FROM "NewGame"'))
+        if rows < good * expected:
+            raise SystemExit(f"bench: {operation.name} answered {good} times but made {rows} rows")
+
+
+def run(stand, server, operations, counts, rounds):
+    """Measures all operations at all numbers of connections; gives a list of `Measured`."""
+    table = {
+        (operation.name, connections): Measured(operation, connections)
+        for operation in operations for connections in counts
+    }
+    with References(stand) as references:
+        for number in range(1, rounds + 1):
+            for operation in operations:
+                _run_operation(stand, server, operation, counts, references, table, f"round {number}")
+    return list(table.values())
+
+
+def _run_operation(stand, server, operation, counts, references, table, title):
+    path = stand.file_path if operation.reference == "nginx" else "/"
+    seconds = max(stand.seconds, operation.shortest)
+    load.settle(server, stand.cluster)
+    found = references.measure(operation, counts, seconds)
+    load.wrk(server.origin + path, operation.name, counts[-1], 1, stand.tokens)
+    for connections in counts:
+        stand.prepare(operation)
+        measured = table[operation.name, connections]
+        sample = load.measure(server, stand.cluster, operation.name, connections, seconds, stand.tokens, path)
+        _check(stand, operation, sample)
+        measured.samples.append(sample)
+        other = table.get((operation.reference, connections))
+        reference = other.samples[-1]["rate"] if other and other.samples else found.get(connections)
+        if reference:
+            measured.references.append(reference)
+        print(
+            f"{title}  {operation.title:60} {connections:4} connections {sample['rate']:10,.1f}/s"
+            f"  p99 {sample['p99']:8.2f} ms  errors {sample['errors']}"
+            + (f"  {operation.reference} {reference:,.1f}/s" if reference else ""),
+            flush=True,
+        )
