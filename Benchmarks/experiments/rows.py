@@ -8,21 +8,20 @@ from seed import make_games
 SIZES = {"Small": 10_000, "Large": 1_000_000}
 
 
+def _rate(stand, server, operation, name):
+    stand.cluster.sql("CHECKPOINT;")
+    return load.wrk(server.origin, operation, 32, stand.seconds, table=(name, SIZES[name]))["rate"]
+
+
 def run(stand):
+    figures = []
     with stand.server() as server:
         for name, rows in SIZES.items():
             make_games(server, stand.cluster, name, rows)
-        figures = []
         for operation in ("get", "find", "create"):
-
-            def rate(name, operation=operation):
-                stand.cluster.sql("CHECKPOINT;")
-                return load.wrk(server.origin, operation, 32, stand.seconds, table=(name, SIZES[name]))["rate"]
-
-            rate("Small"), rate("Large")  # Warms up.
-            figures.append(
-                Figure(f"{operation}: class of 1,000,000 rows to one of 10,000",
-                       ratio(lambda: rate("Small"), lambda: rate("Large")))
+            share = ratio(
+                lambda: _rate(stand, server, operation, "Small"), lambda: _rate(stand, server, operation, "Large")
             )
-        stand.cluster.sql("".join(f'DROP TABLE "{name}"; ' for name in SIZES))
+            figures.append(Figure(f"{operation}: class of 1,000,000 rows to one of 10,000", share))
+    stand.cluster.sql("".join(f'TRUNCATE "{name}"; ' for name in SIZES))
     return figures
