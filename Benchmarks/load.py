@@ -34,6 +34,14 @@ def wrk(origin, name, connections, seconds, tokens=(), table=(), ports=()):
     return result
 
 
+def rate(origin, name, connections, seconds, **rest):
+    """Requests a second. Fails when some of them failed: errors can be fast."""
+    result = wrk(origin, name, connections, seconds, **rest)
+    if result["errors"]:
+        raise SystemExit(f"bench: {result['errors']} of {result['requests']} requests failed: {name}")
+    return result["rate"]
+
+
 def settle(server, cluster):
     """Waits, at most thirty seconds, until both have finished what the load before left them with."""
     for _ in range(150):
@@ -45,12 +53,16 @@ def settle(server, cluster):
 
 
 def measure(server, cluster, name, connections, seconds, tokens=(), path="/", table=()):
-    """One measurement; adds the CPU time that Roost and PostgreSQL took, in microseconds a request."""
+    """One measurement; adds the CPU time that Roost and PostgreSQL took, in microseconds a request, and the most memory
+    of Roost meanwhile, in megabytes.
+    """
     settle(server, cluster)
+    processes.forget_peak(server.pid)
     roost = processes.cpu_seconds(server.pid)
     postgres = processes.cpu_seconds_with_children(cluster.pid)
     result = wrk(server.origin + path, name, connections, seconds, tokens, table)
     count = max(1, result["requests"])
     result["roost"] = (processes.cpu_seconds(server.pid) - roost) / count * 1e6
     result["postgres"] = (processes.cpu_seconds_with_children(cluster.pid) - postgres) / count * 1e6
+    result["peak"] = processes.peak_megabytes(server.pid)
     return result

@@ -50,5 +50,10 @@ def resident_megabytes(pid):
 
 
 def peak_megabytes(pid):
-    """The most memory that was ever resident."""
+    """The most memory that was resident since the start, or since `forget_peak`."""
     return _status(pid, "VmHWM")
+
+
+def forget_peak(pid):
+    """Begins anew with what is resident now."""
+    pathlib.Path(f"/proc/{pid}/clear_refs").write_text("5")

@@ -48,7 +48,8 @@ def _operation(measured):
         f"| {measured.median('p50'):.2f} | {measured.median('p99'):.2f} "
         f"| {sum(sample['errors'] for sample in measured.samples)} "
         + (f"| {_rate(reference)} ({measured.operation.reference}) | {ratio:.2f} " if reference else "| – | – ")
-        + (f"| {measured.median('roost'):,.0f} | {measured.median('postgres'):,.0f} |" if counted else "| – | – |")
+        + (f"| {measured.median('roost'):,.0f} | {measured.median('postgres'):,.0f} " if counted else "| – | – ")
+        + f"| {max(sample['peak'] for sample in measured.samples):,.0f} |"
     )
 
 
@@ -69,8 +70,8 @@ def page(title, facts, table, figures):
         lines += [
             "",
             "| Operation | Connections | Requests/s | p50 ms | p99 ms | Errors | Reference/s | Ratio "
-            "| Roost µs/request | PostgreSQL µs/request |",
-            "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+            "| Roost µs/request | PostgreSQL µs/request | Peak MB |",
+            "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
             *map(_operation, table),
         ]
     if figures:

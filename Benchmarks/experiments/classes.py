@@ -19,7 +19,7 @@ def _fill(server, cluster, database, count):
 
 def _rate(stand, server, operation):
     stand.cluster.sql("CHECKPOINT;")
-    return load.wrk(server.origin, operation, 32, stand.seconds)["rate"]
+    return load.rate(server.origin, operation, 32, stand.seconds)
 
 
 def run(stand):

@@ -8,7 +8,7 @@ from goals import Figure, Goal
 def _rate(stand, operation, *servers):
     stand.cluster.sql('TRUNCATE "NewGame"; CHECKPOINT;')
     ports = [server.port for server in servers]
-    return load.wrk(servers[0].origin, operation, 32, stand.seconds, ports=ports)["rate"]
+    return load.rate(servers[0].origin, operation, 32, stand.seconds, ports=ports)
 
 
 def run(stand):

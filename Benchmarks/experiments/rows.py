@@ -10,7 +10,7 @@ SIZES = {"Small": 10_000, "Large": 1_000_000}
 
 def _rate(stand, server, operation, name):
     stand.cluster.sql("CHECKPOINT;")
-    return load.wrk(server.origin, operation, 32, stand.seconds, table=(name, SIZES[name]))["rate"]
+    return load.rate(server.origin, operation, 32, stand.seconds, table=(name, SIZES[name]))
 
 
 def run(stand):
