@@ -11,7 +11,10 @@ extension Backend {
     func internalMembers(_ className: String, _ found: ObjectStore.Found, _ options: FindOptions, _ caller: Caller)
         async throws -> [[[UInt8]]]
     {
-        guard className == "_User", caller.power == .maintenance, found.rowCount > 0 else { return [] }
+        // Servers before 8 kept them back even from this key.
+        guard className == "_User", caller.power == .maintenance, found.rowCount > 0, configuration.preset >= 8 else {
+            return []
+        }
         let wanted = SystemClass.internalUserFields.keys.filter { name in
             options.keys?.contains([name]) ?? true && !options.excluded.contains([name])
         }
