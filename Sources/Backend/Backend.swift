@@ -18,9 +18,16 @@ public final class Backend: Sendable {
     let logger: Logger
     /// Whose sessions are to be forgotten when the transaction that this is part of is committed; nil outside of one.
     private let postponed: PostponedForgetting?
+    let log: LogRing
 
     /// Makes the rules over a store.
-    public init(configuration: Configuration, store: ObjectStore, passwords: Passwords = Passwords(), logger: Logger) {
+    ///
+    /// - Parameter log: Where the lines of the server's logger are kept.
+    public init(
+        configuration: Configuration, store: ObjectStore, passwords: Passwords = Passwords(), logger: Logger,
+        log: LogRing = LogRing()
+    ) {
+        self.log = log
         self.configuration = configuration
         self.store = store
         self.passwords = passwords
@@ -36,6 +43,7 @@ public final class Backend: Sendable {
         passwords = other.passwords
         sessions = other.sessions
         logger = other.logger
+        log = other.log
         self.store = store
     }
 
@@ -86,35 +94,6 @@ public final class Backend: Sendable {
         } catch {
             // Others learn of it when their entries grow too old.
             logger.warning("other processes were not told of a change", metadata: ["error": "\(error)"])
-        }
-    }
-
-    /// Follows what other processes and parse-server announce; returns when the client is shut down.
-    public func followAnnouncements() async {
-        for await event in store.client.listen(channels: [Self.cacheChannel, "schema.change"]) {
-            switch event {
-            case .connected:
-                // Whatever was announced while nobody listened is lost: forget everything.
-                sessions.forgetAll()
-                await reloadSchema()
-            case .notification("schema.change", let payload):
-                if !payload.contains(catalog.senderId) { await reloadSchema() }
-            case .notification(_, let payload):
-                if payload.hasPrefix("user:") {
-                    sessions.forget(user: String(payload.dropFirst(5)))
-                } else {
-                    sessions.forgetAll()
-                }
-            case .disconnected: break
-            }
-        }
-    }
-
-    private func reloadSchema() async {
-        do {
-            try await catalog.reload()
-        } catch {
-            logger.warning("the schema could not be read", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -9,9 +9,10 @@ extension Backend {
     /// All classes but the volatile ones.
     public func schemas() async throws -> [JSONObject] {
         try await reloadedCatalog()
-        return catalog.snapshot.classes.values
-            .filter { !SystemClass.volatileNames.contains($0.name) }
-            .sorted { $0.name < $1.name }.map(description)
+        let classes = catalog.snapshot.classes.values
+            .filter { !SystemClass.volatileNames.contains($0.name) }.sorted { $0.name < $1.name }
+        let handmade = try await handmadeIndexes(of: classes.map(\.name))
+        return classes.map { description($0, handmade[$0.name]) }
     }
 
     /// One class.
@@ -20,7 +21,7 @@ extension Backend {
     public func schema(_ name: String) async throws -> JSONObject {
         if catalog.schema(name) == nil { try await reloadedCatalog() }
         guard let schema = catalog.schema(name) else { throw Self.missing(name) }
-        return description(schema)
+        return description(schema, try await handmadeIndexes(of: [name])[name])
     }
 
     /// Makes a class.
@@ -29,6 +30,7 @@ extension Backend {
     public func createSchema(_ pathName: String?, _ body: JSONObject, _ context: RequestContext) async throws
         -> JSONObject
     {
+        try checkUnlocked()
         try checkSchemaWrite("create", context)
         let bodyName = body["className"]?.stringValue
         if let pathName, let bodyName, pathName != bodyName {
@@ -61,6 +63,7 @@ extension Backend {
     ///
     /// Everything is checked before anything is changed.
     public func updateSchema(_ name: String, _ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+        try checkUnlocked()
         try checkSchemaWrite("update", context)
         if let bodyName = body["className"]?.stringValue, bodyName != name {
             throw ParseError(ParseError.invalidClassName, "Class name mismatch between \(bodyName) and \(name).")
@@ -72,7 +75,7 @@ extension Backend {
                 ParseError.invalidSchemaOperation, "Class \(name) belongs to the server, cannot update.")
         }
         let configuration = configuration
-        let schema = try await change(name) { current in
+        let schema = try await change(name, listingHandmade: body["indexes"] != nil) { current in
             guard var schema = current else { throw Self.missing(name) }
             try SchemaRules.apply(fields: body["fields"], to: &schema)
             if let permissions = body["classLevelPermissions"] {
@@ -122,11 +125,19 @@ extension Backend {
         if name == "_Session" || name == "_User" || name == "_Role" { await forgetRoles() }
     }
 
-    private func change(_ name: String, _ edit: @escaping @Sendable (ClassSchema?) throws -> ClassSchema) async throws
-        -> ClassSchema
-    {
+    private func change(
+        _ name: String, listingHandmade: Bool = false, _ edit: @escaping @Sendable (ClassSchema?) throws -> ClassSchema
+    ) async throws -> ClassSchema {
         do {
-            return try await catalog.change(name, edit)
+            return try await catalog.change(name, listingHandmade: listingHandmade, edit)
+        } catch let error as PostgresError {
+            throw store.failure(error)
+        }
+    }
+
+    private func handmadeIndexes(of names: [String]) async throws -> [String: JSONObject] {
+        do {
+            return try await catalog.handmadeIndexes(of: names)
         } catch let error as PostgresError {
             throw store.failure(error)
         }
@@ -137,6 +148,14 @@ extension Backend {
             try await catalog.reload()
         } catch let error as PostgresError {
             throw store.failure(error)
+        }
+    }
+
+    /// Refuses changes where the configuration alone says what classes are like; classes can still be removed.
+    private func checkUnlocked() throws(ParseError) {
+        guard configuration.schema?.lockSchemas != true else {
+            throw ParseError(
+                ParseError.operationForbidden, "Cannot perform this operation when schemas options is used.")
         }
     }
 
@@ -159,7 +178,9 @@ extension Backend {
     }
 
     /// The form in which the API shows a class.
-    private func description(_ schema: ClassSchema) -> JSONObject {
+    ///
+    /// - Parameter handmade: Its indexes that no schema lists; nil when there are none.
+    private func description(_ schema: ClassSchema, _ handmade: JSONObject? = nil) -> JSONObject {
         var fields: JSONObject = [:]
         for (name, field) in schema.fields { fields[name] = .object(field.json) }
         var permissions = schema.effectivePermissions.source
@@ -180,7 +201,12 @@ extension Backend {
             "className": .string(schema.name), "fields": .object(fields),
             "classLevelPermissions": .object(permissions),
         ]
-        if !schema.indexes.isEmpty { object["indexes"] = .object(schema.indexes) }
+        var indexes = schema.indexes
+        if let handmade {
+            indexes.merge(handmade) { listed, _ in listed }
+            indexes["_id_"] = ["_id": 1]
+        }
+        if !indexes.isEmpty { object["indexes"] = .object(indexes) }
         return object
     }
 }

@@ -32,10 +32,14 @@ public struct RoostServer: Service {
         logger: Logger
     ) throws {
         self.configuration = configuration
+        let log = LogRing()
+        let logger = log.recording(logger)
         self.logger = logger
         var database = PostgresConfiguration(connectionString: connectionString)
         database.statementTimeout = .milliseconds(configuration.statementTimeout)
-        database.exclusiveConnections = configuration.databaseOptions.poolSize
+        // An index that is built beside a table needs a connection besides the transaction that lists it, and declared
+        // classes are made under a lock that is a connection's too.
+        database.exclusiveConnections = max(3, configuration.databaseOptions.poolSize)
         client = PostgresClient(configuration: database, logger: logger)
         let catalog = SchemaCatalog(
             client: client, senderId: Identifiers.hexadecimal(32), refusesMixedMembership: configuration.preset >= 9,
@@ -44,7 +48,8 @@ public struct RoostServer: Service {
         indexer = DateIndexer(configuration: database, client: client, logger: logger)
         let store = ObjectStore(client: client, catalog: catalog, logger: logger)
         backend = Backend(
-            configuration: configuration, store: store, passwords: Passwords(cost: passwordCost), logger: logger)
+            configuration: configuration, store: store, passwords: Passwords(cost: passwordCost), logger: logger,
+            log: log)
         state = ServerState(.starting)
         files = FileStore(directory: filesDirectory)
         let routes = ParseRoutes(backend: backend, logger: logger)
@@ -62,7 +67,8 @@ public struct RoostServer: Service {
 
     /// Opens the database, installs what it lacks, and makes the classes that the configuration names.
     ///
-    /// - Throws: `PostgresError` when the database cannot be reached, `UnknownDefinitions` for a name of none.
+    /// - Throws: `PostgresError` when the database cannot be reached, `UnknownDefinitions` for a name of none,
+    ///   `DeclaredSchemas.Failure` when classes that must be as declared cannot be.
     public func prepare() async throws {
         try await client.start()
         try await installer.install()
@@ -70,6 +76,8 @@ public struct RoostServer: Service {
             guard let definitions = Schema.classDefinitions(name) else { throw UnknownDefinitions(name: name) }
             try await installer.define(definitions)
         }
+        let declared = DeclaredSchemas(configuration, client: client, catalog: backend.catalog, logger: logger)
+        try await declared?.apply()
         try await files.prepare()
         if configuration.security.enableCheckLog, let report = backend.securityReport() {
             logger.notice("security report", metadata: ["report": "\(JSONValue.object(report).text)"])

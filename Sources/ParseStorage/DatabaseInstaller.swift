@@ -25,7 +25,7 @@ public struct DatabaseInstaller: Sendable {
         try await client.execute(
             script: """
                 BEGIN;
-                SELECT pg_advisory_xact_lock(\(Self.lockKey));
+                SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
                 CREATE TABLE IF NOT EXISTS "_SCHEMA" ("className" varchar(120) PRIMARY KEY, "schema" jsonb, "isParseClass" bool);
                 \(Self.volatileTables)
                 \(String(decoding: Schema.parseServerFunctions, as: UTF8.self))
@@ -38,6 +38,7 @@ public struct DatabaseInstaller: Sendable {
             try await catalog.change(name) { $0 ?? ClassSchema(name: name) }
         }
         await createIndexes()
+        try await IndexBuild(client: client, logger: logger).clear()
     }
 
     /// Creates the classes of a list of definitions (parse-server's schema form) where they or their fields are missing.
@@ -68,8 +69,6 @@ public struct DatabaseInstaller: Sendable {
             }
         }
     }
-
-    private static let lockKey: Int64 = 0x526F_6F73_7453
 
     private static var volatileTables: String {
         SystemClass.volatileNames.map { name in

@@ -152,10 +152,15 @@ extension FilterCompiler {
         return "\(text) ~>=~ \(lower)"
     }
 
+    /// What a text search looks at: an index on the same expression serves it.
+    static func textVector(_ column: String, language: String?) -> String {
+        "to_tsvector('\(TextLanguage.configuration(language))', \(column))"
+    }
+
     private mutating func textSearch(_ search: TextSearch, _ column: String) -> String {
         let language = TextLanguage.configuration(search.language)
         let term = builder.bind(.text(search.term.filter { $0 != "\0" }))
-        let vector = "to_tsvector('\(language)', \(column))"
+        let vector = Self.textVector(column, language: search.language)
         let query = "websearch_to_tsquery('\(language)', \(term))"
         rank = "ts_rank_cd(\(vector), \(query), 32)"
         return "\(vector) @@ \(query)"

@@ -26,9 +26,6 @@ public final class SchemaCatalog: Sendable {
         let hidden: Set<String>
     }
 
-    /// The key of the advisory lock that schema changes of every Roost process take.
-    private static let lockKey: Int64 = 0x526F_6F73_7453
-
     private let client: PostgresClient
     private let logger: Logger
     private let state: Mutex<State>
@@ -75,6 +72,12 @@ public final class SchemaCatalog: Sendable {
 
     /// Reads all classes anew.
     public func reload() async throws {
+        // What was read while a class was changed here may be older than the change: it is read again.
+        while try await !readAll() {}
+    }
+
+    /// Reads all classes; false when something else was learnt of them meanwhile.
+    private func readAll() async throws -> Bool {
         let before = state.withLock { $0.version }
         let result = try await client.query("SELECT \"className\", \"schema\" FROM \"_SCHEMA\"", [], readOnly: true)
         var classes: [String: ClassSchema] = [:]
@@ -85,12 +88,27 @@ public final class SchemaCatalog: Sendable {
             else { continue }
             classes[name] = TableLayout.schema(name: name, row: json)
         }
-        state.withLock {
-            guard $0.version == before else { return }
+        return state.withLock {
+            guard $0.version == before else { return false }
             $0.snapshot.classes = classes
             $0.plans.removeAll()
             $0.version += 1
+            return true
         }
+    }
+
+    /// What changes whenever a class does, whoever changed it: cheap to ask for again and again.
+    public func fingerprint() async throws -> String {
+        let rows = try await client.query(
+            "SELECT count(*)::text || ' ' || coalesce(sum(hashtextextended(ctid::text || ' ' || xmin::text, 0)), 0)::text "
+                + "FROM \"_SCHEMA\"", [], readOnly: true)
+        return rows.string(0, 0) ?? ""
+    }
+
+    /// The indexes of classes that were made by hand, by class and name, in the form of the schemas API.
+    public func handmadeIndexes(of classNames: [String]) async throws -> [String: JSONObject] {
+        try ClassIndexes.read(
+            try await client.query(ClassIndexes.handmade, [.textArray(classNames)], readOnly: true))
     }
 
     /// Makes sure that a class exists and has fields, and gives it as it is then.
@@ -129,74 +147,109 @@ public final class SchemaCatalog: Sendable {
 
     /// Changes a class in one transaction, under a lock that every Roost process takes.
     ///
-    /// - Parameter edit: Gives the class as it should be from what it is (nil when it does not exist).
+    /// Indexes of a large table are built after it, beside the table; when that fails, all else is kept.
+    ///
+    /// - Parameters:
+    ///   - listingHandmade: Whether indexes that were made by hand count as the class's.
+    ///   - edit: Gives the class as it should be from what it is (nil when it does not exist).
     @discardableResult
-    public func change(_ className: String, _ edit: @escaping @Sendable (ClassSchema?) throws -> ClassSchema)
-        async throws -> ClassSchema
-    {
-        let sender = senderId
-        let changed = try await client.transaction { session in
-            _ = try await session.query("SELECT pg_advisory_xact_lock($1)", [.int(Self.lockKey)])
-            let current = try await Self.read(className, session)
-            let wanted = try edit(current)
-            try Self.checkLengths(from: current, to: wanted)
-            try await Self.apply(from: current, to: wanted, session)
-            _ = try await session.query(
-                "SELECT pg_notify('schema.change', $1)", [.text("{\"senderId\":\"\(sender)\"}")])
-            return wanted
+    public func change(
+        _ className: String, listingHandmade: Bool = false,
+        _ edit: @escaping @Sendable (ClassSchema?) throws -> ClassSchema
+    ) async throws -> ClassSchema {
+        let (changed, later, isNew) = try await client.transaction { session in
+            try await Self.lock(session)
+            var current = try await SchemaChange.read(className, session)
+            if listingHandmade, current != nil {
+                let rows = try await session.query(ClassIndexes.handmade, [.textArray([className])])
+                current?.indexes.merge(try ClassIndexes.read(rows)[className] ?? [:]) { listed, _ in listed }
+            }
+            var wanted = try edit(current)
+            let indexes = IndexChanges(from: current, to: &wanted)
+            var later: JSONObject = [:]
+            if let current, !indexes.made.isEmpty,
+                try await ClassIndexes(schema: current, session: session).areOnLargeTables()
+            {
+                later = indexes.made
+                for name in later.keys { wanted.indexes[name] = nil }
+                if current.indexes.isEmpty { wanted.indexes = [:] }
+            }
+            let change = SchemaChange(current: current, wanted: wanted, indexes: indexes, session: session)
+            if change.isNeeded {
+                try change.checkLengths()
+                try await change.apply()
+                try await announce(session)
+            }
+            return (wanted, later, change.isNeeded)
         }
+        remember(changed, isNew: isNew)
+        return later.isEmpty ? changed : try await build(later, of: changed)
+    }
+
+    /// Builds indexes of a large table, and lists them when they are there.
+    private func build(_ indexes: JSONObject, of schema: ClassSchema) async throws -> ClassSchema {
+        try await IndexBuild(client: client, logger: logger).build(indexes, of: schema) {
+            let changed = try await client.transaction { session in
+                try await Self.lock(session)
+                guard var current = try await SchemaChange.read(schema.name, session) else {
+                    throw ParseError(ParseError.invalidClassName, "Class \(schema.name) does not exist.")
+                }
+                let made = ClassIndexes(schema: current, session: session)
+                current.indexes[IndexChanges.primary] = ["_id": 1]
+                for (name, fields) in indexes {
+                    guard current.indexes[name] == nil else {
+                        throw ParseError(ParseError.invalidQuery, "Index \(name) exists, cannot update.")
+                    }
+                    try await made.adopt(name, fields.objectValue ?? [:])
+                    current.indexes[name] = fields
+                }
+                _ = try await session.query(
+                    "UPDATE \"_SCHEMA\" SET \"schema\" = $2 WHERE \"className\" = $1",
+                    [.text(schema.name), .jsonb(TableLayout.schemaRow(of: current).serialized())])
+                try await announce(session)
+                return current
+            }
+            remember(changed, isNew: true)
+            return changed
+        }
+    }
+
+    private static func lock(_ session: PostgresSession) async throws {
+        _ = try await session.query(
+            "SELECT pg_advisory_xact_lock($1)", [.int(ProcessLock.schemaChange.rawValue)])
+    }
+
+    private func announce(_ session: PostgresSession) async throws {
+        _ = try await session.query(
+            "SELECT pg_notify('schema.change', $1)", [.text("{\"senderId\":\"\(senderId)\"}")])
+    }
+
+    private func remember(_ changed: ClassSchema, isNew: Bool) {
         state.withLock {
-            $0.snapshot.classes[className] = changed
+            $0.snapshot.classes[changed.name] = changed
             $0.plans.removeAll()
             $0.version += 1
         }
-        logger.info("schema changed", metadata: ["class": "\(className)"])
-        return changed
+        if isNew { logger.info("schema changed", metadata: ["class": "\(changed.name)"]) }
     }
 
     /// Removes a class with its table and join tables.
     public func drop(_ className: String) async throws {
-        let sender = senderId
         try await client.transaction { session in
-            _ = try await session.query("SELECT pg_advisory_xact_lock($1)", [.int(Self.lockKey)])
-            let current = try await Self.read(className, session)
+            try await Self.lock(session)
+            let current = try await SchemaChange.read(className, session)
             for (name, field) in current?.fields ?? [:] where field.type.isRelation {
                 let table = TableLayout.joinTable(field: name, className: className)
                 _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(table))", [])
             }
             _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(className))", [])
             _ = try await session.query("DELETE FROM \"_SCHEMA\" WHERE \"className\" = $1", [.text(className)])
-            _ = try await session.query(
-                "SELECT pg_notify('schema.change', $1)", [.text("{\"senderId\":\"\(sender)\"}")])
+            try await announce(session)
         }
         state.withLock {
             $0.snapshot.classes[className] = nil
             $0.plans.removeAll()
             $0.version += 1
-        }
-    }
-
-    private static func read(_ className: String, _ session: PostgresSession) async throws -> ClassSchema? {
-        if SystemClass.volatileNames.contains(className) { return ClassSchema(name: className) }
-        let rows = try await session.query(
-            "SELECT \"schema\" FROM \"_SCHEMA\" WHERE \"className\" = $1 FOR UPDATE", [.text(className)])
-        guard rows.rowCount > 0, let bytes = rows.jsonb(0, 0) else { return nil }
-        return TableLayout.schema(name: className, row: try JSONValue(parsing: bytes))
-    }
-
-    /// PostgreSQL cuts names at 63 bytes, so that two long ones could mean one column: new names are shorter.
-    ///
-    /// - Throws: 103 for a class, 105 for a field.
-    private static func checkLengths(from current: ClassSchema?, to wanted: ClassSchema) throws(ParseError) {
-        guard current != nil || wanted.name.utf8.count <= 63 else {
-            throw ParseError(
-                ParseError.invalidClassName, "Invalid classname: \(wanted.name), it is longer than 63 bytes")
-        }
-        for (name, field) in wanted.fields where current?.fields[name] == nil {
-            let stored = field.type.isRelation ? TableLayout.joinTable(field: name, className: wanted.name) : name
-            guard stored.utf8.count <= 63 else {
-                throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(name).")
-            }
         }
     }
 
@@ -208,76 +261,5 @@ public final class SchemaCatalog: Sendable {
         logger.warning("columns that the schema lists are made", metadata: ["class": "\(className)"])
         _ = try await client.query(
             "ALTER TABLE IF EXISTS \(SQL.identifier(className)) \(columns.joined(separator: ", "))", [])
-    }
-
-    private static func apply(from current: ClassSchema?, to wanted: ClassSchema, _ session: PostgresSession)
-        async throws
-    {
-        let table = SQL.identifier(wanted.name)
-        let known = current ?? ClassSchema(name: wanted.name)
-        var changes: [String] = []
-        if current == nil {
-            let columns = TableLayout.columnDefinitions(of: wanted).joined(separator: ", ")
-            _ = try await session.query("CREATE TABLE IF NOT EXISTS \(table) (\(columns))", [])
-            // Newest first, and paging by date, which is how nearly every list of every app is read.
-            _ = try await session.query(
-                "CREATE INDEX IF NOT EXISTS \(SQL.identifier(TableLayout.dateIndex(of: wanted.name))) ON \(table) "
-                    + "(\"createdAt\", \"objectId\")", [])
-        }
-        for (name, field) in wanted.fields {
-            if case .relation = field.type {
-                if current == nil || known.fields[name] == nil {
-                    for statement in joinTableStatements(field: name, className: wanted.name) {
-                        _ = try await session.query(statement, [])
-                    }
-                }
-                continue
-            }
-            guard TableLayout.hasColumn(name, of: wanted.name, type: field.type),
-                let type = TableLayout.columnType(field.type), current == nil || known.fields[name] == nil
-            else { continue }
-            changes.append("ADD COLUMN IF NOT EXISTS \(SQL.identifier(name)) \(type)")
-        }
-        for (name, field) in known.fields where wanted.fields[name] == nil {
-            if field.type.isRelation {
-                let join = TableLayout.joinTable(field: name, className: wanted.name)
-                _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(join))", [])
-            } else {
-                changes.append("DROP COLUMN IF EXISTS \(SQL.identifier(name))")
-            }
-        }
-        if !changes.isEmpty {
-            // One ALTER for all of them: the table is locked once.
-            _ = try await session.query("ALTER TABLE \(table) \(changes.joined(separator: ", "))", [])
-        }
-        for (name, field) in wanted.fields where field.type == .geoPoint && known.fields[name] == nil {
-            // Searches around a place begin with a box, which this index serves.
-            _ = try await session.query(
-                "CREATE INDEX IF NOT EXISTS \(SQL.identifier("roost_geo:\(wanted.name):\(name)")) ON \(table) "
-                    + "USING gist (\(SQL.identifier(name)))", [])
-        }
-        _ = try await session.query(
-            "INSERT INTO \"_SCHEMA\" (\"className\", \"schema\", \"isParseClass\") VALUES ($1, $2, true) "
-                + "ON CONFLICT (\"className\") DO UPDATE SET \"schema\" = EXCLUDED.\"schema\"",
-            [.text(wanted.name), .jsonb(TableLayout.schemaRow(of: wanted).serialized())])
-        for (name, fields) in wanted.indexes where current?.indexes[name] == nil && name != "_id_" {
-            let columns = (fields.objectValue ?? [:]).keys.map(SQL.identifier).joined(separator: ", ")
-            _ = try await session.query(
-                "CREATE INDEX IF NOT EXISTS \(SQL.identifier(name)) ON \(table) (\(columns))", [])
-        }
-        for name in current?.indexes.keys ?? [] where wanted.indexes[name] == nil && name != "_id_" {
-            _ = try await session.query("DROP INDEX IF EXISTS \(SQL.identifier(name))", [])
-        }
-    }
-
-    /// A join table, and the index by owner that parse-server does without.
-    static func joinTableStatements(field: String, className: String) -> [String] {
-        let table = TableLayout.joinTable(field: field, className: className)
-        return [
-            "CREATE TABLE IF NOT EXISTS \(SQL.identifier(table)) (\"relatedId\" varchar(120), "
-                + "\"owningId\" varchar(120), PRIMARY KEY (\"relatedId\", \"owningId\"))",
-            "CREATE INDEX IF NOT EXISTS \(SQL.identifier("roost_owner:\(field):\(className)")) "
-                + "ON \(SQL.identifier(table)) (\"owningId\")",
-        ]
     }
 }

@@ -76,6 +76,8 @@ public struct Configuration: Sendable {
     public var requestComplexity = RequestComplexity()
 
     public var security = Security()
+    /// The classes that are declared; nil where they are not.
+    public var schema: DeclaredSchemas?
 
     public var logLevel = "info"
     public var jsonLogs = false
@@ -98,6 +100,29 @@ public struct Configuration: Sendable {
         public var allowPublicExplain = false
         /// The most connections for transactions and slow statements.
         public var poolSize = 8
+        /// How often classes are compared with the database, in milliseconds; changes are announced besides.
+        public var schemaCacheTtl = 5000
+        /// Whether an index may name fields that the class does not have.
+        public var disableIndexFieldValidation = false
+    }
+
+    /// Classes as the configuration declares them, and how far the database is made to follow.
+    public struct DeclaredSchemas: Sendable {
+        /// The classes, in the form of the schemas API; no two have one name.
+        public var definitions: [JSONObject] = []
+        /// Whether the server does not start when a class cannot be made as declared.
+        public var strict = false
+        /// Whether fields that are not declared are removed.
+        public var deleteExtraFields = false
+        /// Whether fields of another type than the declared one are removed and made again.
+        public var recreateModifiedFields = false
+        /// Whether the schemas API is closed for changes.
+        public var lockSchemas = false
+        /// Whether indexes that are not declared stay.
+        public var keepUnknownIndexes = false
+        /// Paths of SQL files that run before and after.
+        public var beforeMigration: [String] = []
+        public var afterMigration: [String] = []
     }
 
     /// Which proxies are believed about the client's address.
@@ -178,6 +203,17 @@ public struct Configuration: Sendable {
     }
 
     init() {}
+
+    /// Makes the paths of SQL files absolute.
+    ///
+    /// - Parameter folder: Where relative ones begin: the folder of the configuration file.
+    public mutating func resolvePaths(in folder: String) {
+        func resolved(_ path: String) -> String { path.hasPrefix("/") ? path : "\(folder)/\(path)" }
+        guard var declared = schema else { return }
+        declared.beforeMigration = declared.beforeMigration.map(resolved)
+        declared.afterMigration = declared.afterMigration.map(resolved)
+        schema = declared
+    }
 }
 
 /// A key or a value that written data may not contain. Texts are regular expressions.

@@ -27,6 +27,7 @@ struct OptionReader {
         try readIdentity(&configuration)
         try readNetwork(&configuration)
         try readAccess(&configuration)
+        configuration.schema = try values["schema"].map(Configuration.DeclaredSchemas.init(json:))
         try readUsers(&configuration)
         try readFiles(&configuration)
         try readProtection(&configuration)
@@ -84,6 +85,11 @@ struct OptionReader {
         if let size = options["poolSize"]?.numberValue ?? options["max"]?.numberValue, size >= 1, size <= 1000 {
             configuration.databaseOptions.poolSize = Int(size)
         }
+        if let period = options["schemaCacheTtl"]?.numberValue, period >= 1, period <= 86_400_000 {
+            configuration.databaseOptions.schemaCacheTtl = Int(period)
+        }
+        configuration.databaseOptions.disableIndexFieldValidation =
+            options["disableIndexFieldValidation"]?.boolValue ?? false
         configuration.trustProxy = trustProxy()
         if let text = string("maxUploadSize") {
             guard let bytes = ByteCount.parse(text) else {

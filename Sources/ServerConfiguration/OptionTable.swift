@@ -2,7 +2,8 @@
 public enum OptionTable {
     /// All options, in the order in which help shows them.
     public static let all: [OptionDefinition] =
-        roost + essential + access + aggregation + users + files + protection + operations + reports + unbuilt + ignored
+        roost + essential + access + aggregation + schemas + users + files + protection + operations + reports + unbuilt
+        + ignored
 
     /// The option of a name.
     public static func find(_ name: String) -> OptionDefinition? { byName[name] }
@@ -43,7 +44,8 @@ public enum OptionTable {
             "A postgres:// URI with any libpq parameter; without it a private PostgreSQL is started"),
         OptionDefinition(
             "databaseOptions", "PARSE_SERVER_DATABASE_OPTIONS", .object,
-            "Settings of the database: allowPublicExplain and poolSize (or max); others are ignored"),
+            "Settings of the database: allowPublicExplain, poolSize (or max), schemaCacheTtl and "
+                + "disableIndexFieldValidation; others are ignored"),
         OptionDefinition("port", "PORT", .number, "The port to listen on; default 1337"),
         OptionDefinition("host", "PARSE_SERVER_HOST", .string, "The address to listen on; default 0.0.0.0"),
         OptionDefinition("mountPath", "PARSE_SERVER_MOUNT_PATH", .string, "The path of the interface; default /parse"),
@@ -116,6 +118,16 @@ public enum OptionTable {
         OptionDefinition(
             "allowAggregationForReadOnlyMasterKey", "PARSE_SERVER_ALLOW_AGGREGATION_FOR_READ_ONLY_MASTER_KEY", .boolean,
             "Whether the read-only master key may aggregate; default true")
+    ]
+
+    private static let schemas = [
+        OptionDefinition(
+            "schema", "PARSE_SERVER_SCHEMA", .object, "Classes that are made as declared, at each start",
+            keys: [
+                "definitions": .array, "strict": .boolean, "deleteExtraFields": .boolean,
+                "recreateModifiedFields": .boolean, "lockSchemas": .boolean, "keepUnknownIndexes": .boolean,
+                "beforeMigration": .stringOrArray, "afterMigration": .stringOrArray,
+            ])
     ]
 
     private static let users = [
@@ -242,7 +254,6 @@ public enum OptionTable {
         none("liveQueryServerOptions", "PARSE_SERVER_LIVE_QUERY_SERVER_OPTIONS", .object, "Live queries"),
         none("rateLimit", "PARSE_SERVER_RATE_LIMIT", .array, "Limits on the number of requests"),
         none("routeAllowList", "PARSE_SERVER_ROUTE_ALLOW_LIST", .array, "Closing all routes but these"),
-        none("schema", "PARSE_SERVER_SCHEMA", .object, "Declared schemas"),
         none("cluster", "PARSE_SERVER_CLUSTER", .any, "Several processes from one start"),
         none("encryptionKey", "PARSE_SERVER_ENCRYPTION_KEY", .string, "Encrypted files"),
         none("mountGraphQL", "PARSE_SERVER_MOUNT_GRAPHQL", .boolean, "GraphQL"),

@@ -24,7 +24,10 @@ struct Server {
             file = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
             folder = URL(fileURLWithPath: path).standardizedFileURL.deletingLastPathComponent().path
         }
-        (configuration, warnings) = try Configuration.load(file: file, environment: environment, flags: flags)
+        var (configuration, warnings) = try Configuration.load(file: file, environment: environment, flags: flags)
+        configuration.resolvePaths(in: folder)
+        self.configuration = configuration
+        self.warnings = warnings
         let data = configuration.dataDir ?? folder + "/.roost"
         dataFolder = URL(fileURLWithPath: data).standardizedFileURL.path
         logger = LogOutput.logger(configuration)

@@ -28,7 +28,7 @@ struct OptionRuleTests {
             "verifyUserEmails": true, "preventLoginWithUnverifiedEmail": true, "emailAdapter": ["module": "x"],
             "push": ["ios": [:]], "scheduledPush": true, "cloud": "./main.js", "webhookKey": "k",
             "liveQuery": ["classNames": ["A"]], "startLiveQueryServer": true, "rateLimit": [["requestPath": "*"]],
-            "routeAllowList": ["x"], "schema": ["definitions": []], "cluster": 2, "encryptionKey": "k",
+            "routeAllowList": ["x"], "cluster": 2, "encryptionKey": "k",
             "mountGraphQL": true,
             "cacheAdapter": "redis", "loggerAdapter": "x", "analyticsAdapter": "x", "masterKeyTtl": 5,
             "protectedFieldsSaveResponseExempt": false, "databaseAdapter": "x",
@@ -184,6 +184,36 @@ struct OptionRuleTests {
         #expect(limits.includeDepth == nil)
         #expect(limits.queryDepth == 5)
         #expect(limits.allowRegex)
+    }
+
+    @Test("Declared classes are read, paths of their SQL files begin at the configuration's folder")
+    func declaredSchemas() throws {
+        #expect(try load().schema == nil)
+        var configuration = try load([
+            "schema": [
+                "definitions": [["className": "A"], ["className": "B"]], "strict": true, "beforeMigration": "a.sql",
+                "afterMigration": ["b.sql", "/c.sql"],
+            ]
+        ])
+        configuration.resolvePaths(in: "/folder")
+        let schema = try #require(configuration.schema)
+        #expect(schema.definitions == [["className": "A"], ["className": "B"]])
+        #expect(schema.strict)
+        #expect(!schema.lockSchemas && !schema.deleteExtraFields && !schema.keepUnknownIndexes)
+        #expect(schema.beforeMigration == ["/folder/a.sql"])
+        #expect(schema.afterMigration == ["/folder/b.sql", "/c.sql"])
+    }
+
+    @Test("Declarations that are no classes, or two of one class, are refused")
+    func badDeclarations() {
+        #expect(
+            refusal(["schema": ["definitions": [["fields": [:]]]]])
+                == "schema.definitions: every schema needs a className")
+        #expect(
+            refusal(["schema": ["definitions": [["className": "A"], ["className": "A"]]]])
+                == "schema.definitions: the list contains duplicated \"className\" \"A\"")
+        #expect(refusal(["schema": ["definitions": "A"]]) == "Key schema.definitions has invalid value \"A\"")
+        #expect(refusal(["schema": ["other": true]]) == "error: unknown option schema.other")
     }
 
     @Test("A folder of the file adapter cannot lead outside")

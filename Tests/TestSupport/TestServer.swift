@@ -25,59 +25,76 @@ public struct TestServer: Sendable {
         ProcessInfo.processInfo.environment["ROOST_TEST_DATABASE_URI"] ?? "postgres://postgres@127.0.0.1/postgres"
     }
 
+    /// A logger that keeps a test's output short.
+    public static let quietLogger: Logger = {
+        var logger = Logger(label: "test")
+        logger.logLevel = .error
+        return logger
+    }()
+
     /// Starts a server, runs `body` with it, and stops it.
     ///
-    /// - Parameter options: Options besides the keys, as the configuration file has them.
+    /// - Parameters:
+    ///   - options: Options besides the keys, as the configuration file has them.
+    ///   - logger: Where the server logs.
     public static func run<R: Sendable>(
-        _ options: JSONObject? = nil, _ body: @escaping @Sendable (TestServer) async throws -> R
+        _ options: JSONObject? = nil, logger: Logger = quietLogger,
+        _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
-        try await gate.enter { try await runInside(options, body) }
+        try await gate.enter {
+            try await withDatabase { try await serve($0, options, logger, body) }
+        }
     }
 
-    /// How many servers run at the same time.
+    /// Starts another server on the same database, runs `body` with it, and stops it.
+    public func alongside<R: Sendable>(
+        _ options: JSONObject? = nil, logger: Logger = quietLogger,
+        _ body: @escaping @Sendable (TestServer) async throws -> R
+    ) async throws -> R {
+        try await Self.serve(databaseURI, options, logger, body)
+    }
+
+    /// How many tests run servers at the same time.
     private static let gate = Gate(places: 4)
 
-    private static func runInside<R: Sendable>(
-        _ options: JSONObject?, _ body: @escaping @Sendable (TestServer) async throws -> R
+    private static func serve<R: Sendable>(
+        _ uri: String, _ options: JSONObject?, _ logger: Logger,
+        _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
-        try await withDatabase { uri in
-            var file: JSONObject = [
-                "appId": .string(applicationID), "masterKey": .string(masterKey),
-                "maintenanceKey": .string(maintenanceKey), "restAPIKey": .string(restKey), "host": "127.0.0.1",
-                "port": 0, "allowClientClassCreation": true, "enforcePrivateUsers": false,
-            ]
-            for (name, value) in options ?? [:] { file[name] = value }
-            let (configuration, _) = try Configuration.load(file: file.serialized(), environment: [:], flags: [])
-            let folder = FileManager.default.temporaryDirectory.path + "/roost-test-\(UUID().uuidString)"
-            defer { try? FileManager.default.removeItem(atPath: folder) }
-            var logger = Logger(label: "test")
-            logger.logLevel = .error
-            let server = try RoostServer(
-                configuration: configuration, connectionString: uri, filesDirectory: folder, passwordCost: 4,
-                logger: logger)
-            try await server.prepare()
-            let group = ServiceGroup(
-                configuration: ServiceGroupConfiguration(
-                    services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],
-                    logger: logger))
-            return try await withThrowingTaskGroup(of: R?.self) { tasks in
-                tasks.addTask {
-                    try await group.run()
-                    return nil
-                }
-                tasks.addTask {
-                    let port = try await server.boundPort
-                    let mount = configuration.mountPath == "/" ? "" : configuration.mountPath
-                    let test = TestServer(url: "http://127.0.0.1:\(port)\(mount)", databaseURI: uri)
-                    let result = await Result { try await body(test) }
-                    await group.triggerGracefulShutdown()
-                    return try result.get()
-                }
-                var value: R?
-                for try await result in tasks { value = result ?? value }
-                guard let value else { throw CancellationError() }
-                return value
+        var file: JSONObject = [
+            "appId": .string(applicationID), "masterKey": .string(masterKey),
+            "maintenanceKey": .string(maintenanceKey), "restAPIKey": .string(restKey), "host": "127.0.0.1",
+            "port": 0, "allowClientClassCreation": true, "enforcePrivateUsers": false,
+        ]
+        for (name, value) in options ?? [:] { file[name] = value }
+        let (configuration, _) = try Configuration.load(file: file.serialized(), environment: [:], flags: [])
+        let folder = FileManager.default.temporaryDirectory.path + "/roost-test-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let server = try RoostServer(
+            configuration: configuration, connectionString: uri, filesDirectory: folder, passwordCost: 4,
+            logger: logger)
+        try await server.prepare()
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],
+                logger: logger))
+        return try await withThrowingTaskGroup(of: R?.self) { tasks in
+            tasks.addTask {
+                try await group.run()
+                return nil
             }
+            tasks.addTask {
+                let port = try await server.boundPort
+                let mount = configuration.mountPath == "/" ? "" : configuration.mountPath
+                let test = TestServer(url: "http://127.0.0.1:\(port)\(mount)", databaseURI: uri)
+                let result = await Result { try await body(test) }
+                await group.triggerGracefulShutdown()
+                return try result.get()
+            }
+            var value: R?
+            for try await result in tasks { value = result ?? value }
+            guard let value else { throw CancellationError() }
+            return value
         }
     }
 

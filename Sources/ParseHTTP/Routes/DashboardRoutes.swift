@@ -17,8 +17,7 @@ extension ParseRoutes {
             return .object(report)
         case ("scriptlog", .get) where rest.isEmpty:
             try requireMaster(context)
-            throw ParseError(
-                ParseError.pushMisconfigured, "Querying logs is not supported with this adapter")
+            return .json(JSONValue.array(backend.logLines(envelope.parameters)).serialized())
         case ("graphql-config", .get) where rest.isEmpty:
             try requireMaster(context)
             return .object(try await backend.graphQLConfig())

@@ -1,0 +1,112 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// The indexes of one class as PostgreSQL has them, seen from a session.
+struct ClassIndexes {
+    let schema: ClassSchema
+    let session: PostgresSession
+
+    /// Tables of more bytes than this get their indexes beside other work, not in the transaction of the change.
+    private static let largeTable: Int64 = 4 * 1024 * 1024
+
+    /// The class's table and the join tables of its relations.
+    private var tables: [String] {
+        [schema.name]
+            + schema.fields.compactMap { name, field in
+                field.type.isRelation ? TableLayout.joinTable(field: name, className: schema.name) : nil
+            }
+    }
+
+    /// Whether making an index would keep writers waiting for long.
+    func areOnLargeTables() async throws -> Bool {
+        let rows = try await session.query(
+            "SELECT coalesce(max(pg_relation_size(oid)), 0) FROM pg_class "
+                + "WHERE relname = ANY($1) AND pg_table_is_visible(oid)", [.textArray(tables)])
+        return (rows.int(0, 0) ?? 0) > Self.largeTable
+    }
+
+    /// Makes an index.
+    func make(_ name: String, _ fields: JSONObject) async throws {
+        for (number, part) in IndexDefinition(fields, of: schema).parts.enumerated() {
+            let name = try await freeName(IndexName(className: schema.name, name: name), part: number)
+            _ = try await session.query(part.statement(name: name))
+        }
+    }
+
+    /// Gives an index that was built under another name its own.
+    ///
+    /// - Throws: `PostgresError` 42704 when it is not there.
+    func adopt(_ name: String, _ fields: JSONObject) async throws {
+        let names = IndexName(className: schema.name, name: name)
+        for number in IndexDefinition(fields, of: schema).parts.indices {
+            let name = try await freeName(names, part: number)
+            _ = try await session.query(
+                "ALTER INDEX \(SQL.identifier(names.building(part: number))) RENAME TO \(SQL.identifier(name))")
+        }
+    }
+
+    /// Drops all of an index that is there.
+    func drop(_ name: String) async throws {
+        let names = IndexName(className: schema.name, name: name)
+        let rows = try await session.query(
+            "SELECT i.relname::text FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid "
+                + "JOIN pg_class t ON t.oid = x.indrelid "
+                + "WHERE t.relname = ANY($1) AND pg_table_is_visible(t.oid) "
+                + "AND (i.relname = $2 OR starts_with(i.relname::text, $3)) AND \(Self.isUsers)",
+            [.textArray(tables), .text(names.own ?? ""), .text(names.prefix)])
+        for row in 0..<rows.rowCount {
+            guard let name = rows.string(row, 0) else { continue }
+            _ = try await session.query("DROP INDEX IF EXISTS \(SQL.identifier(name))")
+        }
+    }
+
+    private func freeName(_ names: IndexName, part: Int) async throws -> String {
+        let made = names.made(part: part)
+        if part == 0, let own = names.own {
+            let rows = try await session.query(
+                "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+                    + "WHERE c.relname = $1 AND n.nspname = current_schema()", [.text(own)])
+            if rows.rowCount == 0 { return own }
+        }
+        // Nobody else uses such a name: what is there was left behind.
+        _ = try await session.query("DROP INDEX IF EXISTS \(SQL.identifier(made))")
+        return made
+    }
+
+    /// Whether an index `i` (`x`) of a table `t` is neither a constraint's, nor one that servers make at their start.
+    static let isUsers = """
+        NOT x.indisprimary AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conindid = x.indexrelid) \
+        AND NOT (starts_with(t.relname::text, '_') AND i.relname ~ \
+        '^(_(User|Role|Idempotency)_unique_.*|case_insensitive_(username|email)|_email_verify_token|_perishable_token|ttl)$')
+        """
+
+    /// Lists indexes that were made by hand: class, name, field, and the field's direction or kind. Parameter 1 is the
+    /// list of classes.
+    static let handmade = """
+        SELECT t.relname::text, i.relname::text, \
+        coalesce(a.attname::text, substring(k.text from '^to_tsvector[(]''[a-z]+''::regconfig, "?([A-Za-z0-9_]+)"?[)]$'), k.text), \
+        CASE WHEN m.amname = 'gist' THEN '"2dsphere"' WHEN k.text LIKE 'to_tsvector(%' THEN '"text"' \
+        WHEN m.amname = 'btree' AND x.indoption[n - 1] & 1 = 1 THEN '-1' ELSE '1' END::jsonb \
+        FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid \
+        JOIN pg_am m ON m.oid = i.relam CROSS JOIN generate_series(1, x.indnkeyatts) n \
+        CROSS JOIN LATERAL (SELECT pg_get_indexdef(x.indexrelid, n, true) AS text) k \
+        LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = x.indkey[n - 1] AND a.attnum > 0 \
+        WHERE t.relname = ANY($1) AND pg_table_is_visible(t.oid) AND x.indisvalid \
+        AND NOT starts_with(i.relname::text, 'roost_') AND \(isUsers) ORDER BY i.relname, n
+        """
+
+    /// Reads that list.
+    static func read(_ rows: PostgresResult) throws -> [String: JSONObject] {
+        var classes: [String: JSONObject] = [:]
+        for row in 0..<rows.rowCount {
+            guard let table = rows.string(row, 0), let name = rows.string(row, 1), let field = rows.string(row, 2),
+                let kind = rows.jsonb(row, 3)
+            else { continue }
+            var fields = classes[table]?[name]?.objectValue ?? [:]
+            fields[field] = try JSONValue(parsing: kind)
+            classes[table, default: [:]][name] = .object(fields)
+        }
+        return classes
+    }
+}

@@ -1,0 +1,95 @@
+import JSON
+import Logging
+import ParseModel
+import Postgres
+
+/// Building indexes beside a large table that goes on being read and written (`CREATE INDEX CONCURRENTLY`).
+///
+/// They are built under names of their own and get their real ones together with their entry in `_SCHEMA`, so that what
+/// was not finished is never taken for an index. What a process leaves behind that dies meanwhile goes at the next start.
+struct IndexBuild {
+    let client: PostgresClient
+    let logger: Logger
+
+    /// Builds indexes of a class, then runs `record`, which takes them over.
+    ///
+    /// - Throws: `PostgresError` when one cannot be built; nothing is left of any then.
+    func build(
+        _ indexes: JSONObject, of schema: ClassSchema, _ record: @Sendable () async throws -> ClassSchema
+    ) async throws -> ClassSchema {
+        var statements: [(name: String, sql: String)] = []
+        for (name, fields) in indexes {
+            let names = IndexName(className: schema.name, name: name)
+            for (number, part) in IndexDefinition(fields.objectValue ?? [:], of: schema).parts.enumerated() {
+                let building = names.building(part: number)
+                statements.append((building, part.statement(name: building, concurrently: true)))
+            }
+        }
+        let planned = statements
+        return try await ProcessLock.indexBuild.hold(client) { session in
+            try await Self.withoutTimeout(session) {
+                do {
+                    for (name, sql) in planned { try await make(name, sql, session) }
+                    return try await record()
+                } catch {
+                    await remove(planned.map(\.name), session)
+                    throw error
+                }
+            }
+        }
+    }
+
+    /// Drops what processes left behind that died while they built.
+    func clear() async throws {
+        // Somebody who holds the lock is building: nothing is left behind then.
+        _ = try await ProcessLock.indexBuild.attempt(client) { session in
+            let rows = try await session.query(
+                "SELECT relname::text FROM pg_class WHERE relkind = 'i' AND starts_with(relname::text, $1)",
+                [.text(IndexName.buildingPrefix)])
+            await remove((0..<rows.rowCount).compactMap { rows.string($0, 0) }, session)
+        }
+    }
+
+    private func make(_ name: String, _ sql: String, _ session: PostgresSession) async throws {
+        for attempt in 1... {
+            do {
+                _ = try await session.query("DROP INDEX CONCURRENTLY IF EXISTS \(SQL.identifier(name))")
+                _ = try await session.query(sql)
+                return
+            } catch let error as PostgresError where error.sqlState == "40P01" && attempt < 5 {
+                // A change of the same table waited for this one while this one waited for it.
+                logger.info("an index is built again", metadata: ["index": "\(name)", "reason": "\(error)"])
+            }
+        }
+    }
+
+    /// In a task of its own, which a cancelled caller cannot cut short.
+    private func remove(_ names: [String], _ session: PostgresSession) async {
+        await Task {
+            for name in names {
+                do {
+                    _ = try await session.query("DROP INDEX CONCURRENTLY IF EXISTS \(SQL.identifier(name))")
+                } catch {
+                    logger.warning(
+                        "an index that could not be built is left behind until the next start",
+                        metadata: ["index": "\(name)", "error": "\(error)"])
+                }
+            }
+        }.value
+    }
+
+    /// Building takes as long as it takes.
+    private static func withoutTimeout<R: Sendable>(
+        _ session: PostgresSession, _ body: @Sendable () async throws -> R
+    ) async throws -> R {
+        _ = try await session.query("SET statement_timeout = 0")
+        do {
+            let result = try await body()
+            await Task { _ = try? await session.query("RESET statement_timeout") }.value
+            return result
+        } catch {
+            await Task { _ = try? await session.query("RESET statement_timeout") }.value
+            throw error
+        }
+    }
+}

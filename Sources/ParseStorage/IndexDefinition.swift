@@ -1,0 +1,67 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// What an index of the schemas API is in PostgreSQL.
+///
+/// An index over fields of several kinds becomes one index for each access method; the planner puts them together again.
+struct IndexDefinition {
+    /// One index of PostgreSQL.
+    struct Part {
+        let table: String
+        let method: String
+        var keys: [String]
+
+        /// The statement that makes it.
+        func statement(name: String, concurrently: Bool = false) -> String {
+            "CREATE INDEX \(concurrently ? "CONCURRENTLY " : "")\(SQL.identifier(name)) ON \(SQL.identifier(table)) "
+                + "USING \(method) (\(keys.joined(separator: ", ")))"
+        }
+    }
+
+    /// The indexes; none when no field of the definition has a column.
+    private(set) var parts: [Part] = []
+
+    /// Reads fields with their directions or kinds, as in `{"a": 1, "b": -1}` and `{"text": "text"}`.
+    init(_ fields: JSONObject, of schema: ClassSchema) {
+        for (key, kind) in fields {
+            let field = Self.field(key, of: schema)
+            guard let type = schema.type(of: field) else { continue }
+            add(field, type, kind, schema.name)
+        }
+    }
+
+    /// The field that a key of a definition means: MongoDB's columns of pointers begin with `_p_`.
+    static func field(_ key: String, of schema: ClassSchema) -> String {
+        schema.fields[key] == nil && key.hasPrefix("_p_") ? String(key.dropFirst(3)) : key
+    }
+
+    private mutating func add(_ field: String, _ type: FieldType, _ kind: JSONValue, _ className: String) {
+        let column = SQL.identifier(field)
+        switch type {
+        case .acl:
+            guard !TableLayout.classesWithoutACL.contains(className) else { return }
+            add(className, "gin", ["\"_rperm\""])
+        case .relation:
+            // Members by owner is the only way in which queries read a relation.
+            let table = TableLayout.joinTable(field: field, className: className)
+            add(table, "btree", ["\"owningId\"", "\"relatedId\""])
+        case _ where !TableLayout.hasColumn(field, of: className, type: type): return
+        case .geoPoint, .polygon: add(className, "gist", [column])
+        case .array, .object, .bytes: add(className, "gin", ["\(column) jsonb_path_ops"])
+        case .string where kind == "text":
+            add(className, "gin", [FilterCompiler.textVector(column, language: nil)])
+        case .string, .number, .boolean, .date, .pointer, .file:
+            let isDescending = (kind.numberValue ?? 1) < 0
+            add(className, "btree", ["\(column) \(isDescending ? "DESC" : "ASC")"])
+        }
+    }
+
+    private mutating func add(_ table: String, _ method: String, _ keys: [String]) {
+        if let known = parts.firstIndex(where: { $0.table == table && $0.method == method }) {
+            parts[known].keys += keys.filter { !parts[known].keys.contains($0) }
+        } else {
+            parts.append(Part(table: table, method: method, keys: keys))
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Postgres
+
+/// Locks that one Roost process at a time holds, of all that use the database.
+///
+/// Who waits asks again and again: a statement that waited in the database would hold a snapshot there, and building an
+/// index concurrently waits for all snapshots to end.
+public enum ProcessLock: Int64, Sendable {
+    /// Changing a class, for the time of a transaction.
+    case schemaChange = 0x526F_6F73_7453
+    /// Building indexes beside tables.
+    case indexBuild = 0x526F_6F73_7449
+    /// Making the classes that the configuration declares.
+    case declaredSchemas = 0x526F_6F73_7444
+
+    /// Runs `body` while holding the lock.
+    ///
+    /// - Parameter body: Is given the session that holds the lock.
+    /// - Throws: What `body` throws; `PostgresError`.
+    public func hold<R: Sendable>(
+        _ client: PostgresClient, _ body: @Sendable (PostgresSession) async throws -> R
+    ) async throws -> R {
+        while true {
+            if let result = try await attempt(client, body) { return result }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// Runs `body` if nobody holds the lock; nil when somebody does.
+    func attempt<R: Sendable>(
+        _ client: PostgresClient, _ body: @Sendable (PostgresSession) async throws -> R
+    ) async throws -> R? {
+        try await client.exclusively { session in
+            guard try await session.query("SELECT pg_try_advisory_lock($1)", [.int(rawValue)]).bool(0, 0) == true
+            else { return nil }
+            do {
+                let result = try await body(session)
+                await release(session)
+                return result
+            } catch {
+                await release(session)
+                throw error
+            }
+        }
+    }
+
+    /// In a task of its own, which a cancelled caller cannot cut short. A session that is lost holds no lock.
+    private func release(_ session: PostgresSession) async {
+        await Task { _ = try? await session.query("SELECT pg_advisory_unlock($1)", [.int(rawValue)]) }.value
+    }
+}

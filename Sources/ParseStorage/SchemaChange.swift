@@ -1,0 +1,119 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// The change of one class, inside the transaction that makes it.
+struct SchemaChange {
+    let current: ClassSchema?
+    let wanted: ClassSchema
+    let indexes: IndexChanges
+    let session: PostgresSession
+
+    /// Whether there is anything to do.
+    var isNeeded: Bool {
+        current.map { TableLayout.schemaRow(of: $0) != TableLayout.schemaRow(of: wanted) } ?? true
+    }
+
+    /// A class as the database has it, or nil when there is none; its row is locked.
+    static func read(_ className: String, _ session: PostgresSession) async throws -> ClassSchema? {
+        if SystemClass.volatileNames.contains(className) { return ClassSchema(name: className) }
+        let rows = try await session.query(
+            "SELECT \"schema\" FROM \"_SCHEMA\" WHERE \"className\" = $1 FOR UPDATE", [.text(className)])
+        guard rows.rowCount > 0, let bytes = rows.jsonb(0, 0) else { return nil }
+        return TableLayout.schema(name: className, row: try JSONValue(parsing: bytes))
+    }
+
+    /// PostgreSQL cuts names at 63 bytes, so that two long ones could mean one column: new names are shorter.
+    ///
+    /// - Throws: 103 for a class, 105 for a field.
+    func checkLengths() throws(ParseError) {
+        guard current != nil || wanted.name.utf8.count <= 63 else {
+            throw ParseError(
+                ParseError.invalidClassName, "Invalid classname: \(wanted.name), it is longer than 63 bytes")
+        }
+        for (name, field) in wanted.fields where current?.fields[name] == nil {
+            let stored = field.type.isRelation ? TableLayout.joinTable(field: name, className: wanted.name) : name
+            guard stored.utf8.count <= 63 else {
+                throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(name).")
+            }
+        }
+    }
+
+    /// Makes the table, its columns, join tables, indexes and row what they should be.
+    func apply() async throws {
+        let table = SQL.identifier(wanted.name)
+        if let current {
+            let known = ClassIndexes(schema: current, session: session)
+            for name in indexes.dropped { try await known.drop(name) }
+        } else {
+            try await createTable(table)
+        }
+        try await changeColumns(table)
+        for (name, field) in wanted.fields where field.type == .geoPoint && isNew(name, field) {
+            // Searches around a place begin with a box, which this index serves.
+            _ = try await session.query(
+                "CREATE INDEX IF NOT EXISTS \(SQL.identifier("roost_geo:\(wanted.name):\(name)")) ON \(table) "
+                    + "USING gist (\(SQL.identifier(name)))", [])
+        }
+        let made = ClassIndexes(schema: wanted, session: session)
+        for (name, fields) in indexes.made where wanted.indexes[name] != nil {
+            try await made.make(name, fields.objectValue ?? [:])
+        }
+        _ = try await session.query(
+            "INSERT INTO \"_SCHEMA\" (\"className\", \"schema\", \"isParseClass\") VALUES ($1, $2, true) "
+                + "ON CONFLICT (\"className\") DO UPDATE SET \"schema\" = EXCLUDED.\"schema\"",
+            [.text(wanted.name), .jsonb(TableLayout.schemaRow(of: wanted).serialized())])
+    }
+
+    /// Whether a field's column or join table is still to be made: a field of another type has none yet.
+    private func isNew(_ name: String, _ field: Field) -> Bool { current?.type(of: name) != field.type }
+
+    private func createTable(_ table: String) async throws {
+        let columns = TableLayout.columnDefinitions(of: wanted).joined(separator: ", ")
+        _ = try await session.query("CREATE TABLE IF NOT EXISTS \(table) (\(columns))", [])
+        if !wanted.name.hasPrefix("_") {
+            // Newest first, and paging by date, which is how nearly every list of every app is read.
+            _ = try await session.query(
+                "CREATE INDEX IF NOT EXISTS \(SQL.identifier(TableLayout.dateIndex(of: wanted.name))) ON \(table) "
+                    + "(\"createdAt\", \"objectId\")", [])
+        }
+    }
+
+    private func changeColumns(_ table: String) async throws {
+        var changes: [String] = []
+        for (name, field) in current?.fields ?? [:] where wanted.type(of: name) != field.type {
+            if field.type.isRelation {
+                let join = TableLayout.joinTable(field: name, className: wanted.name)
+                _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(join))", [])
+            } else {
+                changes.append("DROP COLUMN IF EXISTS \(SQL.identifier(name))")
+            }
+        }
+        for (name, field) in wanted.fields where isNew(name, field) {
+            if field.type.isRelation {
+                for statement in Self.joinTableStatements(field: name, className: wanted.name) {
+                    _ = try await session.query(statement, [])
+                }
+            } else if let type = TableLayout.columnType(field.type),
+                TableLayout.hasColumn(name, of: wanted.name, type: field.type)
+            {
+                changes.append("ADD COLUMN IF NOT EXISTS \(SQL.identifier(name)) \(type)")
+            }
+        }
+        if !changes.isEmpty {
+            // One ALTER for all of them: the table is locked once. PostgreSQL drops before it adds.
+            _ = try await session.query("ALTER TABLE \(table) \(changes.joined(separator: ", "))", [])
+        }
+    }
+
+    /// A join table, and the index by owner that parse-server does without.
+    private static func joinTableStatements(field: String, className: String) -> [String] {
+        let table = TableLayout.joinTable(field: field, className: className)
+        return [
+            "CREATE TABLE IF NOT EXISTS \(SQL.identifier(table)) (\"relatedId\" varchar(120), "
+                + "\"owningId\" varchar(120), PRIMARY KEY (\"relatedId\", \"owningId\"))",
+            "CREATE INDEX IF NOT EXISTS \(SQL.identifier("roost_owner:\(field):\(className)")) "
+                + "ON \(SQL.identifier(table)) (\"owningId\")",
+        ]
+    }
+}

@@ -1,0 +1,232 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// The option `schema`: classes as the configuration declares them.
+@Suite struct DefinedSchemaTests {
+    private static func options(_ definitions: [JSONValue], _ more: JSONObject? = nil) -> JSONObject {
+        var schema: JSONObject = ["definitions": .array(definitions)]
+        for (name, value) in more ?? [:] { schema[name] = value }
+        return ["schema": .object(schema)]
+    }
+
+    private static func definition(_ fields: JSONValue, indexes: JSONValue = [:]) -> JSONValue {
+        [
+            "className": "Song", "fields": fields, "indexes": indexes,
+            "classLevelPermissions": ["find": ["*": true], "create": ["*": true], "addField": ["*": true]],
+        ]
+    }
+
+    private static func schema(_ server: TestServer, _ name: String = "Song") async throws -> TestAnswer {
+        try await server.send("GET", "/schemas/\(name)", as: .master)
+    }
+
+    /// Why a server does not start on the same database; nil when it does.
+    private static func refusal(_ server: TestServer, _ options: JSONObject) async -> String? {
+        do {
+            return try await server.alongside(options, logger: UnwrittenLog.logger()) { _ in nil }
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private static func realIndexes(_ server: TestServer) async throws -> [String] {
+        try await server.texts(
+            "SELECT indexname::text FROM pg_indexes WHERE tablename = 'Song' AND indexname NOT LIKE '%pkey' "
+                + "AND indexname NOT LIKE 'roost%' ORDER BY 1")
+    }
+
+    @Test("Declared classes are there at start, and nobody but the master key adds fields")
+    func made() async throws {
+        let fields: JSONValue = [
+            "title": ["type": "String", "required": true], "n": ["type": "Number", "defaultValue": 7],
+            "objectId": ["type": "Number"], "fans": ["type": "Relation", "targetClass": "_User"],
+        ]
+        let options = Self.options(
+            [Self.definition(fields, indexes: ["byTitle": ["title": 1]]), ["className": "Bare"]])
+        try await TestServer.run(options) { server in
+            let song = try await Self.schema(server)
+            #expect(song["fields"]?["title"] == ["type": "String", "required": true])
+            #expect(song["fields"]?["n"] == ["type": "Number", "defaultValue": 7])
+            #expect(song["fields"]?["objectId"] == ["type": "String"])
+            #expect(song["classLevelPermissions"]?["addField"] == [:])
+            #expect(song["classLevelPermissions"]?["find"] == ["*": true])
+            #expect(song["classLevelPermissions"]?["delete"] == [:])
+            #expect(song["indexes"]?["byTitle"] == ["title": 1])
+            #expect(try await Self.realIndexes(server) == ["byTitle"])
+            let made = try await server.send("POST", "/classes/Song", ["title": "x"])
+            #expect(made.status == 201)
+            #expect(made["n"] == 7)
+            #expect(try await server.send("POST", "/classes/Song", ["title": "x", "fresh": 1]).code == 119)
+            #expect(try await server.find("Bare").code == 119)
+            let user = try await Self.schema(server, "_User")
+            #expect(user["classLevelPermissions"]?["addField"] == [:])
+            #expect(user["classLevelPermissions"]?["find"] == ["*": true])
+        }
+    }
+
+    @Test("A later start adds fields, changes their options and permissions, and makes changed indexes anew")
+    func changed() async throws {
+        let first = Self.definition(
+            ["title": ["type": "String"], "old": ["type": "Number"]],
+            indexes: ["a": ["title": 1, "old": 1], "b": ["old": 1], "c": ["title": 1]])
+        try await TestServer.run(Self.options([first])) { server in
+            _ = try await server.create("Song", ["title": "x", "old": 1])
+            let second: JSONValue = [
+                "className": "Song",
+                "fields": ["title": ["type": "String", "required": true], "fresh": ["type": "Date"]],
+                "indexes": ["a": ["old": 1, "title": 1], "b": ["title": -1]],
+                "classLevelPermissions": ["get": ["*": true]],
+            ]
+            try await server.alongside(Self.options([second])) { other in
+                let song = try await Self.schema(other)
+                #expect(song["fields"]?["title"] == ["type": "String", "required": true])
+                #expect(song["fields"]?["fresh"] == ["type": "Date"])
+                #expect(song["fields"]?["old"] == ["type": "Number"])
+                #expect(song["classLevelPermissions"]?["find"] == [:])
+                #expect(song["classLevelPermissions"]?["get"] == ["*": true])
+                #expect(
+                    same(
+                        song["indexes"], ["_id_": ["_id": 1], "a": ["title": 1, "old": 1], "b": ["title": -1]]))
+                #expect(try await Self.realIndexes(other) == ["a", "b"])
+                #expect(try await other.find("Song", as: .master).results.first?["old"] == 1)
+            }
+            try await server.alongside(
+                Self.options([["className": "Song"]], ["deleteExtraFields": true, "keepUnknownIndexes": true])
+            ) { other in
+                let song = try await Self.schema(other)
+                #expect(song["fields"]?["title"] == nil)
+                #expect(song["fields"]?["old"] == nil)
+                #expect(try await other.find("Song", as: .master).results.count == 1)
+            }
+        }
+    }
+
+    @Test("Indexes that are not declared stay where the option says so")
+    func unknownIndexes() async throws {
+        let fields: JSONValue = ["title": ["type": "String"]]
+        try await TestServer.run(Self.options([Self.definition(fields, indexes: ["a": ["title": 1]])])) { server in
+            let bare = Self.definition(fields)
+            try await server.alongside(Self.options([bare], ["keepUnknownIndexes": true])) { other in
+                let kept = try await Self.realIndexes(other)
+                #expect(kept == ["a"])
+            }
+            try await server.alongside(Self.options([bare])) { other in
+                let kept = try await Self.realIndexes(other)
+                #expect(kept == [])
+            }
+        }
+    }
+
+    @Test("A field of another type keeps its type and data, unless it is to be made anew")
+    func otherTypes() async throws {
+        let text = Self.definition(["f": ["type": "String"]], indexes: ["a": ["f": 1]])
+        try await TestServer.run(Self.options([text])) { server in
+            _ = try await server.create("Song", ["f": "x"])
+            let number = Self.definition(["f": ["type": "Number"]], indexes: ["a": ["f": 1]])
+            try await server.alongside(Self.options([number], ["strict": true])) { other in
+                let song = try await Self.schema(other)
+                #expect(song["fields"]?["f"] == ["type": "String"])
+                #expect(try await other.find("Song").results.first?["f"] == "x")
+            }
+            try await server.alongside(Self.options([number], ["recreateModifiedFields": true])) { other in
+                let song = try await Self.schema(other)
+                #expect(song["fields"]?["f"] == ["type": "Number"])
+                #expect(try await other.find("Song").results.first?["f"] == nil)
+                _ = try await other.create("Song", ["f": 5])
+                #expect(try await Self.realIndexes(other) == ["a"])
+            }
+        }
+    }
+
+    @Test("Where schemas are locked they cannot be made or changed over the interface, but removed")
+    func locked() async throws {
+        let options = Self.options([["className": "Song"]], ["lockSchemas": true])
+        try await TestServer.run(options) { server in
+            for (method, path) in [("POST", "/schemas/Other"), ("PUT", "/schemas/Song")] {
+                let answer = try await server.send(method, path, ["fields": [:]], as: .master)
+                #expect(answer.status == 400)
+                #expect(answer.code == 119)
+                #expect(answer.error == "Cannot perform this operation when schemas options is used.")
+            }
+            #expect(try await Self.schema(server).status == 200)
+            #expect(try await server.send("DELETE", "/schemas/Song", as: .master).status == 200)
+        }
+    }
+
+    @Test("What cannot be made is logged and all else is made; where it must be made, the server does not start")
+    func failures() async throws {
+        let bad: JSONValue = ["className": "Bad", "fields": ["1x": ["type": "String"]]]
+        let definitions = [bad, ["className": "Good"]]
+        try await TestServer.run(Self.options(definitions), logger: UnwrittenLog.logger()) { server in
+            #expect(try await Self.schema(server, "Good").status == 200)
+            #expect(try await Self.schema(server, "Bad").code == 103)
+            let log = try await server.send("GET", "/scriptlog?level=error", as: .master)
+            #expect(
+                log.json.arrayValue?.first?["message"]
+                    == "Failed to run migrations: Error during update of schema for type Bad: invalid field name: 1x")
+            let refusal = await Self.refusal(server, Self.options(definitions, ["strict": true]))
+            #expect(refusal?.hasSuffix("schema for type Bad: invalid field name: 1x") == true)
+        }
+    }
+
+    @Test("SQL files run before and after, in their order, and a failing one stops what follows")
+    func scripts() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/roost-migration-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        func file(_ name: String, _ sql: String) throws -> JSONValue {
+            try Data(sql.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+            return .string("\(folder)/\(name)")
+        }
+        let before: JSONValue = [
+            try file("1.sql", "CREATE TABLE notes (n serial, text text);"),
+            try file("2.sql", "INSERT INTO notes (text) VALUES ('before');"),
+        ]
+        let after = try file(
+            "3.sql", "INSERT INTO notes (text) SELECT \"className\" FROM \"_SCHEMA\" WHERE \"className\" = 'Song';")
+        let options = Self.options(
+            [["className": "Song"]], ["beforeMigration": before, "afterMigration": after, "strict": true])
+        try await TestServer.run(options) { server in
+            let notes = try await server.texts("SELECT text FROM notes ORDER BY n")
+            #expect(notes == ["before", "Song"])
+            // The table is there already: the first file fails.
+            #expect(await Self.refusal(server, options)?.contains("1.sql") == true)
+            #expect(try await server.texts("SELECT text FROM notes ORDER BY n") == ["before", "Song"])
+        }
+    }
+
+    @Test("Several servers that start at once make the classes once")
+    func several() async throws {
+        let fields: JSONValue = [
+            "a": ["type": "String"], "b": ["type": "Number"], "c": ["type": "Relation", "targetClass": "_User"],
+        ]
+        let definitions = (0..<5).map { number -> JSONValue in
+            [
+                "className": .string("Song\(number)"), "fields": fields,
+                "indexes": ["same": ["a": 1], "other\(number)": ["b": -1]],
+            ]
+        }
+        try await TestServer.run { server in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        try await server.alongside(Self.options(definitions, ["strict": true])) { other in
+                            for number in 0..<5 {
+                                let song = try await Self.schema(other, "Song\(number)")
+                                #expect(song["fields"]?["b"] == ["type": "Number"])
+                                #expect(song["indexes"]?["other\(number)"] == ["b": -1])
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let indexes = try await server.texts(
+                "SELECT count(*)::text FROM pg_indexes WHERE tablename LIKE 'Song%' AND indexname ~ '^(same|other|roost_index)'"
+            )
+            #expect(indexes == ["10"])
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import JSON
+import TestSupport
+import Testing
+
+/// `/scriptlog`: the latest log lines.
+@Suite struct ScriptLogTests {
+    private static func log(_ server: TestServer, _ query: String = "") async throws -> [JSONValue] {
+        let answer = try await server.send("GET", "/scriptlog\(query)", as: .master).succeeded()
+        return answer.json.arrayValue ?? []
+    }
+
+    /// A server whose log holds the making of three classes, in this order.
+    private static func withLines(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
+        try await TestServer.run(logger: UnwrittenLog.logger()) { server in
+            for name in ["A", "B", "C"] { _ = try await server.create(name, ["n": 1]) }
+            try await body(server)
+        }
+    }
+
+    private static func classes(_ lines: [JSONValue]) -> [String] {
+        lines.compactMap { $0["message"] == "schema changed" ? $0["class"]?.stringValue : nil }
+            .filter { !$0.hasPrefix("_") }
+    }
+
+    @Test("The log is the master key's")
+    func masterOnly() async throws {
+        try await Self.withLines { server in
+            for identity: TestServer.Identity in [.anonymous, .maintenance] {
+                let answer = try await server.send("GET", "/scriptlog", as: identity)
+                #expect(answer.status == 403)
+            }
+        }
+    }
+
+    @Test("Lines carry level, message, time and what was logged with them; the newest come first")
+    func lines() async throws {
+        try await Self.withLines { server in
+            let lines = try await Self.log(server, "?n=100")
+            #expect(Self.classes(lines) == ["C", "B", "A"])
+            let line = try #require(lines.first { $0["class"] == "A" })
+            #expect(line["level"] == "info")
+            #expect(line["message"] == "schema changed")
+            #expect(line["timestamp"]?.stringValue?.hasSuffix("Z") == true)
+            #expect(Self.classes(try await Self.log(server, "?size=100&order=asc&level=info")) == ["A", "B", "C"])
+        }
+    }
+
+    @Test("The number of lines is that of n, of size, or 10; no number counts as none")
+    func sizes() async throws {
+        try await Self.withLines { server in
+            for _ in 0..<12 { _ = try await server.find("A") }
+            for (query, count) in [
+                ("", 10), ("?size=3", 3), ("?n=2&size=3", 2), ("?n=many", 10), ("?n=-4", 10), ("?n=0&size=4", 4),
+                ("?n=1e300", 10), ("?order=sideways&n=1", 1),
+            ] {
+                #expect(try await Self.log(server, query).count == count, "\(query)")
+            }
+        }
+    }
+
+    @Test("Lines can be had of a time, and of errors alone")
+    func filters() async throws {
+        try await Self.withLines { server in
+            let old = try await Self.log(server, "?until=2001-01-01T00:00:00.000Z")
+            #expect(old == [])
+            #expect(try await Self.log(server, "?from=2999-01-01T00:00:00.000Z") == [])
+            #expect(Self.classes(try await Self.log(server, "?n=100&from=2001-01-01&until=2999-01-01")).count == 3)
+            #expect(try await Self.log(server, "?n=1&from=nonsense&until=nonsense").count == 1)
+            #expect(try await Self.log(server, "?level=error") == [])
+        }
+    }
+}
