@@ -5,139 +5,114 @@ import ParseStorage
 
 /// Installations: one row a device, whatever tokens it had.
 extension Backend {
-    private struct Known {
-        var id: String
+    /// What identifies the device that a write is about.
+    struct DeviceIdentity: Sendable {
+        /// The body's, or the caller's own where the body names none.
         var installationId: String?
         var deviceToken: String?
-        var deviceType: String?
     }
 
     /// Creates or changes an installation by the rules that keep one row a device.
     ///
+    /// What these rules remove goes only together with what is written: both are one transaction.
     /// - Parameter objectId: The row to change; nil to create one.
+    /// - Throws: 111, 132, 135 or 136 for identities that make no sense, 101 for a row that is not there.
     func saveInstallation(_ objectId: String?, _ given: JSONObject, _ context: RequestContext) async throws
         -> WriteResult
     {
+        let body = try Self.normalizedInstallation(given)
+        var identity = DeviceIdentity(
+            installationId: body["installationId"]?.stringValue, deviceToken: body["deviceToken"]?.stringValue)
+        if identity.installationId == nil, !context.caller.writesEverything {
+            identity.installationId = context.caller.installationId?.lowercased()
+        }
+        if let objectId {
+            let names = [body["deviceToken"]?.stringValue, body["installationId"]?.stringValue]
+            if names.allSatisfy({ $0 == nil }), body["deviceType"] == nil {
+                // Nothing that identifies the device changes.
+                return WriteResult(
+                    status: 200, location: nil, body: try await modify("_Installation", objectId, body, context))
+            }
+        } else if identity.deviceToken == nil, identity.installationId == nil {
+            throw ParseError(
+                135, "at least one ID field (deviceToken, installationId) must be specified in this operation")
+        }
+        let operation: ClassOperation = objectId == nil ? .create : .update
+        if let schema = catalog.schema("_Installation") { _ = try permit(operation, on: schema, context.caller) }
+        // Missing fields are made before: a transaction that reads the table would lock out the change of it.
+        _ = try await prepare(
+            "_Installation", try operations(body, "_Installation", isCreating: objectId == nil), context.caller,
+            isCreating: objectId == nil)
+        let device = identity
+        return try await transaction { backend in
+            try await backend.lock(device)
+            let resolution = try await backend.resolve(objectId, device, body)
+            if let losers = resolution.losers { try await backend.retire(losers, context) }
+            guard let target = resolution.target else {
+                return try await backend.insert("_Installation", body, context)
+            }
+            var changes = body
+            for key in ["objectId", "createdAt", "updatedAt"] { changes[key] = nil }
+            return WriteResult(
+                status: 200, location: nil,
+                body: try await backend.modify("_Installation", target, changes, context))
+        }
+    }
+
+    /// A body with its ids in the case in which they are kept.
+    ///
+    /// - Throws: 111 for ids that are no texts: an operator in their place would choose other people's rows.
+    private static func normalizedInstallation(_ given: JSONObject) throws(ParseError) -> JSONObject {
         var body = given
+        for key in ["installationId", "deviceToken", "appIdentifier"] {
+            guard let value = body[key], !value.isNull, value.stringValue == nil else { continue }
+            if value["__op"] == "Delete" { continue }
+            let type = try FieldType.inferred(from: value) ?? .object
+            throw ParseError(
+                ParseError.incorrectType, "schema mismatch for _Installation.\(key); expected String but got \(type)")
+        }
+        for key in ["installationId", "deviceToken", "appIdentifier"] {
+            if let text = body[key]?.stringValue { _ = try ValueText.checked(text) }
+        }
         if let token = body["deviceToken"]?.stringValue, token.count == 64 {
             body["deviceToken"] = .string(token.lowercased())
         }
-        for key in ["installationId", "deviceToken"] {
-            if let value = body[key], value["__op"] == nil, !value.isNull, value.stringValue == nil {
-                let type = try FieldType.inferred(from: value) ?? .object
-                throw ParseError(
-                    ParseError.incorrectType,
-                    "schema mismatch for _Installation.\(key); expected String but got \(type)")
-            }
-        }
-        var installationId = body["installationId"]?.stringValue?.lowercased()
-        if let installationId { body["installationId"] = .string(installationId) }
-        if installationId == nil, !context.caller.writesEverything { installationId = context.caller.installationId }
-        let token = body["deviceToken"]?.stringValue
-        if objectId == nil {
-            guard token != nil || installationId != nil else {
-                throw ParseError(
-                    135,
-                    "at least one ID field (deviceToken, installationId) must be specified in this operation")
-            }
-        } else if token == nil, installationId == nil || body["installationId"] == nil, body["deviceType"] == nil {
-            // Nothing that identifies the device changes.
-            return WriteResult(
-                status: 200, location: nil, body: try await modify("_Installation", objectId ?? "", body, context))
-        }
-        let rows = try await candidates(objectId, installationId, token)
-        let byId = rows.first { $0.id == objectId }
-        let byInstallation = installationId.flatMap { id in rows.first { $0.installationId == id } }
-        let byToken = token.map { token in rows.filter { $0.deviceToken == token } } ?? []
-        if let objectId {
-            guard let row = byId else { throw ParseError(ParseError.objectNotFound, "Object not found for update.") }
-            try Self.checkIdentity(row, body, installationId: body["installationId"]?.stringValue, token: token)
-            _ = objectId
-        }
-        let match = byInstallation ?? byId
-        if objectId == nil, match == nil, byToken.isEmpty || body["deviceType"] == nil {
-            guard body["deviceType"] != nil || !byToken.isEmpty else {
-                throw ParseError(135, "deviceType must be specified in this operation")
-            }
-        }
-        let target = try await resolve(match, byToken, installationId, token, body, context)
-        guard let target else { return try await insert("_Installation", body, context) }
-        body["objectId"] = nil
-        body["createdAt"] = nil
-        body["updatedAt"] = nil
-        return WriteResult(
-            status: 200, location: nil, body: try await modify("_Installation", target, body, context))
+        if let id = body["installationId"]?.stringValue { body["installationId"] = .string(id.lowercased()) }
+        return body
     }
 
-    /// Decides which row the write goes to, and removes those that it makes superfluous. Nil for a new row.
-    private func resolve(
-        _ match: Known?, _ byToken: [Known], _ installationId: String?, _ token: String?, _ body: JSONObject,
-        _ context: RequestContext
-    ) async throws -> String? {
-        guard let match else {
-            if byToken.isEmpty { return nil }
-            if byToken.count == 1, byToken[0].installationId == nil || installationId == nil { return byToken[0].id }
-            guard let installationId else {
-                throw ParseError(
-                    132, "Must specify installationId when deviceToken matches multiple Installation objects")
-            }
-            try await removeHolders(of: token, keeping: .notEqual(.string(installationId)), "installationId", body)
-            return nil
-        }
-        if byToken.count == 1, byToken[0].installationId == nil, byToken[0].id != match.id {
-            // The row that holds the token has no installation yet: it takes the place of the other.
-            try await store.deleteAll(
-                "_Installation", where: .field(FieldPath("objectId"), .equal(.string(match.id))))
-            return byToken[0].id
-        }
-        if let token, match.deviceToken != token {
-            if let given = body["installationId"]?.stringValue {
-                try await removeHolders(of: token, keeping: .notEqual(.string(given)), "installationId", body)
-            } else if body["objectId"]?.stringValue == match.id {
-                try await removeHolders(of: token, keeping: .notEqual(.string(match.id)), "objectId", body)
-            }
-        }
-        return match.id
-    }
-
-    private func removeHolders(of token: String?, keeping: Constraint, _ key: String, _ body: JSONObject) async throws {
-        guard let token else { return }
-        var filter = Filter.field(FieldPath("deviceToken"), .equal(.string(token)))
-            .and(.field(FieldPath(key), keeping))
-        if let app = body["appIdentifier"]?.stringValue {
-            filter = filter.and(.field(FieldPath("appIdentifier"), .equal(.string(app))))
-        }
-        try await store.deleteAll("_Installation", where: filter)
-    }
-
-    private static func checkIdentity(_ row: Known, _ body: JSONObject, installationId: String?, token: String?)
-        throws(ParseError)
-    {
-        if let installationId, let known = row.installationId, installationId != known {
-            throw ParseError(136, "installationId may not be changed in this operation")
-        }
-        if let token, let known = row.deviceToken, token != known, installationId == nil, row.installationId == nil {
-            throw ParseError(136, "deviceToken may not be changed in this operation")
-        }
-        if let type = body["deviceType"]?.stringValue, let known = row.deviceType, type != known {
-            throw ParseError(136, "deviceType may not be changed in this operation")
+    /// Keeps others from deciding about the same device until the write is committed.
+    private func lock(_ device: DeviceIdentity) async throws {
+        let names = [device.installationId.map { "id:\($0)" }, device.deviceToken.map { "token:\($0)" }]
+        for name in names.compactMap({ $0 }) {
+            _ = try await store.query(
+                "SELECT pg_advisory_xact_lock(hashtextextended($1, 2))", [.text(try ValueText.checked(name))])
         }
     }
 
-    private func candidates(_ objectId: String?, _ installationId: String?, _ token: String?) async throws -> [Known] {
-        var conditions: [Filter] = []
-        if let objectId { conditions.append(.field(FieldPath("objectId"), .equal(.string(objectId)))) }
-        if let installationId {
-            conditions.append(.field(FieldPath("installationId"), .equal(.string(installationId))))
+    /// Removes rows that lost their device to another, or takes from them what they share with it.
+    private func retire(_ losers: InstallationLosers, _ context: RequestContext) async throws {
+        let options = configuration.installation
+        var access = ObjectStore.WriteAccess()
+        if options.enforcesCaller {
+            guard let schema = catalog.schema("_Installation") else { return }
+            let operation: ClassOperation = options.action == .delete ? .delete : .update
+            // A caller who may not touch these rows leaves them as they are.
+            guard let filter = try? permit(operation, on: schema, context.caller) else { return }
+            access = ObjectStore.WriteAccess(writers: context.caller.writePrincipals, filter: filter)
         }
-        if let token { conditions.append(.field(FieldPath("deviceToken"), .equal(.string(token)))) }
-        var request = ObjectStore.FindRequest(className: "_Installation")
-        request.filter = .any(conditions)
-        return try await store.find(request).objects.compactMap { row in
-            row["objectId"]?.stringValue.map {
-                Known(
-                    id: $0, installationId: row["installationId"]?.stringValue,
-                    deviceToken: row["deviceToken"]?.stringValue, deviceType: row["deviceType"]?.stringValue)
+        switch options.action {
+        case .delete: try await store.deleteAll("_Installation", where: losers.filter, access)
+        case .update:
+            var request = ObjectStore.FindRequest(className: "_Installation")
+            request.filter = losers.filter
+            request.keys = ["objectId"]
+            var write = ObjectWrite()
+            write.operations = [losers.shared: .delete]
+            write.updatedAt = context.now
+            for row in try await store.find(request).objects {
+                guard let id = row["objectId"]?.stringValue else { continue }
+                _ = try await store.update("_Installation", objectId: id, write, access: access)
             }
         }
     }

@@ -55,7 +55,7 @@ extension Backend {
     /// Adds what protected fields hide from a caller.
     ///
     /// The hidden fields are the intersection of all sets that apply to the caller, so that an empty set unhides.
-    private func protect(_ schema: ClassSchema, _ caller: Caller, isOwnUser: Bool, _ access: inout ReadAccess) {
+    func protect(_ schema: ClassSchema, _ caller: Caller, isOwnUser: Bool, _ access: inout ReadAccess) {
         let isUser = schema.name == "_User"
         let secrets: Set<String> = isUser ? ["authData"] : []
         let exempt = isUser && configuration.protectedFieldsOwnerExempt

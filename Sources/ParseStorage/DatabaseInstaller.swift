@@ -37,8 +37,22 @@ public struct DatabaseInstaller: Sendable {
         for name in ["_User", "_Role", "_Session", "_Installation"] where catalog.schema(name) == nil {
             try await catalog.change(name) { $0 ?? ClassSchema(name: name) }
         }
+        for name in ["_User", "_Role", "_Session", "_Installation"] { try await complete(name) }
         await createIndexes()
         try await IndexBuild(client: client, logger: logger).clear()
+    }
+
+    /// Makes the columns that a system class has today and that a server of its time did not make.
+    private func complete(_ name: String) async throws {
+        guard let schema = catalog.schema(name) else { return }
+        let rows = try await client.query(
+            "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
+            [.text(SQL.identifier(name))])
+        let present = Set((0..<rows.rowCount).compactMap { rows.string($0, 0) }.map(SQL.identifier))
+        let isComplete = TableLayout.columnDefinitions(of: schema).allSatisfy { definition in
+            present.contains { definition.hasPrefix($0 + " ") }
+        }
+        if !isComplete { try await catalog.repair(name) }
     }
 
     /// Creates the classes of a list of definitions (parse-server's schema form) where they or their fields are missing.

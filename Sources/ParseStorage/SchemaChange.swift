@@ -71,12 +71,10 @@ struct SchemaChange {
     private func createTable(_ table: String) async throws {
         let columns = TableLayout.columnDefinitions(of: wanted).joined(separator: ", ")
         _ = try await session.query("CREATE TABLE IF NOT EXISTS \(table) (\(columns))", [])
-        if !wanted.name.hasPrefix("_") {
-            // Newest first, and paging by date, which is how nearly every list of every app is read.
-            _ = try await session.query(
-                "CREATE INDEX IF NOT EXISTS \(SQL.identifier(TableLayout.dateIndex(of: wanted.name))) ON \(table) "
-                    + "(\"createdAt\", \"objectId\")", [])
-        }
+        // Newest first, and paging by date, which is how nearly every list of every app is read.
+        _ = try await session.query(
+            "CREATE INDEX IF NOT EXISTS \(SQL.identifier(TableLayout.dateIndex(of: wanted.name))) ON \(table) "
+                + "(\"createdAt\", \"objectId\")", [])
     }
 
     private func changeColumns(_ table: String) async throws {

@@ -53,6 +53,9 @@ public struct Configuration: Sendable {
     public var requestKeywordDenylist = KeywordRule.defaults
     public var enableSanitizedErrorResponse = true
     public var allowAggregationForReadOnlyMasterKey = true
+    /// Whether answers to saves carry protected fields that the save changed.
+    public var protectedFieldsSaveResponseExempt = true
+    public var installation = Installations()
 
     /// In seconds.
     public var sessionLength = 31_536_000
@@ -189,6 +192,27 @@ public struct Configuration: Sendable {
         public var paths: [String] = []
         /// In seconds.
         public var ttl = 300.0
+    }
+
+    /// What becomes of installations that share a device token with one that is written.
+    public struct Installations: Sendable {
+        /// What becomes of the rows that lose.
+        public enum Action: String, Sendable {
+            /// They are removed.
+            case delete
+            /// They stay, without the value that they share.
+            case update
+        }
+
+        /// Which of two rows stays when one has the installation id and the other the token.
+        public enum Survivor: String, Sendable {
+            case deviceToken, installationId
+        }
+
+        /// Whether only rows that the caller may change lose.
+        public var enforcesCaller = false
+        public var action = Action.delete
+        public var survivor = Survivor.deviceToken
     }
 
     /// Limits on requests; nil for none.

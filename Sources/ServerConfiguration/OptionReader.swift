@@ -126,6 +126,8 @@ struct OptionReader {
         configuration.allowCustomObjectId = bool("allowCustomObjectId", false)
         configuration.objectIdSize = try int("objectIdSize", 10, in: 1...100)
         configuration.protectedFieldsOwnerExempt = bool("protectedFieldsOwnerExempt", true)
+        configuration.protectedFieldsSaveResponseExempt = bool("protectedFieldsSaveResponseExempt", true)
+        try readInstallation(&configuration)
         configuration.enforcePrivateUsers = bool("enforcePrivateUsers", preset >= 6)
         configuration.enableAnonymousUsers = bool("enableAnonymousUsers", true)
         configuration.defaultLimit = try int("defaultLimit", 100, in: 1...1_000_000)
@@ -152,6 +154,25 @@ struct OptionReader {
                 }
             }
             configuration.requestKeywordDenylist = rules.map(KeywordRule.init(json:))
+        }
+    }
+
+    private func readInstallation(_ configuration: inout Configuration) throws(ConfigurationError) {
+        let options = values["installation"]?.objectValue ?? [:]
+        configuration.installation.enforcesCaller = options["duplicateDeviceTokenActionEnforceAuth"]?.boolValue ?? false
+        if let text = options["duplicateDeviceTokenAction"]?.stringValue {
+            guard let action = Configuration.Installations.Action(rawValue: text) else {
+                throw ConfigurationError(
+                    "installation.duplicateDeviceTokenAction must be one of: 'delete', 'update'.")
+            }
+            configuration.installation.action = action
+        }
+        if let text = options["duplicateDeviceTokenMergePriority"]?.stringValue {
+            guard let survivor = Configuration.Installations.Survivor(rawValue: text) else {
+                throw ConfigurationError(
+                    "installation.duplicateDeviceTokenMergePriority must be one of: 'deviceToken', 'installationId'.")
+            }
+            configuration.installation.survivor = survivor
         }
     }
 

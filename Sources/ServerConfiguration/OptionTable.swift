@@ -112,6 +112,16 @@ public enum OptionTable {
         OptionDefinition(
             "protectedFieldsOwnerExempt", "PARSE_SERVER_PROTECTED_FIELDS_OWNER_EXEMPT", .boolean,
             "Whether users see all fields of their own record; default true"),
+        OptionDefinition(
+            "protectedFieldsSaveResponseExempt", "PARSE_SERVER_PROTECTED_FIELDS_SAVE_RESPONSE_EXEMPT", .boolean,
+            "Whether answers to saves carry protected fields that the save changed; default true"),
+        OptionDefinition(
+            "installation", "PARSE_SERVER_INSTALLATION", .object,
+            "What becomes of installations that share a device token with one that is written",
+            keys: [
+                "duplicateDeviceTokenActionEnforceAuth": .boolean, "duplicateDeviceTokenAction": .string,
+                "duplicateDeviceTokenMergePriority": .string,
+            ]),
     ]
 
     private static let aggregation = [
@@ -262,12 +272,6 @@ public enum OptionTable {
         none("loggerAdapter", "PARSE_SERVER_LOGGER_ADAPTER", .any, "A log of another kind"),
         none("analyticsAdapter", "PARSE_SERVER_ANALYTICS_ADAPTER", .any, "A receiver of analytics"),
         none("masterKeyTtl", "PARSE_SERVER_MASTER_KEY_TTL", .number, "A master key that changes"),
-        none(
-            "protectedFieldsSaveResponseExempt", "PARSE_SERVER_PROTECTED_FIELDS_SAVE_RESPONSE_EXEMPT", .boolean,
-            "Filtering answers to saves; always true"),
-        none(
-            "installation", "PARSE_SERVER_INSTALLATION", .object,
-            "What happens to installations that share a device token"),
         none("databaseAdapter", "PARSE_SERVER_DATABASE_ADAPTER", .any, "A database of another kind"),
     ]
 

@@ -31,7 +31,7 @@ struct OptionRuleTests {
             "routeAllowList": ["x"], "cluster": 2, "encryptionKey": "k",
             "mountGraphQL": true,
             "cacheAdapter": "redis", "loggerAdapter": "x", "analyticsAdapter": "x", "masterKeyTtl": 5,
-            "protectedFieldsSaveResponseExempt": false, "databaseAdapter": "x",
+            "databaseAdapter": "x",
         ]
         for (name, value) in asking {
             #expect(
@@ -40,7 +40,6 @@ struct OptionRuleTests {
         }
         let harmless: JSONObject = [
             "verifyUserEmails": false, "mountGraphQL": false, "cloud": "", "rateLimit": [], "liveQuery": [:],
-            "protectedFieldsSaveResponseExempt": true,
         ]
         #expect(refusal(harmless) == nil)
     }

@@ -46,6 +46,23 @@ public struct TestServer: Sendable {
         }
     }
 
+    /// Starts a server on a database that a script made, runs `body` with it, and stops it.
+    ///
+    /// - Parameters:
+    ///   - layout: The statements that make the database what it is before the server starts.
+    ///   - options: Options besides the keys, as the configuration file has them.
+    public static func run<R: Sendable>(
+        inPlaceOf layout: String, _ options: JSONObject? = nil,
+        _ body: @escaping @Sendable (TestServer) async throws -> R
+    ) async throws -> R {
+        try await gate.enter {
+            try await withDatabase { uri in
+                try await execute(layout, on: uri)
+                return try await serve(uri, options, quietLogger, body)
+            }
+        }
+    }
+
     /// Starts another server on the same database, runs `body` with it, and stops it.
     public func alongside<R: Sendable>(
         _ options: JSONObject? = nil, logger: Logger = quietLogger,

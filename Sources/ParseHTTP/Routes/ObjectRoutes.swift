@@ -18,12 +18,12 @@ extension ParseRoutes {
             let result = try await once(envelope, context) {
                 try await backend.create(className, envelope.body, context)
             }
-            return Self.reply(result)
+            return Self.reply(try await backend.shown(result, className, nil, context))
         case (.put, .some(let id)):
             let result = try await once(envelope, context) {
                 try await backend.update(className, id, envelope.body, context)
             }
-            return Self.reply(result)
+            return Self.reply(try await backend.shown(result, className, id, context))
         case (.delete, .some(let id)):
             try await backend.delete(className, id, context)
             return .object([:])

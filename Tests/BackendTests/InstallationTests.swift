@@ -1,0 +1,288 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Installations: one row a device, whatever installation id and token it comes with.
+@Suite struct InstallationTests {
+    /// Rows that are there, a write, and what it leaves.
+    private struct Scenario {
+        let name: String
+        /// Rows as `id:installationId/deviceToken`, `-` for none; `app` may follow after another slash.
+        let rows: String
+        let method: String
+        let path: String
+        let body: JSONObject
+        var headers: [String: String] = [:]
+        var isMaster = false
+        /// The status, or the number of the error.
+        let answer: Int
+        let left: String
+
+        init(
+            _ name: String, _ rows: String, _ method: String, _ path: String, _ body: JSONObject, _ answer: Int,
+            _ left: String, headers: [String: String] = [:], isMaster: Bool = false
+        ) {
+            self.name = name
+            self.rows = rows
+            self.method = method
+            self.path = path
+            self.body = body
+            self.answer = answer
+            self.left = left
+            self.headers = headers
+            self.isMaster = isMaster
+        }
+    }
+
+    private static let own = ["X-Parse-Installation-Id": "I1"]
+
+    private static let scenarios: [Scenario] = [
+        // New rows.
+        .init("an id alone", "", "POST", "", ["deviceType": "ios", "installationId": "I1"], 201, "+:i1/-"),
+        .init("a token alone", "", "POST", "", ["deviceType": "ios", "deviceToken": "T"], 201, "+:-/T"),
+        .init(
+            "both", "", "POST", "", ["deviceType": "ios", "installationId": "i1", "deviceToken": "t"], 201, "+:i1/t"),
+        .init("nothing", "", "POST", "", ["deviceType": "ios"], 135, ""),
+        .init("no type", "", "POST", "", ["installationId": "i1"], 135, ""),
+        .init(
+            "the id of the header, which is not written", "", "POST", "", ["deviceType": "ios"], 201, "+:-/-",
+            headers: own),
+        .init(
+            "the id of the header counts for clients only", "", "POST", "", ["deviceType": "ios"], 135, "",
+            headers: own, isMaster: true),
+        .init(
+            "an id that is no text", "a:i1/t1", "POST", "", ["deviceType": "ios", "installationId": ["$ne": .null]],
+            111, "a:i1/t1"),
+        .init(
+            "a token that is no text", "a:i1/t1", "POST", "",
+            ["deviceType": "ios", "installationId": "i2", "deviceToken": ["$ne": .null]], 111, "a:i1/t1"),
+        .init(
+            "an app that is no text", "a:i1/t1", "POST", "",
+            ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1", "appIdentifier": ["$ne": .null]], 111,
+            "a:i1/t1"),
+        // Rows found by installation id.
+        .init("a known id", "a:i1/-", "POST", "", ["deviceType": "ios", "installationId": "I1"], 200, "a:i1/-"),
+        .init(
+            "a known id without a type", "a:i1/-", "POST", "", ["installationId": "i1", "deviceToken": "t"], 200,
+            "a:i1/t"),
+        .init("a known id of the header", "a:i1/-", "POST", "", ["deviceToken": "t"], 200, "a:i1/t", headers: own),
+        .init(
+            "a known id with a new token", "a:i1/t1", "POST", "", ["installationId": "i1", "deviceToken": "t2"], 200,
+            "a:i1/t2"),
+        .init(
+            "a known id takes the token of others", "a:i1/t1 b:i2/t2 c:i3/t2", "POST", "",
+            ["installationId": "i1", "deviceToken": "t2"], 200, "a:i1/t2"),
+        .init(
+            "a known id of the header takes no token away", "a:i1/t1 b:i2/t2", "POST", "", ["deviceToken": "t2"], 200,
+            "a:i1/t2 b:i2/t2", headers: own),
+        .init(
+            "a known id takes the token of others of the same app", "a:i1/t1/x b:i2/t2/x c:i3/t2/y", "POST", "",
+            ["installationId": "i1", "deviceToken": "t2", "appIdentifier": "x"], 200, "a:i1/t2 c:i3/t2"),
+        .init(
+            "a row with the token alone takes the place of the known id", "a:i1/t1 b:-/t2", "POST", "",
+            ["installationId": "i1", "deviceToken": "t2"], 200, "b:i1/t2"),
+        // Rows found by token.
+        .init("a known token alone", "a:-/t1", "POST", "", ["deviceType": "ios", "deviceToken": "t1"], 200, "a:-/t1"),
+        .init("a known token without a type", "a:-/t1", "POST", "", ["deviceToken": "t1"], 135, "a:-/t1"),
+        .init(
+            "a known token gets an id", "a:-/t1", "POST", "",
+            ["deviceType": "ios", "installationId": "i1", "deviceToken": "t1"], 200, "a:i1/t1"),
+        .init(
+            "a known token keeps its id", "a:i1/t1", "POST", "", ["deviceType": "ios", "deviceToken": "t1"], 200,
+            "a:i1/t1"),
+        .init(
+            "a token moves to a new id", "a:i1/t1", "POST", "",
+            ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1"], 201, "+:i2/t1"),
+        .init(
+            "a token of several moves to a new id", "a:i1/t1 b:i3/t1", "POST", "",
+            ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1"], 201, "+:i2/t1"),
+        .init(
+            "a token moves within its app", "a:i1/t1/x b:i3/t1/y", "POST", "",
+            ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1", "appIdentifier": "y"], 201,
+            "+:i2/t1 a:i1/t1"),
+        .init(
+            "a token of several without an id", "a:i1/t1 b:i2/t1", "POST", "",
+            ["deviceType": "ios", "deviceToken": "t1"], 132, "a:i1/t1 b:i2/t1"),
+        .init(
+            "a token of several with the id of the header", "a:i2/t1 b:i3/t1", "POST", "",
+            ["deviceType": "ios", "deviceToken": "t1"],
+            132, "a:i2/t1 b:i3/t1", headers: own),
+        // Changes.
+        .init("a change of something else", "a:i1/t1", "PUT", "/a", ["badge": 3], 200, "a:i1/t1"),
+        .init("a new token", "a:i1/t1", "PUT", "/a", ["deviceToken": "t2"], 200, "a:i1/t2"),
+        .init(
+            "a new token, which another has", "a:i1/t1 b:i2/t2", "PUT", "/a", ["deviceToken": "t2"], 200,
+            "a:i1/t2 b:i2/t2"),
+        .init(
+            "a new token with the id, which another has", "a:i1/t1 b:i2/t2", "PUT", "/a",
+            ["deviceToken": "t2", "installationId": "i1"], 200, "a:i1/t2"),
+        .init(
+            "a new token with the object's id, which another has", "a:i1/t1 b:i2/t2", "PUT", "/a",
+            ["deviceToken": "t2", "objectId": "a"], 200, "a:i1/t2"),
+        .init("a new token without any id", "a:-/t1", "PUT", "/a", ["deviceToken": "t2"], 136, "a:-/t1"),
+        .init("a first id", "a:-/t1", "PUT", "/a", ["installationId": "i1"], 200, "a:i1/t1"),
+        .init("another id", "a:i1/t1", "PUT", "/a", ["installationId": "i2"], 136, "a:i1/t1"),
+        .init("the same id in other letters", "a:i1/t1", "PUT", "/a", ["installationId": "I1"], 200, "a:i1/t1"),
+        .init("another type", "a:i1/t1", "PUT", "/a", ["deviceType": "android"], 136, "a:i1/t1"),
+        .init("the same type", "a:i1/t1", "PUT", "/a", ["deviceType": "ios"], 200, "a:i1/t1"),
+        .init("no token any more", "a:i1/t1", "PUT", "/a", ["deviceToken": ["__op": "Delete"]], 200, "a:i1/-"),
+        .init("a row that is not there", "a:i1/t1", "PUT", "/b", ["deviceToken": "t2"], 101, "a:i1/t1"),
+        .init("a row that is not there, something else", "a:i1/t1", "PUT", "/b", ["badge": 1], 101, "a:i1/t1"),
+        .init(
+            "the only row with its own token", "a:-/t1", "PUT", "/a", ["deviceToken": "t1", "badge": 1], 200, "a:-/t1"),
+        // What is refused in the end removes nothing on its way.
+        .init(
+            "a value of another type", "a:i1/t1 b:-/t2", "POST", "",
+            ["installationId": "i1", "deviceToken": "t2", "badge": "many"], 111, "a:i1/t1 b:-/t2"),
+        .init(
+            "a bad ACL", "a:i1/t1 b:-/t2", "POST", "",
+            ["installationId": "i1", "deviceToken": "t2", "ACL": ["*unresolved": ["read": true]]], 123, "a:i1/t1 b:-/t2"
+        ),
+        .init(
+            "a bad ACL of a new row", "a:i1/t1", "POST", "",
+            ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1", "ACL": ["*unresolved": ["read": true]]],
+            123, "a:i1/t1"),
+    ]
+
+    /// Puts rows into the table in place of those that are there.
+    private static func place(_ rows: String, _ server: TestServer, writers: String = "NULL") async throws {
+        var script = "DELETE FROM \"_Installation\";"
+        for row in rows.split(separator: " ") {
+            let parts = row.split(separator: ":", maxSplits: 1)
+            let values = parts[1].split(separator: "/").map { $0 == "-" ? "NULL" : "'\($0)'" }
+            script += """
+                INSERT INTO "_Installation" ("objectId", "createdAt", "updatedAt", "_wperm", "installationId",
+                    "deviceToken", "appIdentifier", "deviceType", "channels")
+                VALUES ('\(parts[0])', now(), now(), \(writers), \(values[0]), \(values[1]),
+                    \(values.count > 2 ? values[2] : "NULL"), 'ios', '["news"]');
+                """
+        }
+        try await server.execute(script)
+    }
+
+    /// The rows that are there, in the words of a scenario. A row of an id that is not of one letter is new.
+    private static func left(_ server: TestServer) async throws -> String {
+        try await server.rows(
+            """
+            SELECT CASE WHEN length("objectId") > 1 THEN '+' ELSE "objectId" END || ':' || COALESCE("installationId", '-')
+                || '/' || COALESCE("deviceToken", '-') FROM "_Installation" ORDER BY 1
+            """
+        ).compactMap { $0[0] }.joined(separator: " ")
+    }
+
+    private static func check(_ scenario: Scenario, _ server: TestServer) async throws {
+        try await place(scenario.rows, server)
+        let answer = try await server.send(
+            scenario.method, "/installations" + scenario.path, .object(scenario.body),
+            as: scenario.isMaster ? .master : .anonymous, headers: scenario.headers)
+        #expect((answer.code ?? answer.status) == scenario.answer, "\(scenario.name): \(answer.text)")
+        #expect(answer.status < 500, "\(scenario.name): \(answer.text)")
+        if answer.status == 200 { #expect(answer["updatedAt"] != nil && answer["objectId"] == nil, "\(scenario.name)") }
+        if answer.status == 201 { #expect(answer["objectId"] != nil, "\(scenario.name)") }
+        #expect(try await left(server) == scenario.left, "\(scenario.name)")
+    }
+
+    @Test("A write finds the row of its device, and other rows of the device go")
+    func deduplication() async throws {
+        try await TestServer.run { server in
+            for scenario in Self.scenarios { try await Self.check(scenario, server) }
+        }
+    }
+
+    @Test("A token of 64 letters is kept in lower case, a shorter one as it is")
+    func lowercase() async throws {
+        try await TestServer.run { server in
+            let long = String(repeating: "AB", count: 32)
+            for (given, kept) in [(long, long.lowercased()), ("ABC", "ABC")] {
+                let id = try await server.send(
+                    "POST", "/installations", ["deviceType": "ios", "deviceToken": .string(given)]
+                ).succeeded().string("objectId")
+                #expect(try await server.send("GET", "/installations/\(id)")["deviceToken"] == .string(kept))
+            }
+        }
+    }
+
+    @Test("Clients read, make and change installations by id, but neither list nor delete them")
+    func access() async throws {
+        try await TestServer.run { server in
+            let id = try await server.send("POST", "/installations", ["deviceType": "ios", "installationId": "i"])
+                .succeeded().string("objectId")
+            let kim = try await server.signUp("kim")
+            for identity: TestServer.Identity in [.anonymous, .session(kim.token)] {
+                for path in ["/installations", "/classes/_Installation"] {
+                    SecurityProbe.expectRefused(try await server.send("GET", path, as: identity), 119, path)
+                    SecurityProbe.expectRefused(
+                        try await server.send("DELETE", "\(path)/\(id)", as: identity), 119, "DELETE \(path)")
+                    #expect(try await server.send("GET", "\(path)/\(id)", as: identity).status == 200)
+                    #expect(
+                        try await server.send("PUT", "\(path)/\(id)", ["badge": .increment(1)], as: identity).status
+                            == 200)
+                }
+            }
+            #expect(try await server.send("GET", "/installations", as: .master).results.count == 1)
+            #expect(try await server.send("DELETE", "/installations/\(id)", as: .master).status == 200)
+        }
+    }
+
+    @Test("Devices that register at once get one row each")
+    func concurrency() async throws {
+        try await TestServer.run { server in
+            _ = try await concurrently(12) { number in
+                try await server.send(
+                    "POST", "/installations",
+                    [
+                        "deviceType": "ios", "installationId": .string("i\(number % 3)"),
+                        "deviceToken": .string("t\(number % 3)"),
+                    ]
+                ).succeeded()
+            }
+            let rows = try await server.rows("SELECT \"installationId\" FROM \"_Installation\" ORDER BY 1")
+            #expect(rows == [["i0"], ["i1"], ["i2"]])
+        }
+    }
+
+    /// A deployment's choice of what becomes of the rows that lose.
+    private static let choices: [(options: JSONObject, moved: String, merged: String)] = [
+        ([:], "+:i2/t1", "b:i1/t2"),
+        (["duplicateDeviceTokenAction": "update"], "+:i2/t1 a:i1/-", "a:-/t1 b:i1/t2"),
+        (["duplicateDeviceTokenMergePriority": "installationId"], "+:i2/t1", "a:i1/t2"),
+        (
+            ["duplicateDeviceTokenAction": "update", "duplicateDeviceTokenMergePriority": "installationId"],
+            "+:i2/t1 a:i1/-", "a:i1/t2 b:-/-"
+        ),
+    ]
+
+    @Test("The deployment decides whether rows that lose are removed, and which of two rows stays", arguments: 0..<4)
+    func options(choice: Int) async throws {
+        let (options, moved, merged) = Self.choices[choice]
+        try await TestServer.run(["installation": .object(options)]) { server in
+            try await Self.place("a:i1/t1", server)
+            let body: JSONObject = ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1"]
+            _ = try await server.send("POST", "/installations", .object(body)).succeeded()
+            #expect(try await Self.left(server) == moved)
+            let channels = try await server.rows(
+                "SELECT \"channels\"::text FROM \"_Installation\" WHERE \"objectId\" = 'a'")
+            #expect(channels.allSatisfy { $0 == ["[\"news\"]"] })
+            try await Self.place("a:i1/t1 b:-/t2", server)
+            _ = try await server.send("POST", "/installations", ["installationId": "i1", "deviceToken": "t2"])
+                .succeeded()
+            #expect(try await Self.left(server) == merged)
+        }
+    }
+
+    @Test("With the caller's rights enforced, nobody takes a row away that only somebody else writes")
+    func enforcement() async throws {
+        try await TestServer.run(["installation": ["duplicateDeviceTokenActionEnforceAuth": true]]) { server in
+            let body: JSONObject = ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1"]
+            let kim = try await server.signUp("kim")
+            let callers: [(TestServer.Identity, String)] = [
+                (.anonymous, "+:i2/t1 a:i1/t1"), (.session(kim.token), "+:i2/t1"), (.master, "+:i2/t1"),
+            ]
+            for (identity, left) in callers {
+                try await Self.place("a:i1/t1", server, writers: "ARRAY['\(kim.id)']")
+                _ = try await server.send("POST", "/installations", .object(body), as: identity).succeeded()
+                #expect(try await Self.left(server) == left, "\(identity)")
+            }
+        }
+    }
+}
