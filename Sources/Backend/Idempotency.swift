@@ -8,7 +8,7 @@ import Postgres
 extension Backend {
     /// Takes note of a request's id where the deployment wants it for the path.
     ///
-    /// An id whose time is over may be used again.
+    /// An id whose time is over may be used again. Each request sweeps a few of those, so that they never pile up.
     /// - Throws: 159 when the id was seen.
     public func claim(request id: String, path: String, _ context: RequestContext) async throws {
         let options = configuration.idempotencyOptions
@@ -18,6 +18,10 @@ extension Backend {
             let text = try ValueText.checked(id)
             let rows = try await store.query(
                 """
+                WITH swept AS (
+                    DELETE FROM "_Idempotency" WHERE "objectId" IN (
+                        SELECT "objectId" FROM "_Idempotency" WHERE "expire" < $2 AND "reqId" <> $3
+                        LIMIT 10 FOR UPDATE SKIP LOCKED))
                 INSERT INTO "_Idempotency" ("objectId", "createdAt", "updatedAt", "reqId", "expire")
                 VALUES ($1, $2, $2, $3, $4)
                 ON CONFLICT ("reqId") DO UPDATE SET "expire" = EXCLUDED."expire", "updatedAt" = EXCLUDED."updatedAt"
@@ -28,12 +32,6 @@ extension Backend {
                     .text(Identifiers.alphanumeric(10)), .timestamp(milliseconds: context.now.milliseconds),
                     .text(text), .timestamp(milliseconds: expires),
                 ])
-            // Every so often somebody sweeps what is over.
-            if Int.random(in: 0..<100) == 0 {
-                _ = try await store.query(
-                    "DELETE FROM \"_Idempotency\" WHERE \"expire\" < $1",
-                    [.timestamp(milliseconds: context.now.milliseconds)])
-            }
             guard rows.rowCount > 0 else {
                 throw ParseError(ParseError.duplicateRequest, "Duplicate request")
             }

@@ -104,7 +104,9 @@ extension Backend {
             throw ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
         }
         var merged = known.filter { !$0.value.isNull }
-        for (name, data) in given { merged[name] = data.isNull ? nil : data }
+        for (name, data) in given {
+            if data.isNull { merged.removeValue(forKey: name) } else { merged[name] = data }
+        }
         return merged
     }
 }

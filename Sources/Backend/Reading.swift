@@ -231,8 +231,9 @@ extension Backend {
         }
         // A field of the object itself decides who sees what, so it is read even when it is not wanted.
         for rule in request.access.ownerRules {
-            guard let field = rule.field, let isNew = request.keys?.insert(field).inserted, isNew else { continue }
-            request.unwritten.insert(field)
+            guard let field = rule.field else { continue }
+            let isNew = request.keys?.insert(field).inserted ?? false
+            if isNew || request.excluded.remove(field) != nil { request.unwritten.insert(field) }
         }
         guard !includes.isEmpty else { return }
         request.include = IncludeNode(

@@ -65,9 +65,11 @@ extension AggregateCompiler {
             aggregates.append("\(try self.accumulator(accumulator)) AS a\(aggregates.count)")
             pairs.append("(\(name)::text, a\(aggregates.count - 1))")
         }
+        // Grouping loses the order of the documents, so their places are noted before.
+        let place = aggregates.contains { $0.contains("ORDER BY place") } ? ", row_number() OVER () AS place" : ""
         let columns = (["grouped"] + aggregates).joined(separator: ", ")
         return "SELECT (SELECT jsonb_object_agg(k, COALESCE(v, 'null')) FROM (VALUES \(pairs.joined(separator: ", "))) "
-            + "AS f(k, v)) AS doc FROM (SELECT \(columns) FROM (SELECT doc, \(key) AS grouped \(from)) AS g "
+            + "AS f(k, v)) AS doc FROM (SELECT \(columns) FROM (SELECT doc, \(key) AS grouped\(place) \(from)) AS g "
             + "GROUP BY grouped) AS r"
     }
 
@@ -83,9 +85,9 @@ extension AggregateCompiler {
         case "$min", "$max":
             let direction = name == "$min" ? "ASC" : "DESC"
             return "(array_agg(\(value) ORDER BY \(value) \(direction)) FILTER (WHERE \(value) <> 'null'))[1]"
-        case "$first": return "(array_agg(\(value)))[1]"
-        case "$last": return "(array_agg(\(value)))[count(*)]"
-        case "$push": return "COALESCE(jsonb_agg(\(value)) FILTER (WHERE \(value) IS NOT NULL), '[]')"
+        case "$first": return "(array_agg(\(value) ORDER BY place))[1]"
+        case "$last": return "(array_agg(\(value) ORDER BY place DESC))[1]"
+        case "$push": return "COALESCE(jsonb_agg(\(value) ORDER BY place) FILTER (WHERE \(value) IS NOT NULL), '[]')"
         case "$addToSet":
             return "COALESCE(jsonb_agg(DISTINCT \(value)) FILTER (WHERE \(value) IS NOT NULL), '[]')"
         case "$stdDevPop": return "to_jsonb(stddev_pop(roost_number(\(value))))"

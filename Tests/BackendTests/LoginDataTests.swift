@@ -1,0 +1,79 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Login data of a user: linking, and taking them away again.
+@Suite struct LoginDataTests {
+    private static func link(_ id: JSONValue) -> JSONValue { ["authData": ["anonymous": ["id": id]]] }
+
+    @Test("Unlinking removes the provider's data and no others, and its id is free again")
+    func unlinking() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let path = "/users/\(kim.id)"
+            _ = try await server.send("PUT", path, Self.link("device"), as: .session(kim.token)).succeeded()
+            // Data of a provider that is not built, as parse-server left them.
+            try await server.execute(
+                #"UPDATE "_User" SET "authData" = "authData" || '{"facebook": {"id": "f", "access_token": "t"}, "gone": null}'"#
+            )
+            let found = try await server.send("POST", "/users", Self.link("device")).succeeded()
+            #expect(found.status == 200)
+            #expect(found["objectId"]?.stringValue == kim.id)
+            _ = try await server.send("PUT", path, ["authData": ["anonymous": .null]], as: .session(kim.token))
+                .succeeded()
+            let kept = try await server.rows("SELECT \"authData\"::text FROM \"_User\"")
+            #expect(kept == [[#"{"facebook": {"id": "f", "access_token": "t"}}"#]])
+            let me = try await server.send("GET", "/users/me", as: .session(kim.token))
+            #expect(same(me["authData"], ["facebook": ["id": "f", "access_token": "t"]]), "\(me.text)")
+            let fresh = try await server.send("POST", "/users", Self.link("device")).succeeded()
+            #expect(fresh.status == 201)
+            // The last provider of all.
+            _ = try await server.send("PUT", path, ["authData": ["facebook": .null]], as: .session(kim.token))
+                .succeeded()
+            let none = try await server.send("GET", "/users/me", as: .session(kim.token))
+            #expect(none["authData"] == nil || none["authData"] == [:], "\(none.text)")
+            #expect(try await server.send("POST", "/login", ["username": "kim", "password": "secret"]).status == 200)
+        }
+    }
+
+    @Test("Sending the whole map back unchanged, an unknown provider's null, or an empty map changes nothing")
+    func unchanged() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            try await server.execute(
+                #"UPDATE "_User" SET "authData" = '{"facebook": {"id": "f"}, "anonymous": {"id": "a"}}'"#)
+            for body: JSONValue in [
+                ["authData": ["facebook": ["id": "f"], "anonymous": ["id": "a"]]],
+                ["authData": ["anonymous": ["id": "a"]]],
+                ["authData": ["nosuch": .null]], ["authData": [:]], ["authData": .null], ["city": "Bonn"],
+            ] {
+                let answer = try await server.send("PUT", "/users/\(kim.id)", body, as: .session(kim.token))
+                #expect(answer.status == 200, "\(body): \(answer.text)")
+                let kept = try await server.rows(
+                    "SELECT \"authData\"->'facebook'->>'id', \"authData\"->'anonymous'->>'id' FROM \"_User\"")
+                #expect(kept == [["f", "a"]], "\(body)")
+            }
+        }
+    }
+
+    @Test(
+        "Login data of no form, of a provider that is not built, or of somebody else are refused, and nothing is kept")
+    func refusals() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            _ = try await server.send("POST", "/users", Self.link("taken")).succeeded()
+            let bodies: [(JSONValue, Int)] = [
+                (Self.link("taken"), 208), (Self.link(["$ne": .null]), 162), (Self.link(7), 162),
+                (["authData": ["facebook": ["id": "f"]]], 252), (["authData": ["anonymous": "text"]], 252),
+                (["authData": "text"], 252), (["authData": [1]], 252), (["authData.anonymous": ["id": "x"]], 105),
+                (["authData.anonymous.id": "x"], 105), (["authData": ["a.b": ["id": "x"]]], 252),
+            ]
+            for (body, code) in bodies {
+                let answer = try await server.send("PUT", "/users/\(kim.id)", body, as: .session(kim.token))
+                SecurityProbe.expectRefused(answer, code, "\(body)")
+                let kept = try await server.rows("SELECT \"authData\"::text FROM \"_User\" WHERE \"username\" = 'kim'")
+                #expect(kept == [[nil]], "\(body)")
+            }
+        }
+    }
+}
