@@ -1,0 +1,170 @@
+import JSON
+import TestSupport
+import Testing
+
+/// What a server of the line 9 answers in another shape than one of the line 7.
+@Suite struct PresetShapeTests {
+    private static func run(
+        _ preset: Int, _ options: JSONObject = [:], _ body: @escaping @Sendable (TestServer) async throws -> Void
+    )
+        async throws
+    {
+        try await TestServer.run(options.merging(["preset": .number(Double(preset))], uniquingKeysWith: { $1 }), body)
+    }
+
+    @Test("The caller's own record is an included object in line 7 only", arguments: [9, 7])
+    func ownRecord(preset: Int) async throws {
+        try await Self.run(preset) { server in
+            let kim = try await server.signUp("kim")
+            let me = try await server.send("GET", "/users/me", as: .session(kim.token)).succeeded()
+            #expect((me["__type"] == "Object") == (preset == 7))
+            #expect((me["className"] == "_User") == (preset == 7))
+            #expect(me["sessionToken"]?.stringValue == kim.token)
+        }
+    }
+
+    @Test("A log-in is read with the user's own rights in line 9 only", arguments: [9, 7])
+    func login(preset: Int) async throws {
+        try await Self.run(preset) { server in
+            let kim = try await server.signUp("kim", ["note": "n"])
+            _ = try await server.send(
+                "PUT", "/schemas/_User", ["classLevelPermissions": ["find": [:], "get": [:]]], as: .master
+            ).succeeded()
+            for path in ["/login", "/verifyPassword"] {
+                let answer = try await server.send("POST", path, ["username": "kim", "password": "secret"]).succeeded()
+                #expect(answer["objectId"]?.stringValue == kim.id)
+                #expect((answer["note"] == "n") == (preset == 7), "\(path): \(answer.text)")
+                #expect((answer["sessionToken"] != nil) == (path == "/login"))
+            }
+        }
+    }
+
+    @Test(
+        "A sign-up with the master key opens a session in line 7, and in line 9 for an installation", arguments: [9, 7])
+    func masterSignUp(preset: Int) async throws {
+        try await Self.run(preset) { server in
+            let plain = try await server.send("POST", "/users", ["username": "kim", "password": "x"], as: .master)
+                .succeeded()
+            #expect((plain["sessionToken"] != nil) == (preset == 7))
+            let installed = try await server.send(
+                "POST", "/users", ["username": "lou", "password": "x"], as: .master,
+                headers: ["X-Parse-Installation-Id": "i"]
+            ).succeeded()
+            #expect(installed["sessionToken"] != nil)
+            let client = try await server.send("POST", "/users", ["username": "max", "password": "x"]).succeeded()
+            #expect(client["sessionToken"] != nil)
+        }
+    }
+
+    @Test(
+        "Sign-up, log-in and linking by login data carry an empty authDataResponse in line 7 only", arguments: [9, 7])
+    func loginData(preset: Int) async throws {
+        try await Self.run(preset) { server in
+            let body: JSONValue = ["authData": ["anonymous": ["id": "device"]]]
+            for status in [201, 200] {
+                let answer = try await server.send("POST", "/users", body).succeeded()
+                #expect(answer.status == status)
+                #expect((answer["authDataResponse"] == [:]) == (preset == 7), "\(answer.text)")
+            }
+            let kim = try await server.signUp("kim")
+            let linked = try await server.send(
+                "PUT", "/users/\(kim.id)", ["authData": ["anonymous": ["id": "other"]]], as: .session(kim.token)
+            ).succeeded()
+            #expect((linked["authDataResponse"] == [:]) == (preset == 7), "\(linked.text)")
+        }
+    }
+
+    @Test("Schemas show the default ACL in line 9 only, and a configured one in both", arguments: [9, 7])
+    func schemas(preset: Int) async throws {
+        try await Self.run(preset) { server in
+            let made = try await server.send("POST", "/schemas/Note", ["fields": [:]], as: .master).succeeded()
+            let everybody: JSONValue = ["*": ["read": true, "write": true]]
+            let all = try await server.send("GET", "/schemas", as: .master).succeeded()
+            for schema in [made.json] + all.results {
+                let shown = schema["classLevelPermissions"]?["ACL"]
+                #expect(preset == 9 ? same(shown, everybody) : shown == nil, "\(schema)")
+            }
+            let set = try await server.send(
+                "PUT", "/schemas/Note",
+                ["classLevelPermissions": ["create": ["*": true], "ACL": ["*": ["read": true]]]], as: .master
+            ).succeeded()
+            #expect(same(set["classLevelPermissions"]?["ACL"], ["*": ["read": true]]))
+            let created = try await server.send("POST", "/classes/Note", [:]).succeeded()
+            #expect(same(created["ACL"], ["*": ["read": true]]))
+        }
+    }
+
+    @Test("Members of a relation stay hidden with its owner in line 9 only", arguments: [9, 7])
+    func relations(preset: Int) async throws {
+        try await Self.run(preset) { server in
+            let song = try await server.create("Song", ["title": "a"])
+            let list = try await server.create(
+                "Playlist", ["songs": .operation("AddRelation", [.pointer("Song", song)]), "ACL": [:]], as: .master)
+            let condition: JSONValue = ["$relatedTo": ["object": .pointer("Playlist", list), "key": "songs"]]
+            let found = try await server.find("Song", ["where": condition, "count": 1]).succeeded()
+            #expect(found.results.count == (preset == 7 ? 1 : 0))
+            #expect(found["count"] == (preset == 7 ? 1 : 0))
+            #expect(try await server.find("Song", ["where": condition], as: .master).results.count == 1)
+        }
+    }
+
+    @Test("The current session hides what is protected in sessions in line 9 only", arguments: [9, 7])
+    func currentSession(preset: Int) async throws {
+        try await Self.run(preset, ["protectedFields": ["_Session": ["*": ["createdWith"]]]]) { server in
+            let kim = try await server.signUp("kim")
+            let session = try await server.send("GET", "/sessions/me", as: .session(kim.token)).succeeded()
+            #expect((session["createdWith"] != nil) == (preset == 7))
+            #expect(session["sessionToken"]?.stringValue == kim.token)
+        }
+    }
+
+    /// Names of files, and whether a user may upload them in line 9 and in line 7.
+    private static let files: [(String, Bool, Bool)] = [
+        ("a.png", true, true), ("a.txt", true, true), ("a.html", false, false), ("a.HTM", false, false),
+        ("a.svg", false, true), ("a.xml", false, true), ("a.xsl", false, true), ("a.mathml", false, true),
+        ("a.svg.", false, true), ("a", true, true),
+    ]
+
+    @Test("Files that a browser would run are refused as their line refuses them", arguments: [9, 7])
+    func files(preset: Int) async throws {
+        try await Self.run(preset) { server in
+            let kim = try await server.signUp("kim")
+            for (name, nine, seven) in Self.files {
+                let answer = try await server.send(
+                    "POST", "/files/\(name)", bytes: Array("content".utf8), as: .session(kim.token),
+                    headers: ["Content-Type": "application/octet-stream"])
+                let isAllowed = preset == 9 ? nine : seven
+                #expect(answer.status == (isAllowed ? 201 : 400), "\(name): \(answer.text)")
+                #expect(answer.code == (isAllowed ? nil : 130), "\(name): \(answer.text)")
+                guard isAllowed, let url = answer["url"]?.stringValue else { continue }
+                let read = try await server.send("GET", url, as: .nobody)
+                #expect(read.headers["x-content-type-options"] == "nosniff", "\(name)")
+            }
+        }
+    }
+
+    @Test("The server says the version of its line, and line 9 reports on more settings", arguments: [9, 7])
+    func reports(preset: Int) async throws {
+        try await Self.run(preset, ["security": ["enableCheck": true]]) { server in
+            let information = try await server.send("GET", "/serverInfo", as: .master)
+            #expect(information["parseServerVersion"] == (preset == 9 ? "9.10.4" : "7.5.4"))
+            let report = try await server.send("GET", "/security", as: .master)
+            let titles = (report["report"]?["groups"]?.arrayValue ?? [])
+                .flatMap { $0["checks"]?.arrayValue ?? [] }.compactMap { $0["title"]?.stringValue }
+            #expect(titles.contains("Client class creation disabled"))
+            #expect(titles.contains("Request complexity limits enabled") == (preset == 9), "\(titles)")
+        }
+    }
+
+    @Test("A batch takes paths of any server in line 9 only", arguments: [9, 7])
+    func batch(preset: Int) async throws {
+        try await Self.run(preset) { server in
+            for path in ["/1/classes/Note", "/classes/Note"] {
+                let answer = try await server.send(
+                    "POST", "/batch", ["requests": [["method": "POST", "path": .string(path), "body": [:]]]])
+                #expect(answer.status == (preset == 9 ? 200 : 400), "\(path): \(answer.text)")
+                #expect(answer.code == (preset == 9 ? nil : 107), "\(path)")
+            }
+        }
+    }
+}
