@@ -30,6 +30,8 @@ extension ObjectStore {
         do {
             var compiler = FilterCompiler(schemas: catalog.snapshot)
             let values: String
+            // Values of some types are objects made around a column, which would be there without one.
+            var presence = ""
             switch compiler.operand(path, schema) {
             case .absent, .relation: return []
             case .column(let column, .date):
@@ -37,10 +39,11 @@ extension ObjectStore {
             case .column(let column, let type):
                 if type == .polygon || type == .geoPoint { return [] }
                 values = FilterCompiler.jsonValue(column, type)
+                presence = " AND \(column) IS NOT NULL"
             case .json(let expression): values = expression
             }
             let condition = try compiler.compile(filter, schema)
-            let source = "SELECT \(values) AS v FROM \(SQLBuilder.quote(className)) WHERE \(condition)"
+            let source = "SELECT \(values) AS v FROM \(SQLBuilder.quote(className)) WHERE (\(condition))\(presence)"
             let sql =
                 "SELECT DISTINCT v FROM (SELECT v FROM (\(source)) AS a WHERE jsonb_typeof(v) <> 'array' "
                 + "UNION ALL SELECT jsonb_array_elements(v) FROM (\(source)) AS b WHERE jsonb_typeof(v) = 'array') AS c "
