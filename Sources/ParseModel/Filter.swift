@@ -36,6 +36,11 @@ public struct FieldPath: Hashable, Sendable {
 
     /// Splits a dotted key.
     public init(_ key: String) {
+        guard key.utf8.contains(UInt8(ascii: ".")) else {
+            root = key
+            steps = []
+            return
+        }
         let parts = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         root = parts.first ?? ""
         steps = Array(parts.dropFirst())

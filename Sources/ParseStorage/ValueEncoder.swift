@@ -95,7 +95,7 @@ enum ValueEncoder {
         switch value {
         case .object(let object):
             for (key, value) in object {
-                guard !key.contains("$"), !key.contains(".") else {
+                guard !key.utf8.contains(where: { $0 == UInt8(ascii: "$") || $0 == UInt8(ascii: ".") }) else {
                     throw ParseError(
                         ParseError.invalidNestedKey, "Nested keys should not contain the '$' or '.' characters")
                 }

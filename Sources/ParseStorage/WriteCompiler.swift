@@ -36,40 +36,36 @@ struct WriteCompiler {
 
     /// The statements that make a new object, to be sent as one group.
     mutating func insert(objectId: String, _ write: ObjectWrite) throws(ParseError) -> [Statement] {
-        var columns = ["\"objectId\""]
-        var values = [builder.bind(try ValueEncoder.text(objectId))]
-        func name(_ column: String) -> String { SQLBuilder.quote(column) }
-        if let date = write.createdAt {
-            columns.append("\"createdAt\"")
-            values.append(builder.bind(.timestamp(milliseconds: date.milliseconds)))
+        var columns = "\"objectId\""
+        var values = builder.bind(try ValueEncoder.text(objectId))
+        func add(_ column: String, _ parameter: PostgresParameter) {
+            columns += ", "
+            columns += SQLBuilder.quote(column)
+            values += ", "
+            values += builder.bind(parameter)
         }
-        if let date = write.updatedAt {
-            columns.append("\"updatedAt\"")
-            values.append(builder.bind(.timestamp(milliseconds: date.milliseconds)))
-        }
+        if let date = write.createdAt { add("createdAt", .timestamp(milliseconds: date.milliseconds)) }
+        if let date = write.updatedAt { add("updatedAt", .timestamp(milliseconds: date.milliseconds)) }
         for (field, value) in try nestedValues(write.operations) where !value.isNull {
             guard let type = schema.type(of: field), TableLayout.hasColumn(field, of: schema.name, type: type) else {
                 continue
             }
-            columns.append(name(field))
-            values.append(builder.bind(try ValueEncoder.encode(value, type, field: field)))
+            add(field, try ValueEncoder.encode(value, type, field: field))
         }
         for (column, value) in write.hidden where !value.isNull {
-            columns.append(name(column))
-            values.append(builder.bind(try hiddenParameter(value, column)))
+            add(column, try hiddenParameter(value, column))
         }
         if let acl = write.acl {
-            columns += ["\"_rperm\"", "\"_wperm\""]
-            values += try permissions(acl)
+            for principal in acl.readers + acl.writers { _ = try ValueEncoder.text(principal) }
+            add("_rperm", .textArray(acl.readers))
+            add("_wperm", .textArray(acl.writers))
         }
-        let sql =
-            "INSERT INTO \(name(schema.name)) (\(columns.joined(separator: ", "))) "
-            + "VALUES (\(values.joined(separator: ", ")))"
+        let sql = "INSERT INTO \(SQLBuilder.quote(schema.name)) (\(columns)) VALUES (\(values))"
         var statements = [Statement(sql, builder.parameters)]
         for change in relationChanges(write.operations) where !change.added.isEmpty {
             statements.append(
                 Statement(
-                    "INSERT INTO \(name(change.table)) (\"relatedId\", \"owningId\") "
+                    "INSERT INTO \(SQLBuilder.quote(change.table)) (\"relatedId\", \"owningId\") "
                         + "SELECT unnest($1::text[]), $2 ON CONFLICT DO NOTHING",
                     [.textArray(change.added), .text(objectId)]))
         }

@@ -15,6 +15,10 @@ public enum SQL {
     }
 
     private static func quoted(_ text: String, with quote: UInt8, doublingBackslashes: Bool = false) -> String {
+        if !text.utf8.contains(where: { $0 == quote || $0 == 0 || $0 == UInt8(ascii: "\\") }) {
+            let mark = String(UnicodeScalar(quote))
+            return mark + text + mark
+        }
         // Bytes, not characters: a quote followed by a combining mark is one character, and still a quote.
         var bytes: [UInt8] = [quote]
         bytes.reserveCapacity(text.utf8.count + 2)

@@ -241,7 +241,7 @@ public struct Configuration: Sendable {
 }
 
 /// A key or a value that written data may not contain. Texts are regular expressions.
-public struct KeywordRule: Sendable {
+public final class KeywordRule: Sendable {
     /// The rule as it was given, for the error's text.
     public let json: JSONValue
     private let key: Part?
@@ -257,8 +257,15 @@ public struct KeywordRule: Sendable {
 
         func fits(_ given: JSONValue) -> Bool {
             switch self {
-            case .pattern(let pattern): given.stringValue.map(pattern.isFound) ?? false
+            case .pattern: given.stringValue.map(fits) ?? false
             case .value(let value): given == value
+            }
+        }
+
+        func fits(_ given: String) -> Bool {
+            switch self {
+            case .pattern(let pattern): pattern.isFound(in: given)
+            case .value(let value): value == .string(given)
             }
         }
     }
@@ -277,6 +284,6 @@ public struct KeywordRule: Sendable {
     /// Whether a member of an object breaks the rule.
     public func matches(key: String, value: JSONValue) -> Bool {
         if self.key == nil && self.value == nil { return false }
-        return (self.key?.fits(.string(key)) ?? true) && (self.value?.fits(value) ?? true)
+        return (self.key?.fits(key) ?? true) && (self.value?.fits(value) ?? true)
     }
 }

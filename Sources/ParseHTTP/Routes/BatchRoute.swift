@@ -18,7 +18,8 @@ extension ParseRoutes {
                 "Batch request contains \(requests.count) sub-requests, which exceeds the limit of \(limit).")
         }
         var elements: [Envelope] = []
-        for request in requests { elements.append(try element(request, of: envelope)) }
+        let prefixes = prefixes
+        for request in requests { elements.append(try element(request, of: envelope, prefixes: prefixes)) }
         let isTransaction = envelope.body["transaction"] == true
         let results =
             isTransaction
@@ -36,17 +37,18 @@ extension ParseRoutes {
     /// One call of a batch, with the credentials of the whole.
     ///
     /// - Throws: 107 when it leads nowhere, which refuses the whole batch.
-    private func element(_ request: JSONValue, of envelope: Envelope) throws(ParseError) -> Envelope {
+    private func element(_ request: JSONValue, of envelope: Envelope, prefixes: [String]) throws(ParseError) -> Envelope
+    {
         guard let path = request["path"]?.stringValue else {
             throw ParseError(ParseError.invalidJSON, "batch request path must be a string")
         }
         let (text, query) = Self.split(path)
-        guard let below = below(text) else {
+        guard let below = Self.below(text, prefixes) else {
             throw ParseError(ParseError.invalidJSON, "cannot route batch path \(path)")
         }
         let name = request["method"]?.stringValue ?? "undefined"
         let components = below.split(separator: "/", omittingEmptySubsequences: true)
-            .map { $0.removingPercentEncoding ?? String($0) }
+            .map { PercentEncoding.decode($0) ?? String($0) }
         guard let method = Method(rawValue: name), Self.isRouted(components, method) else {
             throw ParseError(ParseError.invalidJSON, "cannot route \(name) \(below)")
         }
@@ -66,8 +68,8 @@ extension ParseRoutes {
         return element
     }
 
-    /// The path below the mount, for a path that begins with the prefix of the interface.
-    private func below(_ path: String) -> String? {
+    /// What the paths of a batch may begin with, without trailing slashes.
+    private var prefixes: [String] {
         var prefixes = [configuration.mountPath]
         for url in [configuration.serverURL, configuration.publicServerURL ?? ""] {
             if let scheme = url.range(of: "://"), let slash = url[scheme.upperBound...].firstIndex(of: "/") {
@@ -76,12 +78,15 @@ extension ParseRoutes {
         }
         // Scripts that move apps write the paths of whatever server they were made for.
         if configuration.preset >= 9 { prefixes += ["/parse", "/1", ""] }
-        for prefix in prefixes.map({ $0.hasSuffix("/") ? String($0.dropLast()) : $0 }) {
-            if prefix.isEmpty || path.hasPrefix(prefix + "/") {
-                let rest = path.dropFirst(prefix.count)
-                // A server without a mount path makes some SDKs send two slashes.
-                return "/" + rest.drop { $0 == "/" }
-            }
+        return prefixes.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+    }
+
+    /// The path below the mount, for a path that begins with the prefix of the interface.
+    private static func below(_ path: String, _ prefixes: [String]) -> String? {
+        for prefix in prefixes where prefix.isEmpty || path.hasPrefix(prefix + "/") {
+            let rest = path.dropFirst(prefix.count)
+            // A server without a mount path makes some SDKs send two slashes.
+            return "/" + rest.drop { $0 == "/" }
         }
         return nil
     }
