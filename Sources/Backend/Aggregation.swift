@@ -24,7 +24,8 @@ extension Backend {
         let stages = try Self.stages(parameters)
         let rows = try await store.aggregate(className, stages, now: context.now.milliseconds)
         let links = links(context)
-        // parse-server puts the marker of every relation of the class into every row, whatever the row is made of.
+        // parse-server puts the marker of every relation of the class into every row, whatever the row is made of; a
+        // row for all objects together, without an id, has none.
         let markers = (catalog.schema(className)?.fields ?? [:]).compactMap { name, field -> (String, JSONValue)? in
             guard case .relation(let target) = field.type else { return nil }
             return (name, ["__type": "Relation", "className": .string(target)])
@@ -33,7 +34,7 @@ extension Backend {
             "results": .array(
                 rows.map { row in
                     var object = Self.published(row, links, isRoot: true).objectValue ?? [:]
-                    for (name, marker) in markers { object[name] = marker }
+                    if row["objectId"] != .null { for (name, marker) in markers { object[name] = marker } }
                     return .object(object)
                 })
         ]

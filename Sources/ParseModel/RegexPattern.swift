@@ -8,6 +8,16 @@ public enum RegexPattern {
         return text
     }
 
+    /// The text that a pattern asks a value to start with, if it asks nothing else: `^\Qtext\E`, or `^text` of plain
+    /// characters. Nil for every other pattern, and where an option gives one of its characters another meaning.
+    public static func prefix(_ pattern: String, options: String) -> String? {
+        guard options.allSatisfy({ "su".contains($0) }) else { return nil }
+        if let quoted = literalPrefix(pattern) { return quoted }
+        guard pattern.hasPrefix("^") else { return nil }
+        let text = pattern.dropFirst()
+        return text.unicodeScalars.contains { "\\.[]{}()*+?^$|".unicodeScalars.contains($0) } ? nil : String(text)
+    }
+
     /// The pattern in PostgreSQL's syntax, with its options as embedded flags.
     ///
     /// - Parameter options: letters out of `imxsu`.

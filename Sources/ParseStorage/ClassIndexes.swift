@@ -28,7 +28,7 @@ struct ClassIndexes {
 
     /// Makes an index.
     func make(_ name: String, _ fields: JSONObject) async throws {
-        for (number, part) in IndexDefinition(fields, of: schema).parts.enumerated() {
+        for (number, part) in try await IndexDefinition(fields, of: schema).parts(in: session).enumerated() {
             let name = try await freeName(IndexName(className: schema.name, name: name), part: number)
             _ = try await session.query(part.statement(name: name))
         }
@@ -39,7 +39,7 @@ struct ClassIndexes {
     /// - Throws: `PostgresError` 42704 when it is not there.
     func adopt(_ name: String, _ fields: JSONObject) async throws {
         let names = IndexName(className: schema.name, name: name)
-        for number in IndexDefinition(fields, of: schema).parts.indices {
+        for number in try await IndexDefinition(fields, of: schema).parts(in: session).indices {
             let name = try await freeName(names, part: number)
             _ = try await session.query(
                 "ALTER INDEX \(SQL.identifier(names.building(part: number))) RENAME TO \(SQL.identifier(name))")

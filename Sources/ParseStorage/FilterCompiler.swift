@@ -12,7 +12,7 @@ struct FilterCompiler {
         /// A column of its own.
         case column(String, FieldType)
         /// A place inside a jsonb column.
-        case json(String)
+        case json(JSONPath)
         /// A relation, kept in a join table.
         case relation(table: String)
         /// Nothing that any row has.
@@ -63,11 +63,11 @@ struct FilterCompiler {
     }
 
     /// What a key leads to in a class.
-    mutating func operand(_ path: FieldPath, _ schema: ClassSchema) -> Operand {
+    func operand(_ path: FieldPath, _ schema: ClassSchema) -> Operand {
         var root = path.root
         if let document {
             let root = root == "_id" ? "objectId" : root
-            return .json("(\(document) #> \(builder.bind(.textArray([root] + path.steps))))")
+            return .json(JSONPath(container: document, steps: [root] + path.steps, isList: false))
         }
         if root == "_created_at" { root = "createdAt" }
         if root == "_updated_at" { root = "updatedAt" }
@@ -84,12 +84,7 @@ struct FilterCompiler {
         guard TableLayout.hasColumn(root, of: schema.name, type: type) else { return .absent }
         if path.steps.isEmpty { return .column(column, type) }
         guard TableLayout.columnType(type) == "jsonb" else { return .absent }
-        if type == .array, let first = path.steps.first, !first.utf8.allSatisfy({ (48...57).contains($0) }) {
-            // Into every element: `tracks.title` of an array of objects.
-            let steps = path.steps.map { "." + JSONValue.string($0).text }.joined()
-            return .json("jsonb_path_query_array(\(column), \(builder.bind(.text("lax $" + steps)))::text::jsonpath)")
-        }
-        return .json("(\(column) #> \(builder.bind(.textArray(path.steps))))")
+        return .json(JSONPath(container: column, steps: path.steps, isList: type == .array))
     }
 
     private mutating func compile(_ constraint: Constraint, at path: FieldPath, _ schema: ClassSchema)
@@ -116,10 +111,10 @@ struct FilterCompiler {
         case .absent: return Self.absent(constraint)
         case .relation(let table): return relation(constraint, table)
         case .column(let column, let type):
-            if case .array = type { return try json(constraint, column, isArray: true) }
-            if TableLayout.columnType(type) == "jsonb" { return try json(constraint, column, isArray: false) }
+            if case .array = type { return try json(constraint, .list(column)) }
+            if TableLayout.columnType(type) == "jsonb" { return try json(constraint, .value(column)) }
             return try scalar(constraint, column, type, path)
-        case .json(let expression): return try json(constraint, expression, isArray: false)
+        case .json(let path): return try json(constraint, .path(path))
         }
     }
 

@@ -15,31 +15,41 @@ extension FilterCompiler {
             let box = around(column, center, radians)
             return "\(box)\(distance(column, center)) <= \(builder.bind(.double(radians)))"
         case (.box(let southWest, let northEast), .geoPoint):
-            return box(column, southWest, northEast)
+            return box(
+                column, west: southWest.longitude, east: northEast.longitude, south: southWest.latitude,
+                north: northEast.latitude)
         case (.insidePolygon(let points), .geoPoint):
             return "\(column) <@ \(builder.bind(.polygon(points.map { (x: $0.longitude, y: $0.latitude) })))"
         case (.polygonContains(let point), .polygon):
-            return "\(column) @> \(builder.bind(.point(x: point.longitude, y: point.latitude)))"
+            // An index knows which polygons overlap another, not which contain a point.
+            let place = builder.bind(.point(x: point.longitude, y: point.latitude))
+            return "(\(column) && polygon(box(\(place), \(place))) AND \(column) @> \(place))"
         default:
             return "FALSE"
         }
     }
 
-    /// A box around a circle, as a condition that an index on the column can serve before distances are computed; empty
-    /// where the circle reaches a pole or the antimeridian, for there no single box holds it.
+    /// Boxes that hold a circle, as a condition that an index on the column can serve before distances are computed;
+    /// empty where the circle is so large that nothing is gained.
     private mutating func around(_ column: String, _ center: GeoPoint, _ radians: Double) -> String {
-        let height = radians * 180 / .pi
-        let south = center.latitude - height
-        let north = center.latitude + height
-        guard radians < .pi / 2, south > -89.9, north < 89.9 else { return "" }
-        let width = asin(min(1, sin(radians) / cos(center.latitude * .pi / 180))) * 180 / .pi
+        guard radians < .pi / 2, center.isOnEarth else { return "" }
         // A little wider, so that rounding never leaves out what lies on the edge.
+        let height = radians * 180 / .pi
         let margin = 1e-9 + height * 1e-9
-        let west = center.longitude - width - margin
-        let east = center.longitude + width + margin
-        guard west > -180, east < 180 else { return "" }
-        let corners = [west, south - margin, east, north + margin].map { builder.bind(.double($0)) }
-        return "\(column) <@ box(point(\(corners[0]), \(corners[1])), point(\(corners[2]), \(corners[3]))) AND "
+        let south = center.latitude - height - margin
+        let north = center.latitude + height + margin
+        guard south > -90, north < 90 else {
+            // With a pole inside there are places of every longitude.
+            let cap = (south: max(south, -90), north: min(north, 90))
+            return "\(box(column, west: -180, east: 180, south: cap.south, north: cap.north)) AND "
+        }
+        let width = asin(min(1, sin(radians) / cos(center.latitude * .pi / 180))) * 180 / .pi + margin
+        let west = center.longitude - width
+        let east = center.longitude + width
+        let box = box(
+            column, west: west < -180 ? west + 360 : west, east: east > 180 ? east - 360 : east, south: south,
+            north: north)
+        return "\(box) AND "
     }
 
     /// The great-circle distance in radians.
@@ -49,16 +59,17 @@ extension FilterCompiler {
         return "roost_distance(\(column), \(longitude), \(latitude))"
     }
 
-    /// Inside a box; one whose west edge lies east of its east edge crosses the antimeridian.
-    private mutating func box(_ column: String, _ southWest: GeoPoint, _ northEast: GeoPoint) -> String {
-        let west = builder.bind(.double(southWest.longitude))
-        let east = builder.bind(.double(northEast.longitude))
-        let south = builder.bind(.double(southWest.latitude))
-        let north = builder.bind(.double(northEast.latitude))
-        let longitude = "(\(column))[0]"
-        let between =
-            southWest.longitude <= northEast.longitude
-            ? "\(longitude) BETWEEN \(west) AND \(east)" : "(\(longitude) >= \(west) OR \(longitude) <= \(east))"
-        return "(\(between) AND (\(column))[1] BETWEEN \(south) AND \(north))"
+    /// Inside a box, its edges included; one whose west edge lies east of its east edge crosses the antimeridian.
+    private mutating func box(_ column: String, west: Double, east: Double, south: Double, north: Double) -> String {
+        guard west <= east else {
+            let halves = [
+                box(column, west: west, east: 180, south: south, north: north),
+                box(column, west: -180, east: east, south: south, north: north),
+            ]
+            return "(\(halves.joined(separator: " OR ")))"
+        }
+        guard south <= north else { return "FALSE" }
+        let corners = [west, south, east, north].map { builder.bind(.double($0)) }
+        return "\(column) <@ box(point(\(corners[0]), \(corners[1])), point(\(corners[2]), \(corners[3])))"
     }
 }

@@ -4,30 +4,23 @@ import Postgres
 
 /// Conditions on what jsonb columns hold: arrays, objects, and places inside them.
 extension FilterCompiler {
-    /// - Parameter isArray: whether the expression is a column that only ever holds arrays.
-    mutating func json(_ constraint: Constraint, _ expression: String, isArray: Bool) throws(ParseError) -> String {
+    mutating func json(_ constraint: Constraint, _ place: JSONPlace) throws(ParseError) -> String {
         switch constraint {
-        case .equal(.null):
-            return isArray ? "\(expression) IS NULL" : "COALESCE(\(expression), 'null') = 'null'"
-        case .equal(let value): return equal(value, expression, isArray: isArray)
-        case .exists(let exists): return exists ? "\(expression) IS NOT NULL" : "\(expression) IS NULL"
-        case .isIn(let values): return membership(values, expression, isArray: isArray)
-        case .containedBy(let values):
-            let list = bindAll(values)
-            return "(jsonb_typeof(\(expression)) = 'array' AND NOT EXISTS (SELECT 1 FROM "
-                + "jsonb_array_elements(\(Self.array(expression))) AS c(v) WHERE v <> ALL(\(list))))"
-        case .compare(let comparison, let value):
-            return compare(comparison, value, expression, isArray: isArray)
+        case .equal(.null): return isNull(place)
+        case .equal(let value): return equal(value, place)
+        case .exists(let exists): return exists ? isPresent(place) : "NOT \(isPresent(place))"
+        case .isIn(let values): return membership(values, place)
+        case .containedBy(let values): return containment(values, place)
+        case .compare(let comparison, let value): return compare(comparison, value, place)
         case .compareRelative:
             throw ParseError(107, "$relativeTime can only be used with Date field")
         case .regex(let pattern, let options):
             let match = try regex("(v #>> '{}')", pattern, options)
-            return candidates(expression, isArray: isArray, "jsonb_typeof(v) = 'string' AND \(match)")
+            return candidates(place, "jsonb_typeof(v) = 'string' AND \(match)")
         case .containsAllStarting(let prefixes):
             guard !prefixes.isEmpty else { return "FALSE" }
             let conditions = prefixes.map {
-                candidates(
-                    expression, isArray: isArray, "jsonb_typeof(v) = 'string' AND \(prefix("(v #>> '{}')", $0))")
+                candidates(place, "jsonb_typeof(v) = 'string' AND \(prefix("(v #>> '{}')", $0))")
             }
             return "(\(conditions.joined(separator: " AND ")))"
         case .text, .near, .box, .insidePolygon, .insideCircle, .polygonContains, .notEqual, .notIn, .containsAll,
@@ -36,80 +29,75 @@ extension FilterCompiler {
         }
     }
 
-    private mutating func equal(_ value: JSONValue, _ expression: String, isArray: Bool) -> String {
+    private mutating func equal(_ value: JSONValue, _ place: JSONPlace) -> String {
         guard let bytes = Self.bytes(value) else { return "FALSE" }
-        guard isArray else {
-            return candidates(expression, isArray: false, "v = \(builder.bind(json: bytes))")
+        guard case .list(let column) = place else {
+            return candidates(place, "v = \(builder.bind(json: bytes))")
         }
         switch value {
         case .string, .number, .bool:
-            return "\(expression) @> \(builder.bind(json: Self.wrapped(bytes)))"
+            return "\(column) @> \(builder.bind(json: Self.wrapped(bytes)))"
         case .object where Pointer(json: value) != nil:
             // A pointer stands for its object whatever else was stored with it.
-            return "\(expression) @> \(builder.bind(json: Self.wrapped(bytes)))"
+            return "\(column) @> \(builder.bind(json: Self.wrapped(bytes)))"
         case .array:
             // The whole array, or an element that is this array.
             let whole = builder.bind(json: bytes)
-            return "(\(expression) = \(whole) OR "
-                + "\(candidates(expression, isArray: true, "v = \(whole)")))"
+            return "(\(column) = \(whole) OR \(candidates(place, "v = \(whole)")))"
         default:
-            return candidates(expression, isArray: true, "v = \(builder.bind(json: bytes))")
+            return candidates(place, "v = \(builder.bind(json: bytes))")
         }
     }
 
-    private mutating func membership(_ values: [JSONValue], _ expression: String, isArray: Bool) -> String {
+    private mutating func membership(_ values: [JSONValue], _ place: JSONPlace) -> String {
         var conditions: [String] = []
-        if values.contains(.null) {
-            conditions.append(isArray ? "\(expression) IS NULL" : "COALESCE(\(expression), 'null') = 'null'")
-        }
+        if values.contains(.null) { conditions.append(isNull(place)) }
         let present = values.filter { !$0.isNull }
-        if !present.isEmpty {
-            conditions.append(candidates(expression, isArray: isArray, "v = ANY(\(bindAll(present)))"))
+        if !present.isEmpty { conditions.append(candidates(place, "v = ANY(\(bindAll(present)))")) }
+        let arrays = present.filter { $0.arrayValue != nil }
+        if case .list(let column) = place, !arrays.isEmpty {
+            conditions.append("\(column) = ANY(\(bindAll(arrays)))")
         }
         if conditions.isEmpty { return "FALSE" }
         return "(\(conditions.joined(separator: " OR ")))"
     }
 
-    private mutating func compare(
-        _ comparison: Comparison, _ value: JSONValue, _ expression: String, isArray: Bool
-    ) -> String {
+    /// Every array here has elements out of the values only, and there is an array.
+    private mutating func containment(_ values: [JSONValue], _ place: JSONPlace) -> String {
+        let list = bindAll(values)
+        func isContained(_ value: String) -> String {
+            "NOT EXISTS (SELECT 1 FROM jsonb_array_elements(\(Self.array(value))) AS c(v) WHERE v <> ALL(\(list)))"
+        }
+        switch place {
+        case .list(let value), .value(let value):
+            return "(jsonb_typeof(\(value)) = 'array' AND \(isContained(value)))"
+        case .path(let path):
+            return "(SELECT COALESCE(bool_and(\(isContained("leaf"))), FALSE) FROM \(leaves(path)) "
+                + "WHERE jsonb_typeof(leaf) = 'array')"
+        }
+    }
+
+    private mutating func compare(_ comparison: Comparison, _ value: JSONValue, _ place: JSONPlace) -> String {
         let symbol = Self.symbol(comparison)
         switch value {
         case .number:
             guard let bytes = Self.bytes(value) else { return "FALSE" }
-            return candidates(
-                expression, isArray: isArray,
-                "jsonb_typeof(v) = 'number' AND v \(symbol) \(builder.bind(json: bytes))")
+            return candidates(place, "jsonb_typeof(v) = 'number' AND v \(symbol) \(builder.bind(json: bytes))")
         case .string(let text):
             guard !text.utf8.contains(0) else { return "FALSE" }
             return candidates(
-                expression, isArray: isArray,
-                "jsonb_typeof(v) = 'string' AND (v #>> '{}') \(symbol) \(builder.bind(.text(text)))")
+                place, "jsonb_typeof(v) = 'string' AND (v #>> '{}') \(symbol) \(builder.bind(.text(text)))")
         case .bool:
             guard let bytes = Self.bytes(value) else { return "FALSE" }
-            return candidates(
-                expression, isArray: isArray,
-                "jsonb_typeof(v) = 'boolean' AND v \(symbol) \(builder.bind(json: bytes))")
+            return candidates(place, "jsonb_typeof(v) = 'boolean' AND v \(symbol) \(builder.bind(json: bytes))")
         case .object where value["__type"]?.stringValue == "Date":
             guard let date = value["iso"]?.stringValue.flatMap(ParseDate.init(iso:)) else { return "FALSE" }
             return candidates(
-                expression, isArray: isArray,
+                place,
                 "v ->> '__type' = 'Date' AND (v ->> 'iso') COLLATE \"C\" \(symbol) \(builder.bind(.text(date.iso)))")
         default:
             return "FALSE"
         }
-    }
-
-    /// "Some value here": the value itself, or one of its elements when it is an array.
-    func candidates(_ expression: String, isArray: Bool, _ condition: String) -> String {
-        let elements = "SELECT jsonb_array_elements(\(Self.array(expression))) AS v"
-        let values = isArray ? elements : "SELECT \(expression) AS v UNION ALL \(elements)"
-        return "EXISTS (SELECT 1 FROM (\(values)) AS c WHERE \(condition))"
-    }
-
-    /// The value if it is an array, else null, so that taking it apart never fails.
-    private static func array(_ expression: String) -> String {
-        "CASE WHEN jsonb_typeof(\(expression)) = 'array' THEN \(expression) END"
     }
 
     private mutating func bindAll(_ values: [JSONValue]) -> String {

@@ -19,7 +19,7 @@ extension FilterCompiler {
                 return "\(outerColumn) IN (\(try select(query, schema, column, notNull: column)))"
             }
             values = Self.jsonValue(column, type)
-        case .json(let expression): values = expression
+        case .json(let path): values = value(at: path)
         }
         let selected = try select(query, schema, "\(values) AS s", notNull: values)
         // Arrays on either side count by their elements.
@@ -30,9 +30,10 @@ extension FilterCompiler {
         case .absent: return "FALSE"
         case .relation: return "FALSE"
         case .column(let column, let type):
-            return candidates(Self.jsonValue(column, type), isArray: type == .array, "v IN (\(list))")
-        case .json(let expression):
-            return candidates(expression, isArray: false, "v IN (\(list))")
+            return candidates(
+                type == .array ? .list(column) : .value(Self.jsonValue(column, type)), "v IN (\(list))")
+        case .json(let path):
+            return candidates(.path(path), "v IN (\(list))")
         }
     }
 
@@ -45,9 +46,9 @@ extension FilterCompiler {
             guard className == query.className else { return "FALSE" }
             return "\(column) IN (\(try select(query, schema, "\"objectId\"", notNull: nil)))"
         case .column(let column, let type) where TableLayout.columnType(type) == "jsonb":
-            return try pointers(inside: column, isArray: type == .array, query, schema)
-        case .json(let expression):
-            return try pointers(inside: expression, isArray: false, query, schema)
+            return try pointers(inside: type == .array ? .list(column) : .value(column), query, schema)
+        case .json(let path):
+            return try pointers(inside: .path(path), query, schema)
         case .relation(let table):
             guard schemas.hasJoinTable(table) else { return "FALSE" }
             return "\"objectId\" IN (SELECT \"owningId\" FROM \(SQLBuilder.quote(table)) WHERE \"relatedId\" IN "
@@ -57,13 +58,13 @@ extension FilterCompiler {
         }
     }
 
-    private mutating func pointers(
-        inside expression: String, isArray: Bool, _ query: Subquery, _ schema: ClassSchema
-    ) throws(ParseError) -> String {
+    private mutating func pointers(inside place: JSONPlace, _ query: Subquery, _ schema: ClassSchema)
+        throws(ParseError) -> String
+    {
         let className = builder.bind(.text(query.className))
         let ids = try select(query, schema, "\"objectId\"", notNull: nil)
         return candidates(
-            expression, isArray: isArray,
+            place,
             "v ->> '__type' = 'Pointer' AND v ->> 'className' = \(className) AND v ->> 'objectId' IN (\(ids))")
     }
 
@@ -127,7 +128,7 @@ extension FilterCompiler {
             case .column(let column, let type):
                 if type == .geoPoint || type == .polygon { continue }
                 expression = column
-            case .json(let json): expression = json
+            case .json(let path): expression = value(at: path)
             case .relation, .absent: continue
             }
             terms.append("\(expression) \(key.isDescending ? "DESC" : "ASC")")

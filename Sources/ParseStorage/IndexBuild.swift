@@ -17,17 +17,9 @@ struct IndexBuild {
     func build(
         _ indexes: JSONObject, of schema: ClassSchema, _ record: @Sendable () async throws -> ClassSchema
     ) async throws -> ClassSchema {
-        var statements: [(name: String, sql: String)] = []
-        for (name, fields) in indexes {
-            let names = IndexName(className: schema.name, name: name)
-            for (number, part) in IndexDefinition(fields.objectValue ?? [:], of: schema).parts.enumerated() {
-                let building = names.building(part: number)
-                statements.append((building, part.statement(name: building, concurrently: true)))
-            }
-        }
-        let planned = statements
-        return try await ProcessLock.indexBuild.hold(client) { session in
-            try await Self.withoutTimeout(session) {
+        try await ProcessLock.indexBuild.hold(client) { session in
+            let planned = try await Self.statements(indexes, of: schema, session)
+            return try await Self.withoutTimeout(session) {
                 do {
                     for (name, sql) in planned { try await make(name, sql, session) }
                     return try await record()
@@ -37,6 +29,21 @@ struct IndexBuild {
                 }
             }
         }
+    }
+
+    private static func statements(_ indexes: JSONObject, of schema: ClassSchema, _ session: PostgresSession)
+        async throws -> [(name: String, sql: String)]
+    {
+        var statements: [(name: String, sql: String)] = []
+        for (name, fields) in indexes {
+            let names = IndexName(className: schema.name, name: name)
+            let definition = IndexDefinition(fields.objectValue ?? [:], of: schema)
+            for (number, part) in try await definition.parts(in: session).enumerated() {
+                let building = names.building(part: number)
+                statements.append((building, part.statement(name: building, concurrently: true)))
+            }
+        }
+        return statements
     }
 
     /// Drops what processes left behind that died while they built.

@@ -11,6 +11,8 @@ struct IndexDefinition {
         let table: String
         let method: String
         var keys: [String]
+        /// Whether it is there for prefixes of texts in a database that sorts by a language.
+        var isForPrefixes = false
 
         /// The statement that makes it.
         func statement(name: String, concurrently: Bool = false) -> String {
@@ -24,11 +26,25 @@ struct IndexDefinition {
 
     /// Reads fields with their directions or kinds, as in `{"a": 1, "b": -1}` and `{"text": "text"}`.
     init(_ fields: JSONObject, of schema: ClassSchema) {
+        var leadingText: String?
         for (key, kind) in fields {
             let field = Self.field(key, of: schema)
             guard let type = schema.type(of: field) else { continue }
+            if type == .string, kind != "text", !parts.contains(where: { $0.method == "btree" }) { leadingText = field }
             add(field, type, kind, schema.name)
         }
+        guard let leadingText else { return }
+        let key = "\(SQL.identifier(leadingText)) text_pattern_ops"
+        parts.append(Part(table: schema.name, method: "btree", keys: [key], isForPrefixes: true))
+    }
+
+    /// The indexes that a database needs: what texts start with cannot be asked of one in the order of a language.
+    func parts(in session: PostgresSession) async throws -> [Part] {
+        guard parts.contains(where: \.isForPrefixes) else { return parts }
+        let rows = try await session.query(
+            "SELECT 1 FROM pg_database AS d WHERE datname = current_database() AND (datcollate NOT IN ('C', 'POSIX') "
+                + "OR COALESCE(to_jsonb(d) ->> 'datlocprovider', 'c') <> 'c')")
+        return rows.rowCount > 0 ? parts : parts.filter { !$0.isForPrefixes }
     }
 
     /// The field that a key of a definition means: MongoDB's columns of pointers begin with `_p_`.

@@ -236,14 +236,14 @@ public struct ObjectStore: Sendable {
     private func find(_ request: FindRequest, _ schema: ClassSchema) async throws -> Found {
         // Rules that look into an object need to see fields that are hidden from others.
         let isDecidedPerRow = !request.access.ownerRules.isEmpty
-        let plan = catalog.plan(
+        var plan = catalog.plan(
             schema, keys: request.keys, excluded: request.excluded,
             hidden: isDecidedPerRow ? [] : request.access.hidden)
         let snapshot = catalog.snapshot
         var statements: [Statement] = []
         let isFetching = request.limit != 0
         if isFetching {
-            statements.append(try Self.statement(request, schema, plan, snapshot))
+            statements.append(try Self.statement(request, schema, &plan, snapshot))
         }
         if request.wantsCount {
             var compiler = FilterCompiler(schemas: snapshot)
@@ -269,7 +269,8 @@ public struct ObjectStore: Sendable {
     /// How PostgreSQL would carry a find out, as its own JSON.
     public func explain(_ request: FindRequest) async throws -> JSONValue {
         guard let schema = catalog.schema(request.className) else { return [] }
-        let statement = try Self.statement(request, schema, ReadPlan(schema), catalog.snapshot)
+        var plan = ReadPlan(schema)
+        let statement = try Self.statement(request, schema, &plan, catalog.snapshot)
         do {
             let rows = try await client.slowQuery(
                 Statement("EXPLAIN (FORMAT JSON) \(statement.sql)", statement.parameters))
@@ -279,17 +280,18 @@ public struct ObjectStore: Sendable {
         }
     }
 
-    /// The statement that gives a find's rows.
+    /// The statement that gives a find's rows. The score of a text search, when it is wanted, is added to the plan.
     private static func statement(
-        _ request: FindRequest, _ schema: ClassSchema, _ plan: ReadPlan, _ snapshot: SchemaSnapshot
+        _ request: FindRequest, _ schema: ClassSchema, _ plan: inout ReadPlan, _ snapshot: SchemaSnapshot
     ) throws(ParseError) -> Statement {
         if let statement = byId(request, schema, plan) { return statement }
         var compiler = FilterCompiler(schemas: snapshot)
         let condition = try condition(request, schema, &compiler)
+        if let rank = compiler.rank, request.keys?.contains("$score") == true { plan = plan.adding(score: rank) }
         var sql = "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(schema.name)) WHERE \(condition)"
         var order = try compiler.orderBy(request.order, schema)
-        // Nearest first, whatever order was asked for.
-        if let distance = compiler.distance { order = distance }
+        // Nearest first, unless another order was asked for.
+        if order.isEmpty, let distance = compiler.distance { order = distance }
         if !order.isEmpty { sql += " ORDER BY \(order)" }
         if let limit = request.limit { sql += " LIMIT \(compiler.builder.bind(.int(Int64(limit))))" }
         if request.skip > 0 { sql += " OFFSET \(compiler.builder.bind(.int(Int64(request.skip))))" }
@@ -326,7 +328,7 @@ public struct ObjectStore: Sendable {
             guard case .field(_, let constraint) = leaf else { return }
             switch constraint {
             case .regex(let pattern, let options):
-                if !options.isEmpty || RegexPattern.literalPrefix(pattern) == nil { isSlow = true }
+                if RegexPattern.prefix(pattern, options: options) == nil { isSlow = true }
             case .text, .near, .insideCircle, .insidePolygon: isSlow = true
             default: break
             }

@@ -40,7 +40,7 @@ extension ObjectStore {
                 if type == .polygon || type == .geoPoint { return [] }
                 values = FilterCompiler.jsonValue(column, type)
                 presence = " AND \(column) IS NOT NULL"
-            case .json(let expression): values = expression
+            case .json(let path): values = compiler.value(at: path)
             }
             let condition = try compiler.compile(filter, schema)
             let source = "SELECT \(values) AS v FROM \(SQLBuilder.quote(className)) WHERE (\(condition))\(presence)"

@@ -49,7 +49,8 @@ struct SchemaChange {
             try await createTable(table)
         }
         try await changeColumns(table)
-        for (name, field) in wanted.fields where field.type == .geoPoint && isNew(name, field) {
+        for (name, field) in wanted.fields
+        where (field.type == .geoPoint || field.type == .polygon) && isNew(name, field) {
             // Searches around a place begin with a box, which this index serves.
             _ = try await session.query(
                 "CREATE INDEX IF NOT EXISTS \(SQL.identifier("roost_geo:\(wanted.name):\(name)")) ON \(table) "

@@ -5,8 +5,9 @@ import ParseModel
 struct DifferentialFilters {
     let subject: DifferentialClass
 
-    private static let elementOperators = ["$eq", "$ne", "$lt", "$lte", "$gt", "$gte", "$in", "$nin", "$all", "$regex"]
-    private static let operators = elementOperators + ["$containedBy", "$exists"]
+    private static let operators = [
+        "$eq", "$ne", "$lt", "$lte", "$gt", "$gte", "$in", "$nin", "$all", "$regex", "$containedBy", "$exists",
+    ]
 
     /// A `where`, with groups up to a depth.
     func condition(_ random: inout DifferentialRandom, depth: Int = 0) -> JSONObject {
@@ -33,65 +34,18 @@ struct DifferentialFilters {
         case .array: steps = DifferentialValues.keys + ["0", "0", "1"]
         default: return random.chance(10) ? field + ".a" : field
         }
-        let key = field + random.list(1...3) { "." + $0.pick(steps) }.joined()
-        switch passage(key) {
-        case .direct: return key
-        case .eachElement: return isOneStepIntoArray(key) ? key : field
-        case .intoLists: return field
-        }
-    }
-
-    /// How a key gets through the arrays on its way, in the objects of this class.
-    private enum Passage: Int {
-        /// By places only.
-        case direct
-        /// Into every element of an array, where values and no arrays stand.
-        case eachElement
-        /// Into every element, and on into arrays inside them.
-        case intoLists
-    }
-
-    // The rule in force for keys that go into every element of an array (`tracks.title`): one step below an Array
-    // column, asked for values that are there. MongoDB also goes on through arrays further inside, sees the elements of
-    // arrays at the end, and lets null, $exists, $containedBy and whole arrays ask for each element by itself.
-    private func passage(_ key: String) -> Passage {
-        let path = key.split(separator: ".").map(String.init)
-        var worst = Passage.direct
-        for row in subject.rows.values {
-            guard let value = row[path[0]] else { continue }
-            let found = Self.passage(value, path.dropFirst())
-            if found.rawValue > worst.rawValue { worst = found }
-        }
-        return worst
-    }
-
-    private static func passage(_ value: JSONValue, _ steps: ArraySlice<String>) -> Passage {
-        guard let step = steps.first else { return .direct }
-        guard let list = value.arrayValue else {
-            return value[step].map { passage($0, steps.dropFirst()) } ?? .direct
-        }
-        if let index = Int(step) {
-            return list.indices.contains(index) ? passage(list[index], steps.dropFirst()) : .direct
-        }
-        let isPlain = list.allSatisfy { $0[step]?.arrayValue == nil }
-        return steps.count == 1 && isPlain ? .eachElement : .intoLists
-    }
-
-    private func isOneStepIntoArray(_ key: String) -> Bool {
-        let path = key.split(separator: ".").map(String.init)
-        return path.count == 2 && subject.fields[path[0]]?.type == .array && Int(path[1]) == nil
+        return field + random.list(1...3) { "." + $0.pick(steps) }.joined()
     }
 
     /// What is asked of a field: a value, or one or two operators.
     private func constraint(_ key: String, _ random: inout DifferentialRandom) -> JSONValue {
         if random.chance(25) { return operand(key, &random) }
         var object: JSONObject = [:]
-        let names = isOneStepIntoArray(key) ? Self.elementOperators : Self.operators
         for _ in 0..<(random.chance(80) ? 1 : 2) {
-            let name = random.pick(names)
+            let name = random.pick(Self.operators)
             switch name {
             case "$eq", "$ne": object[name] = operand(key, &random)
-            case "$in", "$nin": object[name] = .array(random.list(0...4) { member(key, &$0) })
+            case "$in", "$nin": object[name] = .array(random.list(0...4) { operand(key, &$0) })
             case "$containedBy": object[name] = .array(random.list(0...4) { operand(key, &$0) })
             case "$all": object[name] = all(key, &random)
             case "$exists": object[name] = .bool(random.chance(50))
@@ -106,21 +60,14 @@ struct DifferentialFilters {
 
     /// A value to compare with: often one that stands there in some object.
     private func operand(_ key: String, _ random: inout DifferentialRandom) -> JSONValue {
-        if isOneStepIntoArray(key) {
-            let rows = subject.rows.values
-            let path = key.split(separator: ".").map(String.init)
-            let there = rows.flatMap { ($0[path[0]]?.arrayValue ?? []).compactMap { $0[path[1]] } }
-            let value = there.randomElement(using: &random) ?? DifferentialValues.text(&random)
-            return value.isNull ? 1 : value
-        }
         if random.chance(5) { return .null }
         if random.chance(85), let row = subject.rows.values.randomElement(using: &random) {
             let path = key.split(separator: ".").map(String.init)
             var value = row[path[0]]
             for step in path.dropFirst() {
-                value =
-                    Int(step).flatMap { index in value?.arrayValue.flatMap { $0.dropFirst(index).first } }
-                    ?? value?[step]
+                let list = value?.arrayValue
+                let element = Int(step).flatMap { place in list.flatMap { $0.dropFirst(place).first } }
+                value = element ?? (list?.randomElement(using: &random) ?? value)?[step]
             }
             // An element is asked for more often than the whole array.
             if let list = value?.arrayValue, random.chance(75) { value = list.randomElement(using: &random) }
@@ -136,16 +83,6 @@ struct DifferentialFilters {
         return DifferentialValues.anything(&random, depth: 1)
     }
 
-    /// A value for the list of `$in` and `$nin`.
-    ///
-    /// The rule in force for Array columns: elements are looked for in the list. MongoDB also looks for the whole array,
-    /// which shows when the list still holds arrays after its one level of nesting was taken away.
-    private func member(_ key: String, _ random: inout DifferentialRandom) -> JSONValue {
-        let value = operand(key, &random)
-        guard subject.fields[key]?.type == .array, let list = value.arrayValue else { return value }
-        return .array(list.filter { $0.arrayValue == nil })
-    }
-
     private func ordered(_ key: String, _ random: inout DifferentialRandom) -> JSONValue {
         let value = operand(key, &random)
         // Which of two texts comes first is for the database's collation to say; these are the clear cases.
@@ -156,10 +93,7 @@ struct DifferentialFilters {
     }
 
     private func all(_ key: String, _ random: inout DifferentialRandom) -> JSONValue {
-        // The rule in force: prefixes in $all are for texts in String and Array columns and in JSON. $regex also finds
-        // the ids in Pointer columns and the names in File columns.
-        let isReference = Set([FieldType.pointer("B"), .file]).contains(subject.fields[key]?.type ?? .object)
-        if random.chance(25), !isReference {
+        if random.chance(25) {
             return .array(
                 random.list(1...2) { random in
                     .object(["$regex": .string("^\\Q" + random.pick(DifferentialValues.texts) + "\\E")])

@@ -46,8 +46,8 @@ struct DifferentialMatcher {
 
 /// What a key leads to in one object.
 private struct Place {
-    /// The values that stand there; nil among them where a step leads to nothing.
-    let leaves: [JSONValue?]
+    /// The values that stand there.
+    let leaves: [DifferentialLeaf]
     /// The type of the column, when the key is a field without steps.
     let type: FieldType?
 
@@ -57,40 +57,25 @@ private struct Place {
         let isNested = path.count > 1
         type = isNested ? nil : field
         // Steps lead into objects and arrays only; a date or a pointer in a column of its own has no inside.
-        guard field != nil, !isNested || field == .object || field == .array, let value = row[path[0]] else {
-            leaves = [nil]
+        guard field != nil, !isNested || field == .object || field == .array else {
+            leaves = [DifferentialLeaf(value: nil)]
             return
         }
-        leaves = Self.leaves(value, path.dropFirst())
-    }
-
-    private static func leaves(_ value: JSONValue, _ steps: ArraySlice<String>) -> [JSONValue?] {
-        guard let step = steps.first else { return [value] }
-        switch value {
-        case .object(let object):
-            return object[step].map { leaves($0, steps.dropFirst()) } ?? [nil]
-        case .array(let list):
-            if let index = Int(step) {
-                return list.indices.contains(index) ? leaves(list[index], steps.dropFirst()) : [nil]
-            }
-            // Into every element that is an object.
-            return list.flatMap { $0.objectValue == nil ? [] : leaves($0, steps) }
-        default: return [nil]
-        }
+        leaves = DifferentialLeaf.all(.object(row), path[...])
     }
 
     /// The values that a condition may be met by: those that stand there, and the elements of arrays among them.
     private var candidates: [JSONValue] {
         leaves.flatMap { leaf -> [JSONValue] in
-            guard let leaf else { return [] }
-            return [leaf] + (leaf.arrayValue ?? [])
+            guard let value = leaf.value else { return [] }
+            return [value] + (leaf.isWhole ? [] : value.arrayValue ?? [])
         }
     }
 
     func equals(_ operand: JSONValue) -> Bool {
         if operand.isNull {
             // A null asks for what is missing; an array is there, whatever it holds.
-            return leaves.contains { $0.map(\.isNull) ?? true }
+            return leaves.contains { $0.value?.isNull ?? true }
         }
         let operand = comparable(operand)
         return candidates.contains { DifferentialMatcher.same(comparable($0), operand) }
@@ -112,17 +97,17 @@ private struct Place {
         case "$ne": return !equals(operand)
         case "$in": return Self.flattened(list).contains(where: equals)
         case "$nin": return !Self.flattened(list).contains(where: equals)
-        case "$exists": return leaves.contains { $0 != nil } == (operand == true)
+        case "$exists": return leaves.contains { $0.value != nil } == (operand == true)
         case "$all":
             return !list.isEmpty
                 && list.allSatisfy { element in
                     element["$regex"]?.stringValue.map { finds($0, options: "") } ?? equals(element)
                 }
         case "$containedBy":
-            // Only arrays are asked; a missing one is no array.
-            return leaves.contains { leaf in
-                leaf?.arrayValue.map { $0.allSatisfy { element in list.contains { same(element, $0) } } } ?? false
-            }
+            // Only arrays are asked, all of them; a missing one is no array.
+            let arrays = leaves.compactMap { $0.value?.arrayValue }
+            return !arrays.isEmpty
+                && arrays.joined().allSatisfy { element in list.contains { same(element, $0) } }
         case "$regex": return finds(operand.stringValue ?? "", options: options)
         case "$options": return true
         default: return candidates.contains { Self.stands(comparable($0), name, comparable(operand)) }

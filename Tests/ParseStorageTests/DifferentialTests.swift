@@ -11,10 +11,10 @@ struct DifferentialTests {
     private static let filters = 500
     /// Filters of one class, or sequences of updates, that go on at the same time.
     private static let groups = 10
-    private static let updatedSchemas = 20
+    private static let updatedSchemas = 40
     /// Sequences of updates on one class, each on an object of its own.
-    private static let sequences = 100
-    private static let operations = 5
+    private static let sequences = 500
+    private static let operations = 2
 
     @Test("A random where finds the objects that its meaning names")
     func filters() async throws {
@@ -47,9 +47,7 @@ struct DifferentialTests {
 
     private static func fill(_ test: TestStore, _ subject: DifferentialClass) async throws {
         _ = try await test.store.ensure(subject.name, subject.fields)
-        for (id, row) in subject.rows {
-            try await test.create(subject.name, id, JSONValue.object(row).text)
-        }
+        try await test.createAll(subject.name, subject.rows)
     }
 
     /// Asks both, and gives the number of objects that are expected.

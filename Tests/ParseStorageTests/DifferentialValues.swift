@@ -29,7 +29,7 @@ struct DifferentialClass: Sendable {
             for (field, definition) in fields where random.chance(70) {
                 object[field] = DifferentialValues.value(definition.type, &random)
             }
-            rows["r\(row < 10 ? "0" : "")\(row)"] = object
+            rows["r\(1000 + row)"] = object
         }
         self.fields = fields
         self.rows = rows

@@ -21,8 +21,10 @@ struct TestStore: Sendable {
     }()
 
     /// Makes a database, installs it, and runs `body`.
-    static func run(_ body: @Sendable (TestStore) async throws -> Void) async throws {
-        try await withDatabase { uri in
+    ///
+    /// - Parameter options: What stands behind the name in CREATE DATABASE.
+    static func run(options: String = "", _ body: @Sendable (TestStore) async throws -> Void) async throws {
+        try await withDatabase(options: options) { uri in
             try await open(uri) { test in
                 try await DatabaseInstaller(client: test.client, catalog: test.catalog, logger: logger).install()
                 try await body(test)
@@ -31,11 +33,11 @@ struct TestStore: Sendable {
     }
 
     /// Makes a database when it is this test's turn.
-    static func withDatabase(_ body: @Sendable (String) async throws -> Void) async throws {
+    static func withDatabase(options: String = "", _ body: @Sendable (String) async throws -> Void) async throws {
         await Turns.shared.take()
         let result: Result<Void, any Error>
         do {
-            result = .success(try await TestServer.withDatabase(body))
+            result = .success(try await TestServer.withDatabase(options: options, body))
         } catch {
             result = .failure(error)
         }
@@ -88,6 +90,17 @@ struct TestStore: Sendable {
         try await store.insert(className, objectId: id, write)
     }
 
+    /// Makes objects of a class that has all their fields, by id, at once.
+    func createAll(_ className: String, _ objects: OrderedDictionary<String, JSONObject>) async throws {
+        var writes: [(className: String, objectId: String, write: ObjectWrite)] = []
+        for (id, fields) in objects {
+            var write = ObjectWrite()
+            write.operations = try operations(fields, isCreating: true).0
+            writes.append((className, id, write))
+        }
+        try await store.insert(writes)
+    }
+
     /// Changes an object by the JSON of a PUT; the new values of `echo` come back.
     @discardableResult
     func update(_ className: String, _ id: String, _ json: String, echo: [String] = []) async throws -> JSONObject? {
@@ -115,6 +128,23 @@ struct TestStore: Sendable {
         let found = try await store.find(request)
         #expect(found.count == found.rowCount)
         return (0..<found.rowCount).compactMap(found.objectId)
+    }
+
+    /// What a pipeline gives.
+    func aggregate(_ className: String, _ pipeline: String) async throws -> JSONValue {
+        let stages = try (JSONValue(parsing: pipeline).arrayValue ?? []).compactMap { stage in
+            stage.objectValue?.elements.first.map { (name: $0.key, operand: $0.value) }
+        }
+        return .array(try await store.aggregate(className, stages, now: 1_600_000_000_000))
+    }
+
+    /// How PostgreSQL would find the objects of a `where`, as text.
+    func plan(_ className: String, _ json: String, order: [SortKey] = []) async throws -> String {
+        let object = try #require(try JSONValue(parsing: json).objectValue)
+        var request = ObjectStore.FindRequest(className: className)
+        request.filter = try FilterParser(isMaster: true, now: 0).parse(object)
+        request.order = order
+        return try await store.explain(request).text
     }
 
     /// An object as its JSON.

@@ -116,12 +116,16 @@ public struct TestServer: Sendable {
     }
 
     /// Makes a database for `body` alone, and drops it afterwards.
-    public static func withDatabase<R: Sendable>(_ body: @Sendable (String) async throws -> R) async throws -> R {
+    ///
+    /// - Parameter options: What stands behind the name in CREATE DATABASE.
+    public static func withDatabase<R: Sendable>(
+        options: String = "", _ body: @Sendable (String) async throws -> R
+    ) async throws -> R {
         let name = "roost_test_" + UUID().uuidString.lowercased().replacing("-", with: "")
         var configuration = PostgresConfiguration(connectionString: cluster)
         configuration.sharedConnections = 1
         let administrator = PostgresClient(configuration: configuration, logger: Logger(label: "test"))
-        try await administrator.execute(script: "CREATE DATABASE \(name)")
+        try await administrator.execute(script: "CREATE DATABASE \(name) \(options)")
         let uri = databaseURI(name)
         let result = await Result { try await body(uri) }
         try? await administrator.execute(script: "DROP DATABASE IF EXISTS \(name) WITH (FORCE)")

@@ -98,3 +98,44 @@ CREATE OR REPLACE FUNCTION roost_unset(document jsonb, path text[]) RETURNS json
         CASE WHEN document #> path IS NULL THEN document ELSE jsonb_set(document, path, 'null') END
     ELSE document #- path END
 $$;
+
+-- What a path leads to, as MongoDB goes: through the members of objects; in an array through every element that is an
+-- object, and through the element at a place when the step is a number. A row without a leaf stands for a way that ends
+-- before the path does. Whole is a leaf that is an array and was asked for by its place: it does not count by its
+-- elements.
+CREATE OR REPLACE FUNCTION roost_leaves(
+    value jsonb, path text[], is_element boolean DEFAULT false, OUT leaf jsonb, OUT is_whole boolean)
+RETURNS SETOF record LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 2 AS $$
+BEGIN
+    WHILE jsonb_typeof(value) = 'object' AND cardinality(path) > 0 LOOP
+        value := value -> path[1];
+        path := path[2:];
+        is_element := false;
+    END LOOP;
+    is_whole := false;
+    IF cardinality(path) = 0 THEN
+        leaf := value;
+        is_whole := is_element AND jsonb_typeof(value) = 'array';
+        RETURN NEXT;
+    ELSIF jsonb_typeof(value) = 'array' THEN
+        IF path[1] ~ '^(0|[1-9][0-9]{0,8})$' AND path[1]::int < jsonb_array_length(value) THEN
+            RETURN QUERY SELECT l.* FROM roost_leaves(value -> path[1]::int, path[2:], true) AS l;
+        END IF;
+        RETURN QUERY SELECT l.* FROM jsonb_array_elements(value) AS e(element),
+            LATERAL roost_leaves(element -> path[1], path[2:]) AS l WHERE jsonb_typeof(element) = 'object';
+    ELSIF NOT is_element THEN
+        RETURN NEXT;
+    END IF;
+END
+$$;
+
+-- A text without accents.
+CREATE OR REPLACE FUNCTION roost_unaccented(value text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT regexp_replace(normalize(value, NFD), '[\u0300-\u036F]', '', 'g')
+$$;
+
+-- A text in which every capital is marked, so that a dictionary that folds case still tells it from a small letter.
+-- The mark stands in front and has no vowel, because stems are cut by the vowels of a word.
+CREATE OR REPLACE FUNCTION roost_cased(value text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT regexp_replace(value, '([[:upper:]])', 'zqzq\1', 'g')
+$$;
