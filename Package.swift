@@ -25,6 +25,7 @@ let package = Package(
         .systemLibrary(
             name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .systemLibrary(name: "CCrypt", providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]),
+        .systemLibrary(name: "CMalloc"),
         .target(name: "JSON", dependencies: [collections]),
         .target(name: "Postgres", dependencies: ["CLibpq", collections, logging]),
         .target(name: "LocalPostgres", dependencies: [logging]),
@@ -57,7 +58,7 @@ let package = Package(
         .executableTarget(
             name: "roost",
             dependencies: [
-                "Backend", "LocalPostgres", "ParseHTTP", "ServerConfiguration", logging,
+                "Backend", "CMalloc", "LocalPostgres", "ParseHTTP", "ServerConfiguration", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

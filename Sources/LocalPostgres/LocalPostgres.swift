@@ -113,7 +113,10 @@ public actor LocalPostgres {
                 binaries.path("pg_ctl"), ["-D", cluster, "-m", "fast", "-w", "-t", "60", "stop"], account)
         } catch {
             logger.error("PostgreSQL could not be stopped", metadata: ["reason": "\(error)"])
+            return
         }
+        // Inside of the data folder it stays; elsewhere nobody would know whose it was.
+        try? FileManager.default.removeItem(atPath: outsideSocketFolder)
     }
 
     /// The folder of the socket: in the data folder, or a private one with a short name, because the path of a socket
@@ -124,11 +127,14 @@ public actor LocalPostgres {
             try account.makePrivateFolder(inside)
             return inside
         }
+        try account.makePrivateFolder(outsideSocketFolder)
+        return outsideSocketFolder
+    }
+
+    private var outsideSocketFolder: String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in dataFolder.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        let outside = FileManager.default.temporaryDirectory.path + "/roost-\(String(hash, radix: 16))"
-        try account.makePrivateFolder(outside)
-        return outside
+        return FileManager.default.temporaryDirectory.path + "/roost-\(String(hash, radix: 16))"
     }
 
     @discardableResult

@@ -105,5 +105,5 @@ public struct DateIndexer: Sendable {
         }
     }
 
-    private static let lockKey: Int64 = 0x526F_6F73_7444
+    private static let lockKey: Int64 = 0x526F_6F73_7449
 }

@@ -156,7 +156,6 @@ extension Configuration {
 
     /// Whether the value of an option that is not built asks for nothing.
     private static func isHarmless(_ definition: OptionDefinition, _ value: JSONValue) -> Bool {
-        if definition.name == "protectedFieldsSaveResponseExempt" { return value == true }
         switch value {
         case .null, .bool(false), .string(""): return true
         case .array(let list): return list.isEmpty

@@ -317,7 +317,7 @@ public enum OptionTable {
             "there are no triggers"),
         ignore("verifyServerUrl", "PARSE_SERVER_VERIFY_SERVER_URL", .boolean, "the server does not call itself"),
         ignore("logLevels", "PARSE_SERVER_LOG_LEVELS", .object, "there is no cloud code to log"),
-        ignore("logsFolder", "PARSE_SERVER_LOGS_FOLDER", .string, "logs go to the standard output"),
-        ignore("maxLogFiles", "PARSE_SERVER_MAX_LOG_FILES", .any, "logs go to the standard output"),
+        ignore("logsFolder", "PARSE_SERVER_LOGS_FOLDER", .string, "logs go to the standard error"),
+        ignore("maxLogFiles", "PARSE_SERVER_MAX_LOG_FILES", .any, "logs go to the standard error"),
     ]
 }

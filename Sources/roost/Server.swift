@@ -69,6 +69,8 @@ struct Server {
                 services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: LogOutput.quiet))
         async let banner: Void = printBanner(server)
+        let housekeeping = Task { await FreeMemory.giveBackRegularly() }
+        defer { housekeeping.cancel() }
         try await group.run()
         _ = try? await banner
     }

@@ -96,7 +96,13 @@ public struct FileStore: Sendable {
         let path = try path(of: name)
         do {
             try await fileSystem.withFileHandle(forReadingAt: path) { handle in
-                for try await chunk in handle.readChunks(in: range, chunkLength: Self.chunkLength) {
+                // Not `readChunks`, which reads a megabyte ahead: that much for each of many slow clients is too much.
+                var offset = range.lowerBound
+                while offset < range.upperBound {
+                    let length = min(Self.chunkLength, .bytes(range.upperBound - offset))
+                    let chunk = try await handle.readChunk(fromAbsoluteOffset: offset, length: length)
+                    guard chunk.readableBytes > 0 else { break }
+                    offset += Int64(chunk.readableBytes)
                     try await sink(chunk)
                 }
             }

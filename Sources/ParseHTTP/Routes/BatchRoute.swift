@@ -128,7 +128,7 @@ extension ParseRoutes {
             return try outcomes.map { outcome in
                 switch outcome {
                 case .success(let result): return Self.success(Self.reply(result))
-                case .failure(let error): return try failure(error)
+                case .failure(let error): return try failure(error, requestID: elements[0].id)
                 }
             }
         }
@@ -176,17 +176,17 @@ extension ParseRoutes {
         do {
             return Self.success(try await route(element, context))
         } catch {
-            return try failure(error)
+            return try failure(error, requestID: element.id)
         }
     }
 
     /// The element of a list of answers for a call, or a row, that failed.
     ///
     /// - Throws: The error itself when the whole request was given up.
-    func failure(_ error: any Error) throws -> [UInt8] {
+    func failure(_ error: any Error, requestID: String) throws -> [UInt8] {
         switch error {
         case let error as ParseError:
-            let error = published(error)
+            let error = published(error, requestID: requestID)
             return JSONValue.object([
                 "error": ["code": .number(Double(error.code)), "error": .string(error.message)]
             ]).serialized()

@@ -24,14 +24,15 @@ public struct ParseRoutes: RequestHandler {
             let context = try await context(of: envelope)
             return try await route(envelope, context)
         } catch let error as ParseError {
-            throw published(error)
+            throw published(error, requestID: envelope.id)
         }
     }
 
     /// The words in which an error is told: generic ones where the deployment hides why something is refused.
-    func published(_ error: ParseError) -> ParseError {
+    func published(_ error: ParseError, requestID: String) -> ParseError {
         guard configuration.enableSanitizedErrorResponse, let text = error.publicMessage else { return error }
-        logger.info("refused", metadata: ["code": "\(error.code)", "reason": "\(error.message)"])
+        logger.info(
+            "refused", metadata: ["id": "\(requestID)", "code": "\(error.code)", "reason": "\(error.message)"])
         return ParseError(error.code, text)
     }
 

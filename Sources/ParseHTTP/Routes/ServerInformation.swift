@@ -10,7 +10,7 @@ enum ServerInformation {
                 "globalConfig": all,
                 "hooks": all,
                 "cloudCode": ["jobs": false],
-                "logs": ["level": false, "size": false, "order": false, "until": false, "from": false],
+                "logs": ["level": true, "size": true, "order": true, "until": true, "from": true],
                 "push": [
                     "immediatePush": false, "scheduledPush": false, "storedPushData": false, "pushAudiences": true,
                     "localization": false,
