@@ -83,12 +83,16 @@ class Server:
     def pages(self, class_name, size, headers=None, **parameters):
         """All objects of a class, page by page, by windows of the date of their creation."""
         where = {}
+        seen = set()
         while True:
             page = self.find(
                 class_name, headers, where=where, order="createdAt,objectId", limit=size, **parameters)
-            if not page:
+            # Dates that hold microseconds are told in milliseconds: the last row may come again, and for ever.
+            ids = {row["objectId"] for row in page}
+            if not ids - seen:
                 return
-            yield page
+            yield [row for row in page if row["objectId"] not in seen]
+            seen = ids
             # Many objects may be made in one millisecond, so that the id has to tell where the next page begins. The
             # first condition alone would do without it, and is what an index by date serves.
             date = {"__type": "Date", "iso": page[-1]["createdAt"]}

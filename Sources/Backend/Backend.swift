@@ -53,14 +53,22 @@ public final class Backend: Sendable {
             return try await store.transaction { try await body(Backend(self, store: $0, postponed: postponed)) }
         }
         let postponed = PostponedForgetting()
-        let result = try await store.transaction {
-            try await body(Backend(self, store: $0, postponed: postponed))
+        let outcome: Result<R, any Error>
+        do {
+            outcome = .success(
+                try await store.transaction { try await body(Backend(self, store: $0, postponed: postponed)) })
+        } catch {
+            outcome = .failure(error)
         }
-        // Before the commit, whoever looked again would have remembered what was there before.
+        // Before the commit, whoever looked again would have remembered what was there before. After a failure as well:
+        // a commit whose answer was lost may have been carried out.
         for user in postponed.users { await forget(user: user) }
         if postponed.mustForgetRoles { await forgetRoles() }
-        return result
+        return try outcome.get()
     }
+
+    /// Whether this is part of a transaction, which sees what nobody else may remember.
+    var isInTransaction: Bool { postponed != nil }
 
     /// The classes.
     public var catalog: SchemaCatalog { store.catalog }

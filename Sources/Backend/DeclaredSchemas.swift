@@ -119,7 +119,7 @@ public struct DeclaredSchemas: Sendable {
             do {
                 let script = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
                 // A migration takes as long as it takes.
-                try await client.execute(script: "SET statement_timeout = 0;\n" + script)
+                try await client.execute(script: script, isTimeLimited: false)
             } catch {
                 throw Failure(description: "\(path): \(Self.text(error))")
             }

@@ -35,11 +35,20 @@ extension Backend {
         outcomes.reserveCapacity(rows.count)
         for start in stride(from: 0, to: rows.count, by: Self.pageSize) {
             let page = rows[start..<min(start + Self.pageSize, rows.count)]
-            outcomes += try await importPage(Array(page), className, context)
-            // At once, because a later page may end the import.
-            if ["_User", "_Role", "_Session"].contains(className) { await forgetRoles() }
+            do {
+                outcomes += try await importPage(Array(page), className, context)
+            } catch {
+                await forgetIfNeeded(className)
+                throw error
+            }
+            await forgetIfNeeded(className)
         }
         return outcomes
+    }
+
+    /// Forgets what is remembered of users, when it may be of rows that an import changed.
+    private func forgetIfNeeded(_ className: String) async {
+        if ["_User", "_Role", "_Session"].contains(className) { await forgetRoles() }
     }
 
     private func importPage(_ values: [JSONValue], _ className: String, _ context: RequestContext) async throws
@@ -103,7 +112,7 @@ extension Backend {
             _ = try await store.write([again.write], to: className)
             return .success(again.result)
         } catch let error as ParseError {
-            guard error.code == ParseError.duplicateValue, case .insert = planned.write, let id = planned.row.objectId,
+            guard error.code == ParseError.duplicateValue, case .insert(let id, _) = planned.write,
                 try await store.existing([id], of: className).contains(id)
             else { return .failure(error) }
         }

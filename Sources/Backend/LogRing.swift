@@ -27,15 +27,15 @@ public final class LogRing: Sendable {
 
         var json: JSONValue {
             var object: JSONObject = [:]
-            for (key, value) in metadata.sorted(by: { $0.key < $1.key }) { object[key] = .string(Self.cut("\(value)")) }
+            for (key, value) in metadata.sorted(by: { $0.key < $1.key }) { object[key] = .string("\(value)") }
             object["level"] = .string(levelName)
-            object["message"] = .string(Self.cut(message))
+            object["message"] = .string(message)
             object["timestamp"] = .string(moment.iso)
             return .object(object)
         }
 
-        /// As parse-server cuts what cloud code logs.
-        private static func cut(_ text: String) -> String {
+        /// As parse-server cuts what cloud code logs. What is kept is cut: a client may be quoted in it.
+        fileprivate static func cut(_ text: String) -> String {
             text.utf8.count > 1000 ? text.prefix(1000) + "... (truncated)" : text
         }
     }
@@ -61,8 +61,9 @@ public final class LogRing: Sendable {
     func add(_ event: LogEvent, _ metadata: Logger.Metadata) {
         let line = Line(
             moment: ParseDate(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)), level: event.level,
-            message: event.message.description,
-            metadata: event.metadata.map { metadata.merging($0) { $1 } } ?? metadata)
+            message: Line.cut(event.message.description),
+            metadata: (event.metadata.map { metadata.merging($0) { $1 } } ?? metadata)
+                .mapValues { .string(Line.cut("\($0)")) })
         lines.withLock { lines in
             if lines.all.count == capacity { lines.all.removeFirst() }
             lines.all.append(line)

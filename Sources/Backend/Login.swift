@@ -191,8 +191,8 @@ extension Backend {
         }
         let linkBase = links(context).prefix
         let schemaVersion = catalog.version
-        if let known = sessions.find(user.token, now: context.now.milliseconds)?.record, known.linkBase == linkBase,
-            known.schemaVersion == schemaVersion
+        if !isInTransaction, let known = sessions.find(user.token, now: context.now.milliseconds)?.record,
+            known.linkBase == linkBase, known.schemaVersion == schemaVersion
         {
             return known.bytes
         }
@@ -205,9 +205,11 @@ extension Backend {
             record["className"] = "_User"
         }
         let bytes = JSONValue.object(record).serialized()
-        sessions.insert(
-            SessionCache.Record(bytes: bytes, linkBase: linkBase, schemaVersion: schemaVersion),
-            token: user.token, generation: generation)
+        if !isInTransaction, bytes.count <= SessionCache.largestRecord {
+            sessions.insert(
+                SessionCache.Record(bytes: bytes, linkBase: linkBase, schemaVersion: schemaVersion), of: user,
+                generation: generation)
+        }
         return bytes
     }
 }

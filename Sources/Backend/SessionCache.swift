@@ -66,11 +66,15 @@ final class SessionCache: Sendable {
         }
     }
 
-    /// Remembers the record of a session's user, unless something was forgotten since it was read.
-    func insert(_ record: Record, token: String, generation: Int) {
+    /// Records of more bytes are not remembered, as there may be many of them.
+    static let largestRecord = 16 * 1024
+
+    /// Remembers the record of a session's user, unless something was forgotten since it was read, or the user was looked
+    /// up anew meanwhile, perhaps with other roles.
+    func insert(_ record: Record, of user: SessionUser, generation: Int) {
         state.withLock {
-            guard $0.generation == generation else { return }
-            $0.entries[token]?.record = record
+            guard $0.generation == generation, $0.entries[user.token]?.user == user else { return }
+            $0.entries[user.token]?.record = record
         }
     }
 

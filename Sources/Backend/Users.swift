@@ -107,10 +107,13 @@ extension Backend {
         } catch let error as ParseError where error.code == ParseError.objectNotFound && !caller.writesEverything {
             throw ParseError.denied(ParseError.sessionMissing, "Insufficient auth.")
         }
+        // At once, because what follows may fail.
+        await forget(user: objectId)
         if linked != nil, configuration.preset < 8 { answer["authDataResponse"] = [:] }
         if passwordChanged {
             if configuration.revokeSessionOnPasswordReset {
                 try await store.deleteAll("_Session", where: Self.sessions(of: objectId))
+                await forget(user: objectId)
             }
             if !caller.writesEverything {
                 answer["sessionToken"] = .string(
@@ -119,7 +122,6 @@ extension Backend {
                     ).token)
             }
         }
-        await forget(user: objectId)
         return WriteResult(status: 200, location: nil, body: answer)
     }
 

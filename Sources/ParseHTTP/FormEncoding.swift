@@ -1,4 +1,5 @@
 import JSON
+import OrderedCollections
 
 /// Names and values in the form `name=value&name=value`: query strings and form bodies.
 enum FormEncoding {
@@ -16,22 +17,15 @@ enum FormEncoding {
     }
 
     private static func read(_ text: Substring, _ interpret: (String) -> JSONValue) -> JSONObject {
-        var result: JSONObject = [:]
-        var repeated: Set<String> = []
+        var values: OrderedDictionary<String, [JSONValue]> = [:]
         for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
             let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
             let name = decode(Substring(pair[..<end]))
             guard !name.isEmpty else { continue }
             let value = interpret(end < pair.endIndex ? decode(Substring(pair[pair.index(after: end)...])) : "")
-            guard let earlier = result[name] else {
-                result[name] = value
-                continue
-            }
-            // A single value may itself be an array: only what was gathered here is added to.
-            let isGathered = !repeated.insert(name).inserted
-            result[name] = .array((isGathered ? earlier.arrayValue ?? [] : [earlier]) + [value])
+            values[name, default: []].append(value)
         }
-        return result
+        return values.mapValues { $0.count == 1 ? $0[0] : .array($0) }
     }
 
     private static func decode(_ text: some StringProtocol) -> String {

@@ -75,7 +75,8 @@ public struct DateIndexer: Sendable {
             try await builder.start()
             try await builder.exclusively { session in
                 // The lock ends with the connection. Who does not get it leaves the building to who has it.
-                let lock = try await session.query("SELECT pg_try_advisory_lock($1)", [.int(Self.lockKey)])
+                let lock = try await session.query(
+                    "SELECT pg_try_advisory_lock($1)", [.int(ProcessLock.dateIndexes.rawValue)])
                 guard lock.bool(0, 0) == true else { return }
                 for missing in Self.missing(try await session.query(Statement(Self.search))) {
                     try await build(missing, session)
@@ -104,6 +105,4 @@ public struct DateIndexer: Sendable {
                 metadata: ["class": "\(missing.className)", "error": "\(error)"])
         }
     }
-
-    private static let lockKey: Int64 = 0x526F_6F73_7449
 }

@@ -9,6 +9,8 @@ public enum ProcessLock: Int64, Sendable {
     case schemaChange = 0x526F_6F73_7453
     /// Building indexes beside tables.
     case indexBuild = 0x526F_6F73_7449
+    /// Building indexes by date, which may take hours after a first start.
+    case dateIndexes = 0x526F_6F73_7443
     /// Making the classes that the configuration declares.
     case declaredSchemas = 0x526F_6F73_7444
 
@@ -30,9 +32,10 @@ public enum ProcessLock: Int64, Sendable {
         _ client: PostgresClient, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R? {
         try await client.exclusively { session in
-            guard try await session.query("SELECT pg_try_advisory_lock($1)", [.int(rawValue)]).bool(0, 0) == true
-            else { return nil }
             do {
+                // Inside: the lock may have been taken though its answer was lost on a cancelled task.
+                guard try await session.query("SELECT pg_try_advisory_lock($1)", [.int(rawValue)]).bool(0, 0) == true
+                else { return nil }
                 let result = try await body(session)
                 await release(session)
                 return result

@@ -71,11 +71,25 @@ struct SchemaChange {
 
     private func createTable(_ table: String) async throws {
         let columns = TableLayout.columnDefinitions(of: wanted).joined(separator: ", ")
+        try await clearName()
         _ = try await session.query("CREATE TABLE IF NOT EXISTS \(table) (\(columns))", [])
         // Newest first, and paging by date, which is how nearly every list of every app is read.
         _ = try await session.query(
             "CREATE INDEX IF NOT EXISTS \(SQL.identifier(TableLayout.dateIndex(of: wanted.name))) ON \(table) "
                 + "(\"createdAt\", \"objectId\")", [])
+    }
+
+    /// Tables and indexes share their names: an index of another class that has this one's gets another.
+    private func clearName() async throws {
+        let rows = try await session.query(
+            """
+            SELECT t.relname::text FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid
+            JOIN pg_class t ON t.oid = i.indrelid WHERE c.oid = to_regclass($1) AND c.relkind = 'i'
+            """, [.text(SQL.identifier(wanted.name))])
+        guard let owner = rows.rowCount > 0 ? rows.string(0, 0) : nil else { return }
+        let made = IndexName(className: owner, name: wanted.name).made(part: 0)
+        _ = try await session.query(
+            "ALTER INDEX \(SQL.identifier(wanted.name)) RENAME TO \(SQL.identifier(made))", [])
     }
 
     private func changeColumns(_ table: String) async throws {

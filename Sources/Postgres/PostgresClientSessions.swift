@@ -70,12 +70,17 @@ extension PostgresClient {
     ///
     /// What they do to their session, as with SET, ends with them.
     ///
+    /// - Parameter isTimeLimited: Whether the time limit of statements holds for them.
     /// - Throws: `PostgresError`, the first one.
-    public func execute(script: String) async throws {
+    public func execute(script: String, isTimeLimited: Bool = true) async throws {
         guard !script.utf8.contains(0) else {
             throw PostgresError(.server, "a script cannot contain NUL", sqlState: "42601")
         }
-        try await exclusively { session in try await session.execute(script: script) }
+        try await exclusively { session in
+            // Not as a part of the script, in which a statement that must stand alone could not stand alone.
+            if !isTimeLimited { _ = try await session.query("SET statement_timeout = 0", []) }
+            try await session.execute(script: script)
+        }
     }
 
     private func lease(prelude: EncodedStatement?) async throws -> PostgresSession {

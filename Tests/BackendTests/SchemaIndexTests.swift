@@ -246,4 +246,32 @@ import Testing
             }
         }
     }
+
+    @Test("A class may have the name of another class's index, which goes on working under a made name")
+    func nameOfAnIndex() async throws {
+        try await Self.withSongs { server in
+            _ = try await Self.put(["Album": ["title": 1]], server).succeeded()
+            let id = try await server.create("Album", ["name": "x"])
+            #expect(try await server.send("GET", "/classes/Album/\(id)")["name"] == "x")
+            #expect(try await Self.definitions(server).contains { $0.contains("(title)") })
+            _ = try await Self.put(["Album": ["__op": "Delete"]], server).succeeded()
+            #expect(try await !Self.definitions(server).contains { $0.contains("(title)") })
+        }
+    }
+
+    @Test("Classes are not changed inside a transaction")
+    func insideTransaction() async throws {
+        try await Self.withSongs { server in
+            let answer = try await server.send(
+                "POST", "/batch",
+                [
+                    "transaction": true,
+                    "requests": [
+                        ["method": "PUT", "path": "/parse/schemas/Song", "body": ["indexes": ["x": ["title": 1]]]]
+                    ],
+                ], as: .master)
+            #expect(answer.status == 400)
+            #expect(answer["code"] == 107)
+        }
+    }
 }

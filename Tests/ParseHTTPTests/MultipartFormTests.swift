@@ -41,6 +41,14 @@ struct MultipartFormTests {
         #expect(form.fields == ["mail": "kim@example.com"])
     }
 
+    @Test("A header of any length up to the limit is read or refused, whatever follows", arguments: 8180...8200)
+    func headerLimit(length: Int) {
+        let line = "X: " + String(repeating: "a", count: length - 3)
+        let isRefused = Self.isRefused(
+            ["--limit", line, "Content-Disposition: form-data; name=a", "", "1", "--limit--", "more"])
+        #expect(isRefused == (length > 8192 - 44))
+    }
+
     @Test("What stands before the first and after the last boundary is nobody's")
     func surroundings() throws {
         let form = try Self.read(["hello", ""] + Self.part("name=a", "1") + ["--limit--", "--limit", "rubbish"])

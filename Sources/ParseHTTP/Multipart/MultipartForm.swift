@@ -123,8 +123,9 @@ struct MultipartForm {
     }
 
     private mutating func line(upTo end: Int) throws(HTTPFault) -> ArraySlice<UInt8> {
+        // The whole end of the line has to lie before the limit, or the next line would begin beyond it.
         guard let carriageReturn = bytes[position..<end].firstIndex(of: UInt8(ascii: "\r")),
-            bytes[carriageReturn...].starts(with: Self.lineEnd)
+            bytes[carriageReturn..<end].starts(with: Self.lineEnd)
         else { throw Self.malformed("a part has no end of its header, or one that is too long") }
         defer { position = carriageReturn + Self.lineEnd.count }
         return bytes[position..<carriageReturn]

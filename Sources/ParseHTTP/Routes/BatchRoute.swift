@@ -146,6 +146,10 @@ extension ParseRoutes {
     ///
     /// - Throws: The error of the call that failed, which undid those before it.
     private func together(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
+        // A class is changed on a connection of its own, which would wait for this transaction, and it for that.
+        guard !elements.contains(where: { $0.path.first?.lowercased() == "schemas" && $0.method != .get }) else {
+            throw ParseError(ParseError.invalidJSON, "Classes cannot be changed inside a transaction.")
+        }
         // Fields and classes are made before: the transaction would lock out the change of its own tables.
         for element in elements where element.method == .post || element.method == .put {
             try? await backend.prepareFields(element.path, element.body, context)
