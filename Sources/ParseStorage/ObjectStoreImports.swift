@@ -34,23 +34,25 @@ extension ObjectStore {
         try await retryingStaleSchema {
             guard let schema = catalog.schema(className) else { throw ParseError.notFound }
             var statements: [Statement] = []
-            /// The place of each row's own statement; those of its relations follow it.
-            var places: [Int] = []
-            for row in rows {
+            // New rows that nothing stands between go together; an update may be of one before it.
+            var inserts: [InsertRow] = []
+            /// The place of each update's statement.
+            var places: [Int: Int] = [:]
+            for (index, row) in rows.enumerated() {
                 var compiler = WriteCompiler(schema: schema)
-                places.append(statements.count)
                 switch row {
                 case .insert(let objectId, let write):
-                    statements += try compiler.insert(objectId: objectId, write)
+                    inserts.append(try compiler.insertRow(objectId: objectId, write))
                 case .update(let objectId, let write):
+                    statements += InsertRow.statements(inserts)
+                    inserts = []
+                    places[index] = statements.count
                     statements.append(
                         try compiler.update(objectId: objectId, write, condition: "TRUE", returning: []))
                 }
             }
-            let results = try await group(statements)
-            return zip(rows, places).map { row, place in
-                if case .update = row { results[place].rowCount > 0 } else { true }
-            }
+            let results = try await group(statements + InsertRow.statements(inserts))
+            return rows.indices.map { places[$0].map { results[$0].rowCount > 0 } ?? true }
         }
     }
 

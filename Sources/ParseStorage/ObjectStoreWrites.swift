@@ -33,24 +33,19 @@ extension ObjectStore {
     ///
     /// - Throws: 137, 202, 203 or 208 for a value that must be unique; Parse's errors for values that do not fit.
     public func insert(_ className: String, objectId: String, _ write: ObjectWrite) async throws {
-        try await retryingStaleSchema {
-            guard let schema = catalog.schema(className) else { throw ParseError.notFound }
-            var compiler = WriteCompiler(schema: schema)
-            let statements = try compiler.insert(objectId: objectId, write)
-            _ = try await group(statements)
-        }
+        try await insert([(className, objectId, write)])
     }
 
-    /// Makes several new objects of any classes, all or none.
+    /// Makes new objects of any classes, all or none.
     public func insert(_ objects: [(className: String, objectId: String, write: ObjectWrite)]) async throws {
         try await retryingStaleSchema {
-            var statements: [Statement] = []
+            var rows: [InsertRow] = []
+            rows.reserveCapacity(objects.count)
             for object in objects {
                 guard let schema = catalog.schema(object.className) else { throw ParseError.notFound }
-                var compiler = WriteCompiler(schema: schema)
-                statements += try compiler.insert(objectId: object.objectId, object.write)
+                rows.append(try WriteCompiler(schema: schema).insertRow(objectId: object.objectId, object.write))
             }
-            _ = try await group(statements)
+            _ = try await group(InsertRow.statements(rows))
         }
     }
 

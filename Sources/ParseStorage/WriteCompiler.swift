@@ -34,42 +34,34 @@ struct WriteCompiler {
         var removed: [String] = []
     }
 
-    /// The statements that make a new object, to be sent as one group.
-    mutating func insert(objectId: String, _ write: ObjectWrite) throws(ParseError) -> [Statement] {
-        var columns = "\"objectId\""
-        var values = builder.bind(try ValueEncoder.text(objectId))
-        func add(_ column: String, _ parameter: PostgresParameter) {
-            columns += ", "
-            columns += SQLBuilder.quote(column)
-            values += ", "
-            values += builder.bind(parameter)
-        }
-        if let date = write.createdAt { add("createdAt", .timestamp(milliseconds: date.milliseconds)) }
-        if let date = write.updatedAt { add("updatedAt", .timestamp(milliseconds: date.milliseconds)) }
+    /// The row of a new object.
+    func insertRow(objectId: String, _ write: ObjectWrite) throws(ParseError) -> InsertRow {
+        var row = InsertRow(className: schema.name)
+        row.set("objectId", to: try ValueEncoder.text(objectId))
+        if let date = write.createdAt { row.set("createdAt", to: .timestamp(milliseconds: date.milliseconds)) }
+        if let date = write.updatedAt { row.set("updatedAt", to: .timestamp(milliseconds: date.milliseconds)) }
         for (field, value) in try nestedValues(write.operations) where !value.isNull {
             guard let type = schema.type(of: field), TableLayout.hasColumn(field, of: schema.name, type: type) else {
                 continue
             }
-            add(field, try ValueEncoder.encode(value, type, field: field))
+            row.set(field, to: try ValueEncoder.encode(value, type, field: field))
         }
         for (column, value) in write.hidden where !value.isNull {
-            add(column, try hiddenParameter(value, column))
+            row.set(column, to: try hiddenParameter(value, column))
         }
         if let acl = write.acl {
             for principal in acl.readers + acl.writers { _ = try ValueEncoder.text(principal) }
-            add("_rperm", .textArray(acl.readers))
-            add("_wperm", .textArray(acl.writers))
+            row.set("_rperm", to: .textArray(acl.readers))
+            row.set("_wperm", to: .textArray(acl.writers))
         }
-        let sql = "INSERT INTO \(SQLBuilder.quote(schema.name)) (\(columns)) VALUES (\(values))"
-        var statements = [Statement(sql, builder.parameters)]
         for change in relationChanges(write.operations) where !change.added.isEmpty {
-            statements.append(
+            row.joins.append(
                 Statement(
                     "INSERT INTO \(SQLBuilder.quote(change.table)) (\"relatedId\", \"owningId\") "
                         + "SELECT unnest($1::text[]), $2 ON CONFLICT DO NOTHING",
                     [.textArray(change.added), .text(objectId)]))
         }
-        return statements
+        return row
     }
 
     /// The statement that changes an object; it gives one row with the asked columns, or none when nothing matched.

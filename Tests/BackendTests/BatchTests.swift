@@ -103,4 +103,47 @@ import Testing
             #expect(try await server.find("Note").results.isEmpty)
         }
     }
+
+    @Test("A batch of new objects of several classes and shapes stores each as it was sent, with its relations")
+    func manyShapes() async throws {
+        try await TestServer.run { server in
+            let song = try await server.create("Song", ["name": "x"])
+            let bodies: [JSONValue] = (0..<120).map { number in
+                var body: JSONObject = ["n": .number(Double(number))]
+                if number % 3 == 0 { body["text"] = .string("text \(number)") }
+                if number % 7 == 0 { body["ACL"] = ["*": ["read": true]] }
+                if number % 10 == 0 {
+                    body["songs"] = [
+                        "__op": "AddRelation",
+                        "objects": [["__type": "Pointer", "className": "Song", "objectId": .string(song)]],
+                    ]
+                }
+                return .object(body)
+            }
+            let requests = bodies.enumerated().map { index, body -> JSONValue in
+                ["method": "POST", "path": .string("/parse/classes/\(index % 40 < 30 ? "List" : "Other")"), "body": body]
+            }
+            let answer = try await server.send("POST", "/batch", ["requests": .array(requests)])
+            let ids = (answer.json.arrayValue ?? []).compactMap { $0["success"]?["objectId"]?.stringValue }
+            #expect(Set(ids).count == 120)
+            for (index, id) in ids.enumerated() {
+                let stored = try await server.send(
+                    "GET", "/classes/\(index % 40 < 30 ? "List" : "Other")/\(id)", as: .master)
+                #expect(stored["n"] == .number(Double(index)))
+                #expect(stored["text"]?.stringValue == (index % 3 == 0 ? "text \(index)" : nil))
+                #expect((stored["ACL"] != nil) == (index % 7 == 0))
+            }
+            let related = try await server.find(
+                "Song",
+                [
+                    "where": [
+                        "$relatedTo": [
+                            "object": ["__type": "Pointer", "className": "List", "objectId": .string(ids[0])],
+                            "key": "songs",
+                        ]
+                    ]
+                ])
+            #expect(related.results.count == 1)
+        }
+    }
 }

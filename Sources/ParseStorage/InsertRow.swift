@@ -1,0 +1,63 @@
+import Postgres
+
+/// A new row before it becomes a statement, so that several of one shape can become one.
+struct InsertRow {
+    let className: String
+    /// The columns that have a value, in the order of the values.
+    private(set) var columns: [String] = []
+    private(set) var parameters: [PostgresParameter] = []
+    /// The statements that make the rows of its relations.
+    var joins: [Statement] = []
+
+    init(className: String) { self.className = className }
+
+    mutating func set(_ column: String, to parameter: PostgresParameter) {
+        columns.append(column)
+        parameters.append(parameter)
+    }
+
+    /// As many rows as one statement takes, if they are not too wide for PostgreSQL's limit of 65,535 parameters.
+    private static let mostRows = 64
+    private static let mostParameters = 60_000
+
+    /// The statements that make rows, to be sent as one group: neighbours of one shape go together.
+    ///
+    /// Their numbers are powers of two, so that a class has few different statements, which stay prepared.
+    static func statements(_ rows: [InsertRow]) -> [Statement] {
+        var statements: [Statement] = []
+        var start = 0
+        while start < rows.count {
+            let first = rows[start]
+            let most = min(mostRows, max(1, mostParameters / first.columns.count))
+            var end = start + 1
+            while end < rows.count, end - start < most, first.hasShape(of: rows[end]) { end += 1 }
+            var count = 1
+            while count * 2 <= end - start { count *= 2 }
+            statements.append(statement(rows[start..<start + count]))
+            start += count
+        }
+        return statements + rows.flatMap(\.joins)
+    }
+
+    private func hasShape(of other: InsertRow) -> Bool {
+        className == other.className && columns == other.columns
+    }
+
+    /// One statement for rows of one shape.
+    private static func statement(_ rows: ArraySlice<InsertRow>) -> Statement {
+        guard let first = rows.first else { return Statement("") }
+        var sql = "INSERT INTO \(SQLBuilder.quote(first.className)) ("
+        sql += first.columns.map(SQLBuilder.quote).joined(separator: ", ")
+        sql += ") VALUES "
+        var builder = SQLBuilder()
+        for (index, row) in rows.enumerated() {
+            sql += index == 0 ? "(" : ", ("
+            for (position, parameter) in row.parameters.enumerated() {
+                if position > 0 { sql += ", " }
+                sql += builder.bind(parameter)
+            }
+            sql += ")"
+        }
+        return Statement(sql, builder.parameters)
+    }
+}
