@@ -121,7 +121,10 @@ import Testing
                 return .object(body)
             }
             let requests = bodies.enumerated().map { index, body -> JSONValue in
-                ["method": "POST", "path": .string("/parse/classes/\(index % 40 < 30 ? "List" : "Other")"), "body": body]
+                [
+                    "method": "POST", "path": .string("/parse/classes/\(index % 40 < 30 ? "List" : "Other")"),
+                    "body": body,
+                ]
             }
             let answer = try await server.send("POST", "/batch", ["requests": .array(requests)])
             let ids = (answer.json.arrayValue ?? []).compactMap { $0["success"]?["objectId"]?.stringValue }
