@@ -43,6 +43,7 @@ let package = Package(
                 "CCrypt", "JSON", "ParseModel", "ParseStorage", "ServerConfiguration", collections, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
             ]),
         .target(

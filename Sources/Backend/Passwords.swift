@@ -1,12 +1,20 @@
 import CCrypt
-import Dispatch
 import Foundation
+import NIOPosix
+
+#if canImport(Glibc)
+    import Glibc
+#endif
 
 /// Password hashes as parse-server writes them: bcrypt, cost 10.
 ///
 /// Hashing takes tens of milliseconds of a processor by design, so it runs on threads of its own, never on an event loop.
 public struct Passwords: Sendable {
-    private static let queues = (0..<2).map { DispatchQueue(label: "roost.passwords.\($0)") }
+    private static let threads = {
+        let pool = NIOThreadPool(numberOfThreads: 2)
+        pool.start()
+        return pool
+    }()
 
     /// The cost that new hashes get: 2^cost rounds.
     public let cost: Int
@@ -36,9 +44,20 @@ public struct Passwords: Sendable {
 
     private static func run<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
         await withCheckedContinuation { continuation in
-            let queue = queues[Int.random(in: 0..<queues.count)]
-            queue.async { continuation.resume(returning: work()) }
+            threads.submit { _ in
+                yieldToOthers()
+                continuation.resume(returning: work())
+            }
         }
+    }
+
+    /// Lets every other thread go first: a wave of log-ins must not hold up requests that take microseconds.
+    ///
+    /// On Linux the priority is that of the calling thread alone.
+    private static func yieldToOthers() {
+        #if canImport(Glibc)
+            _ = setpriority(Int32(PRIO_PROCESS.rawValue), 0, 10)
+        #endif
     }
 
     private static func setting(cost: Int) -> String {

@@ -10,9 +10,9 @@ enum FreeMemory {
     /// How much freed memory may stay, in bytes: what requests of usual size use again and again.
     private static let kept = 8 * 1024 * 1024
 
-    private static let pause: Duration = .seconds(5)
+    private static let pause: Duration = .seconds(1)
 
-    /// Looks every few seconds, until the task is cancelled. Elsewhere than on glibc there is nothing to do.
+    /// Looks every second, until the task is cancelled. Elsewhere than on glibc there is nothing to do.
     static func giveBackRegularly() async {
         #if canImport(Glibc)
             while (try? await Task.sleep(for: pause)) != nil {
