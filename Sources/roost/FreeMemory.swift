@@ -12,6 +12,17 @@ enum FreeMemory {
 
     private static let pause: Duration = .seconds(1)
 
+    /// Tells glibc to take large pieces from the system and to give back the ends of its arenas. To be called before there
+    /// are other threads.
+    ///
+    /// Left alone, glibc raises both limits with the largest piece that was ever freed.
+    static func limitWhatIsKept() {
+        #if canImport(Glibc)
+            mallopt(M_MMAP_THRESHOLD, 1024 * 1024)
+            mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024)
+        #endif
+    }
+
     /// Looks every second, until the task is cancelled. Elsewhere than on glibc there is nothing to do.
     static func giveBackRegularly() async {
         #if canImport(Glibc)

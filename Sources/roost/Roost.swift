@@ -13,6 +13,7 @@ struct Roost: AsyncParsableCommand {
 
     /// Runs the command on the event loops themselves: a request then changes threads as seldom as it can.
     static func main() async {
+        FreeMemory.limitWhatIsKept()
         _ = NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
         await main(nil)
     }
