@@ -2,10 +2,6 @@ import CCrypt
 import Foundation
 import NIOPosix
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// Password hashes as parse-server writes them: bcrypt, cost 10.
 ///
 /// Hashing takes tens of milliseconds of a processor by design, so it runs on threads of its own, never on an event loop.
@@ -44,20 +40,8 @@ public struct Passwords: Sendable {
 
     private static func run<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
         await withCheckedContinuation { continuation in
-            threads.submit { _ in
-                yieldToOthers()
-                continuation.resume(returning: work())
-            }
+            threads.submit { _ in continuation.resume(returning: work()) }
         }
-    }
-
-    /// Lets every other thread go first: a wave of log-ins must not hold up requests that take microseconds.
-    ///
-    /// On Linux the priority is that of the calling thread alone.
-    private static func yieldToOthers() {
-        #if canImport(Glibc)
-            _ = setpriority(Int32(PRIO_PROCESS.rawValue), 0, 10)
-        #endif
     }
 
     private static func setting(cost: Int) -> String {
