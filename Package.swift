@@ -68,21 +68,23 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Backend", "JSON", "ParseHTTP", "ParseStorage", "Postgres", "ServerConfiguration", logging,
+                "Backend", "JSON", "ParseHTTP", "ParseStorage", "Postgres", "ServerConfiguration", "TestTools",
+                logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Tests/TestSupport"),
-        .testTarget(name: "JSONTests", dependencies: ["JSON"]),
-        .testTarget(name: "PostgresTests", dependencies: ["Postgres", logging]),
+        .target(name: "TestTools", path: "Tests/TestTools"),
+        .testTarget(name: "JSONTests", dependencies: ["JSON", "TestTools"]),
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "TestTools", logging]),
         .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres", "Postgres", logging]),
         .testTarget(name: "ParseModelTests", dependencies: ["ParseModel", "JSON"]),
         .testTarget(name: "ServerConfigurationTests", dependencies: ["ServerConfiguration", "JSON"]),
         .testTarget(
             name: "ParseStorageTests",
-            dependencies: ["JSON", "ParseModel", "ParseStorage", "Postgres", "TestSupport", logging]),
+            dependencies: ["JSON", "ParseModel", "ParseStorage", "Postgres", "TestSupport", "TestTools", logging]),
         .testTarget(name: "BackendTests", dependencies: ["Backend", "JSON", "TestSupport"]),
         .testTarget(
             name: "ParseHTTPTests",
@@ -93,6 +95,6 @@ let package = Package(
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
-        .testTarget(name: "AppTests", dependencies: ["JSON", "TestSupport", "roost"]),
+        .testTarget(name: "AppTests", dependencies: ["JSON", "TestSupport", "TestTools", "roost"]),
     ]
 )

@@ -44,7 +44,7 @@ struct FilterCompiler {
         case .any(let parts): return try join(parts, schema, " OR ", empty: "FALSE")
         case .none(let parts): return "NOT COALESCE(\(try join(parts, schema, " OR ", empty: "FALSE")), FALSE)"
         case .field(let path, let constraint): return try compile(constraint, at: path, schema)
-        case .related(let owner, let key): return related(owner, key)
+        case .related(let owner, let key): return related(owner, key, schema)
         }
     }
 
@@ -60,6 +60,11 @@ struct FilterCompiler {
         for part in parts { conditions.append(try compile(part, schema)) }
         if conditions.isEmpty { return empty }
         return conditions.count == 1 ? conditions[0] : "(\(conditions.joined(separator: separator)))"
+    }
+
+    /// Whether the rows of a class have an `objectId`, as all have but those of a few of the system's own classes.
+    func hasObjectIds(_ schema: ClassSchema) -> Bool {
+        TableLayout.hasColumn("objectId", of: schema.name, type: .string)
     }
 
     /// What a key leads to in a class.
@@ -149,10 +154,18 @@ struct FilterCompiler {
             + "WHERE \"relatedId\" = ANY(\(builder.bind(.textArray(ids)))))"
     }
 
-    private mutating func related(_ owner: Pointer, _ key: String) -> String {
+    private mutating func related(_ owner: Pointer, _ key: String, _ schema: ClassSchema) -> String {
         let table = TableLayout.joinTable(field: key, className: owner.className)
         guard schemas.hasJoinTable(table) else { return "FALSE" }
-        return "\"objectId\" IN (SELECT \"relatedId\" FROM \(SQLBuilder.quote(table)) "
+        let id: String
+        if let document {
+            id = "\(document) ->> 'objectId'"
+        } else if hasObjectIds(schema) {
+            id = "\"objectId\""
+        } else {
+            return "FALSE"
+        }
+        return "\(id) IN (SELECT \"relatedId\" FROM \(SQLBuilder.quote(table)) "
             + "WHERE \"owningId\" = \(builder.bind(.text(owner.objectId))))"
     }
 }

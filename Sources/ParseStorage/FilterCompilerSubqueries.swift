@@ -8,6 +8,10 @@ extension FilterCompiler {
         guard !query.isClosed, let schema = schemas[query.className] else { return "FALSE" }
         let target = operand(path, outer)
         if case .absent = target { return "FALSE" }
+        // Whatever the outer keys lead into, the inner query is about a class.
+        let outerDocument = document
+        document = nil
+        defer { document = outerDocument }
         guard let key = query.key else { return try pointers(query, schema, target) }
         let values: String
         switch operand(key, schema) {
@@ -41,6 +45,7 @@ extension FilterCompiler {
     private mutating func pointers(_ query: Subquery, _ schema: ClassSchema, _ target: Operand) throws(ParseError)
         -> String
     {
+        guard hasObjectIds(schema) else { return "FALSE" }
         switch target {
         case .column(let column, .pointer(let className)):
             guard className == query.className else { return "FALSE" }

@@ -1,10 +1,12 @@
+import TestTools
+
 /// Random JSON text that is wrong somewhere: as bytes, because a JSON value could not be as wrong.
 struct MalformedValues {
-    var random: SplitMix64Generator
+    var random: SplitMix64
     /// Whether the text is JSON that can be read, so that what is wrong gets past the reader.
     var isReadable = false
 
-    init(seed: UInt64) { random = SplitMix64Generator(seed: seed) }
+    init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
     /// Whether something happens that happens in so many of a hundred cases.
     mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }

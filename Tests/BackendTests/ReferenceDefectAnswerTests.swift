@@ -36,7 +36,7 @@ struct ReferenceDefectAnswerTests {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["code": "x"])
             let other = try await server.create("Song", ["code": "y"])
-            try await server.sql(
+            try await server.execute(
                 "CREATE UNIQUE INDEX \"Song_unique_code\" ON \"Song\" (\"code\")")
             let answer = try await server.send("PUT", "/classes/Song/\(other)", ["code": "x"])
             #expect(answer.status == 400)
@@ -64,7 +64,7 @@ struct ReferenceDefectAnswerTests {
             let user = try await server.send("POST", "/users", body)
             let id = try #require(user["objectId"]?.stringValue)
             let token = try #require(user["sessionToken"]?.stringValue)
-            try await server.sql(
+            try await server.execute(
                 "UPDATE \"_User\" SET \"authData\" = \"authData\" || '{\"facebook\":{\"id\":\"f1\"},\"twitter\":null}'")
             let seen = try await server.send("GET", "/users/\(id)", as: .master)["authData"]
             #expect(seen?["facebook"] == ["id": "f1"])
@@ -88,7 +88,7 @@ struct ReferenceDefectAnswerTests {
             }
             let list = try await server.send("GET", "/hooks/functions", as: .master).json.arrayValue
             #expect(list == [["functionName": "sing", "url": "https://a.example/3"]])
-            #expect(try await server.sql("SELECT 1 FROM \"_Hooks\"") == 1)
+            #expect(try await server.rows("SELECT 1 FROM \"_Hooks\"").count == 1)
         }
     }
 
@@ -131,7 +131,7 @@ struct ReferenceDefectAnswerTests {
             let (id, token) = try await server.signUp("kim")
             let upgraded = try await server.send("POST", "/upgradeToRevocableSession", [:], as: .session(token))
             #expect(upgraded.status < 500)
-            try await server.sql(
+            try await server.execute(
                 "UPDATE \"_User\" SET \"_rperm\" = NULL, \"_wperm\" = NULL")
             #expect(try await server.send("GET", "/users/\(id)").status == 200)
             let login = try await server.send("POST", "/login", ["username": "kim", "password": "secret"])

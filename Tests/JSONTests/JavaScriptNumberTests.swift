@@ -1,4 +1,5 @@
 import JSON
+import TestTools
 import Testing
 
 @Suite("Numbers as JavaScript writes them")

@@ -1,4 +1,5 @@
 import JSON
+import TestTools
 import Testing
 
 @Suite("Reading numbers")

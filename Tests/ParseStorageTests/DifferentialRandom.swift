@@ -1,16 +1,12 @@
-/// SplitMix64: the same seed gives the same cases on every machine, so that a failure can be repeated.
+import TestTools
+
+/// The random choices of the differential tests: the same seed gives the same cases, so that a failure can be repeated.
 struct DifferentialRandom: RandomNumberGenerator, Sendable {
-    private var state: UInt64
+    private var generator: SplitMix64
 
-    init(seed: UInt64) { state = seed }
+    init(seed: UInt64) { generator = SplitMix64(seed: seed) }
 
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
+    mutating func next() -> UInt64 { generator.next() }
 
     /// A number from 0 up to, but without, `limit`, which is at least 1.
     mutating func below(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &self) }

@@ -5,6 +5,7 @@ import ParseModel
 import ParseStorage
 import Postgres
 import TestSupport
+import TestTools
 import Testing
 
 /// A store on a database of a test's own, installed as the server installs it.
@@ -34,16 +35,10 @@ struct TestStore: Sendable {
 
     /// Makes a database when it is this test's turn.
     static func withDatabase(options: String = "", _ body: @Sendable (String) async throws -> Void) async throws {
-        await Turns.shared.take()
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await TestServer.withDatabase(options: options, body))
-        } catch {
-            result = .failure(error)
-        }
-        await Turns.shared.give()
-        try result.get()
+        try await gate.enter { try await TestServer.withDatabase(options: options, body) }
     }
+
+    private static let gate = Gate(places: 10)
 
     /// Opens a store on a database as it is.
     static func open(_ uri: String, _ body: @Sendable (TestStore) async throws -> Void) async throws {

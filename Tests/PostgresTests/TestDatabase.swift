@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import Postgres
 import Synchronization
+import TestTools
 
 /// A database of a test's own on the test cluster, with a client that is open.
 struct TestDatabase: Sendable {
@@ -25,25 +26,29 @@ struct TestDatabase: Sendable {
         statementTimeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(10),
         _ body: @Sendable (TestDatabase) async throws -> R
     ) async throws -> R {
-        await Turns.shared.take()
-        let name = "roost_driver_" + UUID().uuidString.lowercased().replacing("-", with: "")
-        let administrator = PostgresClient(
-            configuration: PostgresConfiguration(connectionString: cluster), logger: logger)
-        do {
-            try await administrator.execute(script: "CREATE DATABASE \(name)")
-        } catch {
-            await Turns.shared.give()
-            throw error
-        }
-        var parts = URLComponents(string: cluster)
-        parts?.path = "/" + name
-        let uri = parts?.string ?? cluster
-        var configuration = PostgresConfiguration(connectionString: uri)
+        var configuration = PostgresConfiguration(connectionString: "")
         configuration.sharedConnections = shared
         configuration.exclusiveConnections = exclusive
         configuration.preparedStatementLimit = preparedStatements
         configuration.statementTimeout = statementTimeout
         configuration.connectTimeout = connectTimeout
+        return try await gate.enter { [configuration] in try await runInside(configuration, body) }
+    }
+
+    private static let gate = Gate(places: 10)
+
+    private static func runInside<R: Sendable>(
+        _ settings: PostgresConfiguration, _ body: @Sendable (TestDatabase) async throws -> R
+    ) async throws -> R {
+        let name = "roost_driver_" + UUID().uuidString.lowercased().replacing("-", with: "")
+        let administrator = PostgresClient(
+            configuration: PostgresConfiguration(connectionString: cluster), logger: logger)
+        try await administrator.execute(script: "CREATE DATABASE \(name)")
+        var parts = URLComponents(string: cluster)
+        parts?.path = "/" + name
+        let uri = parts?.string ?? cluster
+        var configuration = settings
+        configuration.connectionString = uri
         let client = PostgresClient(configuration: configuration, logger: logger)
         let result: Result<R, any Error>
         do {
@@ -54,7 +59,6 @@ struct TestDatabase: Sendable {
         }
         await client.shutdown()
         try? await administrator.execute(script: "DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
-        await Turns.shared.give()
         return try result.get()
     }
 

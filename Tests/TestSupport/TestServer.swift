@@ -7,6 +7,7 @@ import ParseHTTP
 import Postgres
 import ServerConfiguration
 import ServiceLifecycle
+import TestTools
 
 /// A Roost server of a test's own: a fresh database on the test cluster, HTTP on a free port of loopback.
 public struct TestServer: Sendable {

@@ -1,18 +1,18 @@
 /// Lets so many in at a time; the others wait in the order in which they came.
 ///
-/// Tests run all at once, and each has a server with connections of its own: without a limit they would use up the
-/// connections of the test cluster.
-actor Gate {
+/// Tests run all at once, and each has connections of its own: without a limit they would use up those of the test
+/// cluster.
+public actor Gate {
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// Makes a gate.
     ///
     /// - Parameter places: How many are inside at most.
-    init(places: Int) { free = places }
+    public init(places: Int) { free = places }
 
     /// Runs `body` inside.
-    nonisolated func enter<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
+    public nonisolated func enter<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
         await acquire()
         do {
             let value = try await body()
