@@ -1,11 +1,5 @@
 /// The digits of integers in base ten.
 enum DecimalDigits {
-    /// Appends an integer, with a minus sign when it is negative.
-    static func write(_ value: Int, into bytes: inout [UInt8]) {
-        if value < 0 { bytes.append(UInt8(ascii: "-")) }
-        withDigits(of: UInt64(value.magnitude)) { bytes.append(contentsOf: $0) }
-    }
-
     /// Calls `body` with the ASCII digits of a number.
     ///
     /// The digits stand in a buffer on the stack, unsafe because digits come last to first and an array would have to

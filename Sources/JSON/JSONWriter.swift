@@ -8,44 +8,105 @@
 ///     writer.byte(UInt8(ascii: "}"))
 ///
 /// A token is appended without an allocation of its own; the one exception is a number that needs 16 or 17 digits.
-public struct JSONWriter: Sendable {
-    /// What has been written so far.
-    public var bytes: [UInt8]
+///
+/// The buffer is memory of the writer's own, because an array asks before each of a thousand small pieces whether it is
+/// shared and where it ends. Nobody else has a pointer to it: a writer cannot be copied, and gives out copies of its
+/// bytes. That is why it may go from task to task, which the compiler cannot see of a pointer (`@unchecked Sendable`).
+public struct JSONWriter: ~Copyable, @unchecked Sendable {
+    @usableFromInline var start: UnsafeMutablePointer<UInt8>
+    @usableFromInline var capacity: Int
+    /// How many bytes have been written so far.
+    public var count: Int { used }
+    @usableFromInline var used: Int
 
     /// Makes a writer with an empty buffer that holds `capacity` bytes before it grows.
     public init(capacity: Int = 256) {
-        bytes = []
-        bytes.reserveCapacity(capacity)
+        self.capacity = max(capacity, 16)
+        start = .allocate(capacity: self.capacity)
+        used = 0
+    }
+
+    deinit { start.deallocate() }
+
+    /// What has been written so far.
+    public var bytes: [UInt8] { Array(UnsafeBufferPointer(start: start, count: count)) }
+
+    /// What has been written so far, as text.
+    public var text: String { String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) }
+
+    /// Makes sure that `additional` bytes have room, and gives the place of the first.
+    @inlinable @inline(__always)
+    mutating func room(_ additional: Int) -> UnsafeMutablePointer<UInt8> {
+        if capacity - count < additional { grow(additional) }
+        return start + count
+    }
+
+    @usableFromInline @inline(never)
+    mutating func grow(_ additional: Int) {
+        let larger = max(capacity * 2, count + additional)
+        let next = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
+        next.update(from: start, count: count)
+        start.deallocate()
+        start = next
+        capacity = larger
+    }
+
+    /// Takes back what was written after there were `count` bytes.
+    public mutating func truncate(to count: Int) {
+        precondition(count <= used)
+        used = count
+    }
+
+    /// Writes another byte in place of one that was written; `position` is less than ``count``.
+    @inlinable
+    public mutating func replace(at position: Int, with byte: UInt8) {
+        precondition(position >= 0 && position < count)
+        start[position] = byte
     }
 
     /// Appends one byte as it is.
     @inlinable
     public mutating func byte(_ byte: UInt8) {
-        bytes.append(byte)
+        room(1).pointee = byte
+        used += 1
     }
 
-    /// Appends bytes as they are; they must make sense as JSON in their place.
+    /// Appends the eight bytes of a word, the lowest first.
     @inlinable
-    public mutating func raw(_ bytes: some Collection<UInt8>) {
-        self.bytes.append(contentsOf: bytes)
+    public mutating func word(_ word: UInt64) {
+        UnsafeMutableRawPointer(room(8)).storeBytes(of: word.littleEndian, as: UInt64.self)
+        used += 8
     }
 
     /// Appends bytes as they are; they must make sense as JSON in their place.
     @inlinable
     public mutating func raw(_ bytes: [UInt8]) {
-        bytes.withUnsafeBufferPointer { self.bytes.append(contentsOf: $0) }
+        bytes.withUnsafeBufferPointer { append($0) }
+    }
+
+    /// Appends bytes as they are; they must make sense as JSON in their place.
+    @inlinable
+    public mutating func raw(_ bytes: ArraySlice<UInt8>) {
+        bytes.withUnsafeBufferPointer { append($0) }
     }
 
     /// Appends a literal of the program as it is.
     @inlinable
     public mutating func raw(_ text: StaticString) {
-        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        text.withUTF8Buffer { append($0) }
     }
 
     /// Appends bytes as they are; they must make sense as JSON in their place.
     @inlinable
     public mutating func raw(_ bytes: UnsafeRawBufferPointer) {
-        bytes.withMemoryRebound(to: UInt8.self) { self.bytes.append(contentsOf: $0) }
+        bytes.withMemoryRebound(to: UInt8.self) { append($0) }
+    }
+
+    @inlinable @inline(__always)
+    mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard let source = bytes.baseAddress else { return }
+        room(bytes.count).update(from: source, count: bytes.count)
+        used += bytes.count
     }
 
     /// Appends `true` or `false`.
@@ -60,34 +121,13 @@ public struct JSONWriter: Sendable {
 
     /// Appends an integer, all its digits, also beyond 2^53.
     public mutating func integer(_ value: Int) {
-        DecimalDigits.write(value, into: &bytes)
-    }
-
-    /// Appends so many digits of a number, with zeros in front, and before them a separator if there is one: the parts of
-    /// dates, which must be as wide as their form demands.
-    ///
-    /// The digits come last to first into a word of the stack, so that they are appended at once.
-    ///
-    /// - Parameters:
-    ///   - value: Not negative; digits beyond `count` are left out.
-    ///   - count: At most seven.
-    @inlinable
-    public mutating func digits(_ value: Int, count: Int, after separator: UInt8? = nil) {
-        var rest = UInt(value)
-        var word: UInt64 = 0
-        for _ in 0..<count {
-            word = word << 8 | UInt64(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
-            rest /= 10
-        }
-        if let separator { word = word << 8 | UInt64(separator) }
-        withUnsafeBytes(of: word.littleEndian) {
-            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<(separator == nil ? count : count + 1)]))
-        }
+        if value < 0 { byte(UInt8(ascii: "-")) }
+        DecimalDigits.withDigits(of: UInt64(value.magnitude)) { append($0) }
     }
 
     /// Appends a number as JavaScript writes it; NaN and the infinities, which JSON does not have, as `null`.
     public mutating func number(_ value: Double) {
-        if value.isFinite { JavaScriptNumber.write(value, into: &bytes) } else { null() }
+        if value.isFinite { JavaScriptNumber.write(value, into: &self) } else { null() }
     }
 }
 
@@ -95,33 +135,41 @@ extension JSONWriter {
     /// Appends a string in quotes, with the escapes that JavaScript's `JSON.stringify` uses.
     public mutating func string(_ string: String) {
         var string = string
-        string.withUTF8 { quoted($0) }
+        byte(UInt8(ascii: "\""))
+        string.withUTF8 { escaped($0) }
+        byte(UInt8(ascii: "\""))
     }
 
     /// Appends a string in quotes, with the escapes that JavaScript's `JSON.stringify` uses.
     ///
     /// - Parameter utf8: The string in well-formed UTF-8, which is not checked again.
     public mutating func string(utf8: UnsafeRawBufferPointer) {
-        utf8.withMemoryRebound(to: UInt8.self) { quoted($0) }
+        byte(UInt8(ascii: "\""))
+        escaped(utf8: utf8)
+        byte(UInt8(ascii: "\""))
+    }
+
+    /// Appends what stands between the quotes of a string, with the escapes that JavaScript's `JSON.stringify` uses.
+    ///
+    /// - Parameter utf8: The string in well-formed UTF-8, which is not checked again.
+    public mutating func escaped(utf8: UnsafeRawBufferPointer) {
+        utf8.withMemoryRebound(to: UInt8.self) { escaped($0) }
     }
 
     /// Copies the plain runs of a string as blocks, and escapes what stands between them.
     ///
     /// Unsafe pointers, because strings are most of what is written: the scan and the copies go over memory that the
     /// caller keeps alive, without bounds checks.
-    private mutating func quoted(_ utf8: UnsafeBufferPointer<UInt8>) {
-        bytes.append(UInt8(ascii: "\""))
-        if var cursor = utf8.baseAddress {
-            let end = cursor + utf8.count
-            while true {
-                let stop = PlainRun.end(from: cursor, limit: end).end
-                bytes.append(contentsOf: UnsafeBufferPointer(start: cursor, count: stop - cursor))
-                if stop == end { break }
-                escape(stop.pointee)
-                cursor = stop + 1
-            }
+    private mutating func escaped(_ utf8: UnsafeBufferPointer<UInt8>) {
+        guard var cursor = utf8.baseAddress else { return }
+        let end = cursor + utf8.count
+        while true {
+            let stop = PlainRun.end(from: cursor, limit: end).end
+            append(UnsafeBufferPointer(start: cursor, count: stop - cursor))
+            if stop == end { break }
+            escape(stop.pointee)
+            cursor = stop + 1
         }
-        bytes.append(UInt8(ascii: "\""))
     }
 
     private mutating func escape(_ byte: UInt8) {
@@ -136,7 +184,7 @@ extension JSONWriter {
         default:
             raw(byte < 0x10 ? "\\u000" : "\\u001")
             let digit = byte & 0x0F
-            bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            self.byte(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
         }
     }
 }
@@ -158,25 +206,25 @@ extension JSONWriter {
     public mutating func array(_ elements: [JSONValue]) {
         var separator = UInt8(ascii: "[")
         for element in elements {
-            bytes.append(separator)
+            byte(separator)
             value(element)
             separator = UInt8(ascii: ",")
         }
-        if elements.isEmpty { bytes.append(separator) }
-        bytes.append(UInt8(ascii: "]"))
+        if elements.isEmpty { byte(separator) }
+        byte(UInt8(ascii: "]"))
     }
 
     /// Appends an object with its members in order.
     public mutating func object(_ members: JSONObject) {
         var separator = UInt8(ascii: "{")
         for (key, member) in members {
-            bytes.append(separator)
+            byte(separator)
             string(key)
-            bytes.append(UInt8(ascii: ":"))
+            byte(UInt8(ascii: ":"))
             value(member)
             separator = UInt8(ascii: ",")
         }
-        if members.isEmpty { bytes.append(separator) }
-        bytes.append(UInt8(ascii: "}"))
+        if members.isEmpty { byte(separator) }
+        byte(UInt8(ascii: "}"))
     }
 }

@@ -4,55 +4,55 @@ public enum JavaScriptNumber {
     ///
     /// NaN and the infinities become `NaN`, `Infinity` and `-Infinity`, which are not JSON; `JSONWriter.number` has
     /// `null` for those.
-    public static func write(_ value: Double, into bytes: inout [UInt8]) {
+    public static func write(_ value: Double, into writer: inout JSONWriter) {
         if abs(value) < 0x1p53, let integer = Int(exactly: value) {
-            DecimalDigits.write(integer, into: &bytes)
+            writer.integer(integer)
         } else if value.isFinite {
-            if value < 0 { bytes.append(UInt8(ascii: "-")) }
-            write(DecimalNumber(shortest: value.magnitude), into: &bytes)
+            if value < 0 { writer.byte(UInt8(ascii: "-")) }
+            write(DecimalNumber(shortest: value.magnitude), into: &writer)
         } else {
-            bytes.append(contentsOf: value.isNaN ? "NaN".utf8 : value < 0 ? "-Infinity".utf8 : "Infinity".utf8)
+            writer.raw(value.isNaN ? "NaN" : value < 0 ? "-Infinity" : "Infinity")
         }
     }
 
     /// The text of a number, as ``write(_:into:)`` appends it.
     public static func text(_ value: Double) -> String {
-        var bytes: [UInt8] = []
-        write(value, into: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        var writer = JSONWriter(capacity: 32)
+        write(value, into: &writer)
+        return writer.text
     }
 
     /// Places the decimal point, or chooses the form with an exponent, by the standard's rules.
-    private static func write(_ number: DecimalNumber, into bytes: inout [UInt8]) {
+    private static func write(_ number: DecimalNumber, into writer: inout JSONWriter) {
         DecimalDigits.withDigits(of: number.significand) { digits in
             let pointPosition = digits.count + number.exponent
             switch pointPosition {
             case digits.count...21 where digits.count <= 21:
-                bytes.append(contentsOf: digits)
-                zeros(number.exponent, into: &bytes)
+                writer.append(digits)
+                zeros(number.exponent, into: &writer)
             case 1...21:
-                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[..<pointPosition]))
-                bytes.append(UInt8(ascii: "."))
-                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[pointPosition...]))
+                writer.append(UnsafeBufferPointer(rebasing: digits[..<pointPosition]))
+                writer.byte(UInt8(ascii: "."))
+                writer.append(UnsafeBufferPointer(rebasing: digits[pointPosition...]))
             case -5...0:
-                bytes.append(UInt8(ascii: "0"))
-                bytes.append(UInt8(ascii: "."))
-                zeros(-pointPosition, into: &bytes)
-                bytes.append(contentsOf: digits)
+                writer.byte(UInt8(ascii: "0"))
+                writer.byte(UInt8(ascii: "."))
+                zeros(-pointPosition, into: &writer)
+                writer.append(digits)
             default:
-                bytes.append(digits[0])
+                writer.byte(digits[0])
                 if digits.count > 1 {
-                    bytes.append(UInt8(ascii: "."))
-                    bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[1...]))
+                    writer.byte(UInt8(ascii: "."))
+                    writer.append(UnsafeBufferPointer(rebasing: digits[1...]))
                 }
-                bytes.append(UInt8(ascii: "e"))
-                if pointPosition > 0 { bytes.append(UInt8(ascii: "+")) }
-                DecimalDigits.write(pointPosition - 1, into: &bytes)
+                writer.byte(UInt8(ascii: "e"))
+                if pointPosition > 0 { writer.byte(UInt8(ascii: "+")) }
+                writer.integer(pointPosition - 1)
             }
         }
     }
 
-    private static func zeros(_ count: Int, into bytes: inout [UInt8]) {
-        for _ in 0..<count { bytes.append(UInt8(ascii: "0")) }
+    private static func zeros(_ count: Int, into writer: inout JSONWriter) {
+        for _ in 0..<count { writer.byte(UInt8(ascii: "0")) }
     }
 }

@@ -360,7 +360,7 @@ public struct ObjectStore: Sendable {
             var request = FindRequest(className: className)
             request.access = access
             let condition = try Self.condition(request, schema, &compiler)
-            let list = compiler.builder.bind(.textArray(ids.sorted()))
+            let list = compiler.builder.bind(.textArray(Array(ids)))
             statements.append(
                 Statement(
                     "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(className)) "

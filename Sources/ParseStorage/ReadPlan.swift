@@ -5,7 +5,7 @@ import Postgres
 /// How rows of one class become JSON: which columns are selected, and how each is written.
 ///
 /// Made once for a shape of query; everything that does not change from row to row is text already.
-public struct ReadPlan: Sendable {
+public final class ReadPlan: Sendable {
     /// How one column's value is written. Without payloads, so that going through the columns of a row counts no
     /// references.
     enum Encoding: Sendable {
@@ -23,13 +23,36 @@ public struct ReadPlan: Sendable {
     /// One selected column.
     struct Column: Sendable {
         let name: String
-        /// `"name":`
+        /// `,"name":`
         let key: [UInt8]
         /// The key and whatever stands before the value in every row.
         let opening: [UInt8]
         let encoding: Encoding
         /// The class that a pointer leads to.
         let target: String?
+
+        init(_ name: String, _ encoding: Encoding, target: String? = nil) {
+            self.name = name
+            self.encoding = encoding
+            self.target = target
+            key = Array(",".utf8) + JSONValue.string(name).serialized() + Array(":".utf8)
+            opening = key + Self.opening(encoding, target)
+        }
+
+        /// What stands between the key and the value.
+        private static func opening(_ encoding: Encoding, _ target: String?) -> [UInt8] {
+            switch encoding {
+            case .text, .plainDate: Array("\"".utf8)
+            case .date: Array("{\"__type\":\"Date\",\"iso\":\"".utf8)
+            case .point: Array("{\"__type\":\"GeoPoint\",\"latitude\":".utf8)
+            case .polygon: Array("{\"__type\":\"Polygon\",\"coordinates\":[".utf8)
+            case .file: Array("{\"__type\":\"File\",\"name\":".utf8)
+            case .pointer:
+                Array("{\"__type\":\"Pointer\",\"className\":".utf8) + JSONValue.string(target ?? "").serialized()
+                    + Array(",\"objectId\":\"".utf8)
+            case .number, .boolean, .json, .authData: []
+            }
+        }
     }
 
     /// The class.
@@ -38,7 +61,7 @@ public struct ReadPlan: Sendable {
     let columns: [Column]
     /// Whether `_rperm` and `_wperm` are selected.
     let hasACL: Bool
-    /// Relation markers and whatever else is the same for every row, each as `"key":value`.
+    /// Relation markers and whatever else is the same for every row, each as `,"key":value`.
     let constants: [[UInt8]]
     /// The select list.
     let selectList: String
@@ -55,8 +78,10 @@ public struct ReadPlan: Sendable {
     ///   - keys: The fields wanted; nil for all. The id, the dates and the ACL always are.
     ///   - excluded: Fields not wanted.
     ///   - hidden: Fields that the caller may not see, whatever was asked for.
-    public init(_ schema: ClassSchema, keys: Set<String>? = nil, excluded: Set<String> = [], hidden: Set<String> = []) {
-        className = schema.name
+    public convenience init(
+        _ schema: ClassSchema, keys: Set<String>? = nil, excluded: Set<String> = [], hidden: Set<String> = []
+    ) {
+
         var columns: [Column] = []
         var constants: [[UInt8]] = []
         var selected: [String] = []
@@ -68,36 +93,37 @@ public struct ReadPlan: Sendable {
                 if excluded.contains(name) { continue }
             }
             if case .relation(let target) = field.type {
+                let marker: JSONObject = ["__type": "Relation", "className": .string(target)]
                 constants.append(
-                    Self.key(name)
-                        + JSONValue.object(["__type": "Relation", "className": .string(target)]).serialized()
-                )
+                    Array(",".utf8)
+                        + JSONObject(dictionaryLiteral: (name, .object(marker))).serialized().dropFirst().dropLast())
                 continue
             }
             guard TableLayout.hasColumn(name, of: schema.name, type: field.type),
                 let encoding = Self.encoding(name, field.type, schema.name)
             else { continue }
-            columns.append(
-                Column(
-                    name: name, key: Self.key(name), opening: Self.key(name) + Self.opening(encoding, field.type),
-                    encoding: encoding, target: field.type.targetClass))
+            columns.append(Column(name, encoding, target: field.type.targetClass))
             selected.append(SQLBuilder.quote(name))
         }
-        hasACL = !TableLayout.classesWithoutACL.contains(schema.name) && !hidden.contains("ACL")
+        let hasACL = !TableLayout.classesWithoutACL.contains(schema.name) && !hidden.contains("ACL")
         if hasACL { selected += ["\"_rperm\"", "\"_wperm\""] }
-        self.columns = columns
-        self.constants = constants
-        selectList = selected.joined(separator: ", ")
-        anyById = "SELECT \(selectList) FROM \(SQLBuilder.quote(schema.name)) WHERE \"objectId\" = $1"
-        readableById =
-            TableLayout.classesWithoutACL.contains(schema.name)
-            ? anyById : anyById + " AND (\"_rperm\" IS NULL OR \"_rperm\" && $2)"
-        embeddedOpening =
-            Array("{\"__type\":\"Object\",\"className\":".utf8) + JSONValue.string(schema.name).serialized()
+        self.init(
+            className: schema.name, columns: columns, constants: constants, hasACL: hasACL,
+            selectList: selected.joined(separator: ", "))
     }
 
-    private static func key(_ name: String) -> [UInt8] {
-        JSONValue.string(name).serialized() + [UInt8(ascii: ":")]
+    init(className: String, columns: [Column], constants: [[UInt8]], hasACL: Bool, selectList: String) {
+        self.className = className
+        self.columns = columns
+        self.constants = constants
+        self.hasACL = hasACL
+        self.selectList = selectList
+        anyById = "SELECT \(selectList) FROM \(SQLBuilder.quote(className)) WHERE \"objectId\" = $1"
+        readableById =
+            TableLayout.classesWithoutACL.contains(className)
+            ? anyById : anyById + " AND (\"_rperm\" IS NULL OR \"_rperm\" && $2)"
+        embeddedOpening =
+            Array("{\"__type\":\"Object\",\"className\":".utf8) + JSONValue.string(className).serialized()
     }
 
     private static func encoding(_ name: String, _ type: FieldType, _ className: String) -> Encoding? {
@@ -113,21 +139,6 @@ public struct ReadPlan: Sendable {
         case .polygon: return .polygon
         case .pointer: return .pointer
         case .acl, .relation: return nil
-        }
-    }
-
-    /// What stands between the key and the value.
-    private static func opening(_ encoding: Encoding, _ type: FieldType) -> [UInt8] {
-        switch encoding {
-        case .plainDate: return Array("\"".utf8)
-        case .date: return Array("{\"__type\":\"Date\",\"iso\":\"".utf8)
-        case .point: return Array("{\"__type\":\"GeoPoint\",\"latitude\":".utf8)
-        case .polygon: return Array("{\"__type\":\"Polygon\",\"coordinates\":[".utf8)
-        case .file: return Array("{\"__type\":\"File\",\"name\":".utf8)
-        case .pointer:
-            return Array("{\"__type\":\"Pointer\",\"className\":".utf8)
-                + JSONValue.string(type.targetClass ?? "").serialized() + Array(",\"objectId\":".utf8)
-        case .text, .number, .boolean, .json, .authData: return []
         }
     }
 
@@ -173,7 +184,7 @@ public struct FileLinks: Sendable {
         var writer = JSONWriter(capacity: 128)
         var name = name
         name.withUTF8 { write(UnsafeRawBufferPointer($0), into: &writer) }
-        return String(decoding: writer.bytes.dropFirst().dropLast(), as: UTF8.self)
+        return String(writer.text.dropFirst().dropLast())
     }
 
     private static let hexadecimal = Array("0123456789ABCDEF".utf8)
@@ -181,8 +192,12 @@ public struct FileLinks: Sendable {
     /// What JavaScript's `encodeURIComponent` leaves alone, and the slashes of directories.
     private static func isPlain(_ byte: UInt8) -> Bool {
         switch byte {
-        case 48...57, 65...90, 97...122: true
-        default: "-_.!~*'()/".utf8.contains(byte)
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        // - _ . ! ~ * ' ( ) /
+        case 0x2D, 0x5F, 0x2E, 0x21, 0x7E, 0x2A, 0x27, 0x28, 0x29, 0x2F: true
+        default: false
         }
     }
 

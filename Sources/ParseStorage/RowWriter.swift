@@ -18,73 +18,91 @@ struct RowWriter {
         _ result: PostgresResult, _ row: Int, _ plan: ReadPlan, node: IncludeNode?, isEmbedded: Bool = false,
         omitting hidden: Set<String> = [], extra: [[UInt8]] = [], into writer: inout JSONWriter
     ) {
-        var isFirst = !isEmbedded
-        if isEmbedded { writer.raw(plan.embeddedOpening) } else { writer.byte(UInt8(ascii: "{")) }
-        let isWhole = node == nil && hidden.isEmpty
-        for index in plan.columns.indices {
-            if result.isNull(row, index) { continue }
-            if !isWhole {
-                let column = plan.columns[index]
-                if hidden.contains(column.name) { continue }
-                if let node, let child = node.children[column.name],
-                    writeIncluded(result, row, index, column, child, isFirst: &isFirst, into: &writer)
-                {
-                    continue
-                }
-                if let node, node.leavesOut(column.name) { continue }
-            }
-            let encoding = plan.columns[index].encoding
-            if case .authData = encoding {
-                writeAuthData(result, row, index, plan.columns[index], isFirst: &isFirst, into: &writer)
-                continue
-            }
-            Self.separate(&isFirst, &writer)
-            writer.raw(plan.columns[index].opening)
-            writeValue(result, row, index, encoding, into: &writer)
+        if isEmbedded { writer.raw(plan.embeddedOpening) }
+        // Every member begins with a comma; that of the first becomes the opening brace.
+        let opening = writer.count
+        if hidden.isEmpty && node?.isPlain ?? true {
+            for index in plan.columns.indices { writeColumn(result, row, index, plan, into: &writer) }
+        } else {
+            writeChosen(result, row, plan, node, omitting: hidden, into: &writer)
         }
-        for constant in plan.constants {
-            Self.separate(&isFirst, &writer)
-            writer.raw(constant)
-        }
-        if plan.hasACL { writeACL(result, row, plan.columns.count, isFirst: &isFirst, into: &writer) }
+        for constant in plan.constants { writer.raw(constant) }
+        if plan.hasACL { writeACL(result, row, plan.columns.count, into: &writer) }
         for member in extra {
-            Self.separate(&isFirst, &writer)
+            writer.byte(UInt8(ascii: ","))
             writer.raw(member)
+        }
+        if !isEmbedded {
+            if writer.count > opening {
+                writer.replace(at: opening, with: UInt8(ascii: "{"))
+            } else {
+                writer.byte(UInt8(ascii: "{"))
+            }
         }
         writer.byte(UInt8(ascii: "}"))
     }
 
-    private static func separate(_ isFirst: inout Bool, _ writer: inout JSONWriter) {
-        if isFirst { isFirst = false } else { writer.byte(UInt8(ascii: ",")) }
+    /// Writes the columns of a row of which not all are wanted as they are.
+    private func writeChosen(
+        _ result: PostgresResult, _ row: Int, _ plan: ReadPlan, _ node: IncludeNode?, omitting hidden: Set<String>,
+        into writer: inout JSONWriter
+    ) {
+        // By position, since there are fewer included fields than there are columns.
+        let children = (node?.children ?? [:]).compactMap { name, child in plan.index(of: name).map { ($0, child) } }
+        for index in plan.columns.indices {
+            if !hidden.isEmpty && hidden.contains(plan.columns[index].name) { continue }
+            if let child = children.first(where: { $0.0 == index }),
+                writeIncluded(result, row, index, plan.columns[index], child.1, into: &writer)
+            {
+                continue
+            }
+            if let node, node.leavesOut(plan.columns[index].name) { continue }
+            writeColumn(result, row, index, plan, into: &writer)
+        }
+    }
+
+    /// Writes a comma, the name of a column and its value, or nothing when the value is NULL.
+    @inline(__always)
+    private func writeColumn(
+        _ result: PostgresResult, _ row: Int, _ index: Int, _ plan: ReadPlan, into writer: inout JSONWriter
+    ) {
+        let encoding = plan.columns[index].encoding
+        if case .authData = encoding { return writeAuthData(result, row, index, plan.columns[index], into: &writer) }
+        _ = result.withValue(row, index) { value in
+            writer.raw(plan.columns[index].opening)
+            writeValue(value, result, row, index, encoding, into: &writer)
+        }
     }
 
     /// Writes a value, and what closes the opening of its column.
+    @inline(__always)
     private func writeValue(
-        _ result: PostgresResult, _ row: Int, _ index: Int, _ encoding: ReadPlan.Encoding, into writer: inout JSONWriter
+        _ value: UnsafeRawBufferPointer, _ result: PostgresResult, _ row: Int, _ index: Int,
+        _ encoding: ReadPlan.Encoding, into writer: inout JSONWriter
     ) {
         switch encoding {
-        case .text: result.withBytes(row, index) { writer.string(utf8: $0) }
+        case .text:
+            writer.escaped(utf8: value)
+            writer.byte(UInt8(ascii: "\""))
         case .number: writer.number(result.double(row, index) ?? 0)
-        case .boolean: writer.bool(result.bool(row, index) ?? false)
+        case .boolean: writer.bool(value.first == 1)
         case .json:
             // The first byte of binary jsonb is the version of its format.
-            result.withBytes(row, index) { writer.raw(UnsafeRawBufferPointer(rebasing: $0.dropFirst())) }
+            writer.raw(UnsafeRawBufferPointer(rebasing: value.dropFirst()))
         case .plainDate:
-            writeDate(result, row, index, into: &writer)
+            ParseDate(milliseconds: result.timestamp(row, index) ?? 0).write(into: &writer)
             writer.byte(UInt8(ascii: "\""))
         case .date:
-            writeDate(result, row, index, into: &writer)
+            ParseDate(milliseconds: result.timestamp(row, index) ?? 0).write(into: &writer)
             writer.raw("\"}")
         case .pointer:
-            result.withBytes(row, index) { writer.string(utf8: $0) }
-            writer.byte(UInt8(ascii: "}"))
+            writer.escaped(utf8: value)
+            writer.raw("\"}")
         case .file:
-            result.withBytes(row, index) { name in
-                writer.string(utf8: name)
-                writer.raw(",\"url\":")
-                links.write(name, into: &writer)
-                writer.byte(UInt8(ascii: "}"))
-            }
+            writer.string(utf8: value)
+            writer.raw(",\"url\":")
+            links.write(value, into: &writer)
+            writer.byte(UInt8(ascii: "}"))
         case .point:
             let point = result.point(row, index) ?? (x: 0, y: 0)
             writer.number(point.y)
@@ -105,42 +123,35 @@ struct RowWriter {
         }
     }
 
-    private func writeDate(_ result: PostgresResult, _ row: Int, _ index: Int, into writer: inout JSONWriter) {
-        ParseDate(milliseconds: result.timestamp(row, index) ?? 0).write(into: &writer)
-    }
-
     /// Login providers with data; when there are none the field is left out.
     private func writeAuthData(
-        _ result: PostgresResult, _ row: Int, _ index: Int, _ column: ReadPlan.Column, isFirst: inout Bool,
-        into writer: inout JSONWriter
+        _ result: PostgresResult, _ row: Int, _ index: Int, _ column: ReadPlan.Column, into writer: inout JSONWriter
     ) {
         let json = result.jsonb(row, index).flatMap { try? JSONValue(parsing: $0) }
         let providers = (json?.objectValue ?? [:]).filter { !$0.value.isNull }
         guard !providers.isEmpty else { return }
-        Self.separate(&isFirst, &writer)
         writer.raw(column.key)
         writer.object(providers)
     }
 
     /// The ACL from its two lists: readers first, only flags that are true.
-    private func writeACL(
-        _ result: PostgresResult, _ row: Int, _ index: Int, isFirst: inout Bool, into writer: inout JSONWriter
-    ) {
-        let isOpen = (read: result.isNull(row, index), write: result.isNull(row, index + 1))
-        if isOpen.read && isOpen.write { return }
-        Self.separate(&isFirst, &writer)
-        writer.raw("\"ACL\":{")
-        let readers = isOpen.read ? [] : result.textArray(row, index) ?? []
-        let writers = isOpen.write ? [] : result.textArray(row, index + 1) ?? []
-        var isFirstPrincipal = true
-        for reader in readers {
-            Self.separate(&isFirstPrincipal, &writer)
-            writer.string(reader)
-            writer.raw(writers.contains(reader) ? ":{\"read\":true,\"write\":true}" : ":{\"read\":true}")
+    private func writeACL(_ result: PostgresResult, _ row: Int, _ index: Int, into writer: inout JSONWriter) {
+        let readers = result.texts(row, index)
+        let writers = result.texts(row, index + 1)
+        if readers == nil && writers == nil { return }
+        writer.raw(",\"ACL\":{")
+        var isFirst = true
+        func principal(_ name: UnsafeRawBufferPointer) {
+            if isFirst { isFirst = false } else { writer.byte(UInt8(ascii: ",")) }
+            writer.string(utf8: name)
         }
-        for principal in writers where !readers.contains(principal) {
-            Self.separate(&isFirstPrincipal, &writer)
-            writer.string(principal)
+        readers?.visit { reader in
+            principal(reader)
+            writer.raw(writers?.contains(reader) ?? false ? ":{\"read\":true,\"write\":true}" : ":{\"read\":true}")
+        }
+        writers?.visit { name in
+            if readers?.contains(name) ?? false { return }
+            principal(name)
             writer.raw(":{\"write\":true}")
         }
         writer.byte(UInt8(ascii: "}"))
@@ -151,14 +162,13 @@ struct RowWriter {
     /// - Returns: Whether the column is done with; a pointer whose object is missing or unreadable disappears.
     private func writeIncluded(
         _ result: PostgresResult, _ row: Int, _ index: Int, _ column: ReadPlan.Column, _ node: IncludeNode,
-        isFirst: inout Bool, into writer: inout JSONWriter
+        into writer: inout JSONWriter
     ) -> Bool {
         switch column.encoding {
         case .pointer:
             guard let id = result.string(row, index), let found = included.find(column.target ?? "", id) else {
                 return true
             }
-            Self.separate(&isFirst, &writer)
             writer.raw(column.key)
             write(
                 found.result, found.row, found.plan, node: node, isEmbedded: true, omitting: found.hidden,
@@ -166,13 +176,16 @@ struct RowWriter {
             return true
         case .json:
             guard let bytes = result.jsonb(row, index), let json = try? JSONValue(parsing: bytes) else { return false }
-            Self.separate(&isFirst, &writer)
             writer.raw(column.key)
             if !write(json, node, into: &writer) { writer.null() }
             return true
         default:
             return false
         }
+    }
+
+    private static func separate(_ isFirst: inout Bool, _ writer: inout JSONWriter) {
+        if isFirst { isFirst = false } else { writer.byte(UInt8(ascii: ",")) }
     }
 
     /// Writes JSON with its pointers replaced; false, and nothing, for a pointer to what cannot be seen.
@@ -182,11 +195,11 @@ struct RowWriter {
             writer.byte(UInt8(ascii: "["))
             var isFirst = true
             for element in list {
-                let mark = writer.bytes.count
+                let mark = writer.count
                 let wasFirst = isFirst
                 Self.separate(&isFirst, &writer)
                 if !write(element, node, into: &writer) {
-                    writer.bytes.removeLast(writer.bytes.count - mark)
+                    writer.truncate(to: mark)
                     isFirst = wasFirst
                 }
             }
@@ -203,14 +216,14 @@ struct RowWriter {
             writer.byte(UInt8(ascii: "{"))
             var isFirst = true
             for (key, member) in object {
-                let mark = writer.bytes.count
+                let mark = writer.count
                 let wasFirst = isFirst
                 Self.separate(&isFirst, &writer)
                 writer.string(key)
                 writer.byte(UInt8(ascii: ":"))
                 if let child = node.children[key] {
                     if !write(member, child, into: &writer) {
-                        writer.bytes.removeLast(writer.bytes.count - mark)
+                        writer.truncate(to: mark)
                         isFirst = wasFirst
                     }
                 } else {

@@ -52,4 +52,16 @@ public final class PostgresResult: @unchecked Sendable {
         let length = Int(PQgetlength(result, Int32(row), Int32(column)))
         return try body(UnsafeRawBufferPointer(start: PQgetvalue(result, Int32(row), Int32(column)), count: length))
     }
+
+    /// Gives `body` the bytes of a value as the server sent them, if it is not NULL. They are valid only during the call.
+    ///
+    /// - Returns: Whether there was a value.
+    @inlinable
+    public func withValue(_ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
+        // The length of NULL is zero; only then libpq has to be asked a third time.
+        let length = Int(PQgetlength(result, Int32(row), Int32(column)))
+        if length == 0 && isNull(row, column) { return false }
+        body(UnsafeRawBufferPointer(start: PQgetvalue(result, Int32(row), Int32(column)), count: length))
+        return true
+    }
 }

@@ -54,24 +54,15 @@ extension PostgresResult {
 
     /// A list of texts, without its NULLs; nil for NULL.
     public func textArray(_ row: Int, _ column: Int) -> [String]? {
-        guard !isNull(row, column) else { return nil }
-        return withBytes(row, column) { bytes in
-            // No dimension is no element; of more than one, the elements follow each other all the same.
-            guard bytes.count >= 12 else { return [] }
-            let dimensions = Int(Self.integer(bytes, 0, as: Int32.self))
-            var texts: [String] = []
-            var position = 12 + 8 * max(0, dimensions)
-            while position + 4 <= bytes.count {
-                let length = Int(Self.integer(bytes, position, as: Int32.self))
-                position += 4
-                guard length >= 0 else { continue }
-                guard position + length <= bytes.count else { break }
-                let text = UnsafeRawBufferPointer(rebasing: bytes[position..<position + length])
-                texts.append(String(decoding: text, as: UTF8.self))
-                position += length
-            }
-            return texts
-        }
+        guard let texts = texts(row, column) else { return nil }
+        var list: [String] = []
+        texts.visit { list.append(String(decoding: $0, as: UTF8.self)) }
+        return list
+    }
+
+    /// A list of texts as it lies in the result; nil for NULL.
+    public func texts(_ row: Int, _ column: Int) -> TextList? {
+        isNull(row, column) ? nil : TextList(result: self, row: row, column: column)
     }
 
     /// A point; nil for NULL.
@@ -99,7 +90,7 @@ extension PostgresResult {
     }
 
     @inline(__always)
-    private static func integer<I: FixedWidthInteger>(_ bytes: UnsafeRawBufferPointer, _ offset: Int, as: I.Type) -> I {
+    static func integer<I: FixedWidthInteger>(_ bytes: UnsafeRawBufferPointer, _ offset: Int, as: I.Type) -> I {
         I(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: I.self))
     }
 }

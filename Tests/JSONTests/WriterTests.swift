@@ -101,13 +101,29 @@ struct WriterTests {
         #expect(JSONObject().text == "{}")
     }
 
-    @Test("Digits come in the asked number, with zeros in front and the separator before them")
-    func digits() {
-        var writer = JSONWriter()
-        writer.digits(7, count: 2)
-        writer.digits(2024, count: 4, after: UInt8(ascii: "-"))
-        writer.digits(123_456, count: 6)
-        writer.digits(1234, count: 3)
-        #expect(String(decoding: writer.bytes, as: UTF8.self) == "07-2024123456234")
+    @Test("What was written can be taken back and replaced, and words go in from their lowest byte")
+    func changes() {
+        let text = written { writer in
+            for byte in UInt8(ascii: "a")...UInt8(ascii: "z") { writer.byte(byte) }
+            writer.truncate(to: 3)
+            writer.replace(at: 1, with: UInt8(ascii: "-"))
+            writer.word(0x3837_3635_3433_3231)
+            #expect(writer.count == 11)
+        }
+        #expect(text == "a-c12345678")
+    }
+
+    @Test("A buffer grows from any size to any size")
+    func growth() {
+        for capacity in [0, 1, 15, 16, 17, 100] {
+            var writer = JSONWriter(capacity: capacity)
+            var expected: [UInt8] = []
+            for length in 0..<40 {
+                let piece = [UInt8](repeating: UInt8(ascii: "a") + UInt8(length % 26), count: length)
+                writer.raw(piece)
+                expected += piece
+            }
+            #expect(writer.bytes == expected)
+        }
     }
 }
