@@ -61,9 +61,9 @@ public struct ObjectStore: Sendable {
     }
 
     /// Runs statements as one: all or none, in one round trip.
-    func group(_ statements: [Statement]) async throws -> [PostgresResult] {
+    func group(_ statements: [Statement], readOnly: Bool = false) async throws -> [PostgresResult] {
         if let session { return try await session.group(statements) }
-        return try await client.group(statements)
+        return try await client.group(statements, readOnly: readOnly)
     }
 
     /// A find, ready to be compiled.
@@ -345,7 +345,7 @@ public struct ObjectStore: Sendable {
         if statements.count == 1 {
             return [try await query(statements[0].sql, statements[0].parameters, readOnly: true)]
         }
-        return try await group(statements)
+        return try await group(statements, readOnly: true)
     }
 
     /// Fetches objects of several classes by id, in one round trip.

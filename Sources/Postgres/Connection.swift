@@ -36,6 +36,8 @@ final class Connection {
     var cache: StatementCache
     var sequence: UInt64 = 0
     var scriptPhase: ScriptPhase?
+    /// How many requests were sent since the last sync; they share the next.
+    var unsynced = 0
     /// Whether libpq may hold bytes that were not written yet.
     var needsFlush = false
     /// Whether the socket was full, so that one has to poll for writing.
@@ -159,6 +161,7 @@ final class Connection {
         inFlight.removeAll()
         cache.removeAll()
         scriptPhase = nil
+        unsynced = 0
         needsFlush = false
         isBlocked = false
     }

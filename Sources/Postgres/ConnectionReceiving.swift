@@ -35,12 +35,15 @@ extension Connection {
         switch PQresultStatus(result) {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
             takeSuccess(result, request)
+            finishIfComplete(request)
         case PGRES_PIPELINE_SYNC:
             PQclear(result)
             finishHead()
         case PGRES_PIPELINE_ABORTED:
             PQclear(result)
             request.received += 1
+            if request.error == nil { request.isSkipped = true }
+            finishIfComplete(request)
         case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
             PQclear(result)
             // The connection now waits for data that nobody has: it is of no more use.
@@ -50,6 +53,7 @@ extension Connection {
             lane.didFinish(request, on: self)
         default:
             takeError(result, request)
+            finishIfComplete(request)
         }
     }
 
@@ -80,6 +84,11 @@ extension Connection {
         }
         if scriptPhase == .rollingBack || scriptPhase == .resetting { return failWithLibpqMessage() }
         if request.error == nil { request.error = error }
+    }
+
+    /// A request without a sync of its own is over with its last result.
+    private func finishIfComplete(_ request: Request) {
+        if !request.isSynced, request.received == request.expected, failure == nil { finishHead() }
     }
 
     /// The first request has all its results.

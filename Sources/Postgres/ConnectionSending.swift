@@ -1,16 +1,56 @@
 import CLibpq
 
 extension Connection {
+    /// How many requests share a sync at most: the first ones get their results when all are done.
+    static let sharingLimit = 8
+
+    /// Whether a request that only reads can be sent together with others, before a common sync.
+    var takesCompany: Bool { unsynced > 0 && unsynced < Self.sharingLimit && failure == nil }
+
+    /// Sends a request that only reads, and puts off its sync until ``flush()``, so that those sent before then share it:
+    /// they cost one packet, and the server one transaction. When one of them fails, the others are sent again.
+    func sendInCompany(_ request: Request) -> Bool {
+        if unsynced >= Self.sharingLimit { sync() }
+        guard isReady, PQstatus(handle) == CONNECTION_OK, case .statements(let statements) = request.content else {
+            return false
+        }
+        begin(request)
+        request.isSynced = false
+        unsynced += 1
+        for statement in statements {
+            guard add(statement, to: request) else {
+                failWithLibpqMessage()
+                break
+            }
+        }
+        needsFlush = true
+        return true
+    }
+
+    /// Ends the transaction of those who share it.
+    private func sync() {
+        guard unsynced > 0 else { return }
+        unsynced = 0
+        inFlight.last?.isSynced = true
+        guard CLibpqPipelineSync(handle) == 1 else { return failWithLibpqMessage() }
+        deallocateDropped()
+    }
+
+    private func begin(_ request: Request) {
+        sequence += 1
+        request.prepareToSend(sequence: sequence)
+        if inFlight.isEmpty { headSince = context.now }
+        inFlight.append(request)
+    }
+
     /// Sends a request, the preparation of its statements included where they are new.
     ///
     /// - Parameter prelude: A statement before those of the request, whose result is not the caller's.
     /// - Returns: Whether it was taken. When the connection breaks later, the request is among those lost.
     func send(_ request: Request, prelude: EncodedStatement? = nil) -> Bool {
+        sync()
         guard isReady, PQstatus(handle) == CONNECTION_OK else { return false }
-        sequence += 1
-        request.prepareToSend(sequence: sequence)
-        if inFlight.isEmpty { headSince = context.now }
-        inFlight.append(request)
+        begin(request)
         var isSent = true
         if let prelude {
             request.skipped = 1
@@ -33,6 +73,8 @@ extension Connection {
 
     /// Writes what the socket takes.
     func flush() {
+        sync()
+        guard failure == nil else { return }
         needsFlush = false
         switch PQflush(handle) {
         case 0: isBlocked = false
@@ -58,11 +100,7 @@ extension Connection {
     private func deallocate(_ name: [CChar]) {
         let sql =
             "DEALLOCATE \"" + String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self) + "\""
-        sequence += 1
-        let request = Request(internal: [])
-        request.prepareToSend(sequence: sequence)
-        if inFlight.isEmpty { headSince = context.now }
-        inFlight.append(request)
+        begin(Request(internal: []))
         needsFlush = true
         guard PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 1) == 1, CLibpqPipelineSync(handle) == 1 else {
             return failWithLibpqMessage()

@@ -41,8 +41,14 @@ final class Request: @unchecked Sendable {
     var skipped = 0
     /// The preparations that are part of this sending, by the place of their result, in order.
     var preparations: [(place: Int, statement: PreparedStatement)] = []
-    /// How many results this sending brings, if all goes well.
+    /// How many results this sending brings.
     var expected = 0
+    /// Whether a sync follows it. Without one it is over with its last result, and shares the sync of those after it.
+    var isSynced = true
+    /// Whether it was not carried out because of an error in one that it shared a sync with.
+    var isSkipped = false
+    /// Whether it gets a sync of its own, since sharing one did not do.
+    var travelsAlone = false
 
     init(_ content: Content, isReadOnly: Bool = false) {
         self.content = content
@@ -62,6 +68,8 @@ final class Request: @unchecked Sendable {
         received = 0
         skipped = 0
         expected = 0
+        isSynced = true
+        isSkipped = false
         error = nil
         if !results.isEmpty { results.removeAll(keepingCapacity: true) }
         if !preparations.isEmpty { preparations.removeAll() }

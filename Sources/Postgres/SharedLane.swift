@@ -1,8 +1,11 @@
 import CLibpq
 import Collections
 
-/// The connections that everybody shares: each request is a transaction of its own, and ends with a sync of its own, so
-/// that an error in one leaves its neighbours alone.
+/// The connections that everybody shares.
+///
+/// A request that writes is a transaction of its own, and ends with a sync of its own, so that an error in one leaves its
+/// neighbours alone. Those that only read and come at the same moment share a sync; what an error in one of them keeps
+/// from being carried out is sent again.
 final class SharedLane: Lane {
     private let context: LoopContext
     private(set) var connections: [Connection] = []
@@ -58,7 +61,12 @@ final class SharedLane: Lane {
     /// Sends a request on the connection with the fewest before it, or lets it wait for one.
     func submit(_ request: Request) {
         guard !request.answer.isGiven else { return }
-        if let connection = leastBusy(), connection.send(request) { return }
+        if request.isReadOnly, !request.travelsAlone {
+            let connection = connections.first(where: \.takesCompany) ?? leastBusy()
+            if let connection, connection.sendInCompany(request) { return }
+        } else if let connection = leastBusy(), connection.send(request) {
+            return
+        }
         if context.isStopping { return request.fail(.shutDown) }
         wait(request)
     }
@@ -121,6 +129,10 @@ final class SharedLane: Lane {
         if connection.isInTransaction {
             // Something opened a transaction in a way that could not be foreseen: its neighbours must not be part of it.
             connection.fail(PostgresError(.connectionLost, "the connection was lost: a transaction was left open"))
+        }
+        if request.isSkipped {
+            request.travelsAlone = true
+            return submit(request)
         }
         guard let error = request.error else { return request.finish() }
         if error.isStaleStatement, request.attempts < 4, !request.hasEndedTransaction {

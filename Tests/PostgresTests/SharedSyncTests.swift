@@ -1,0 +1,139 @@
+import Postgres
+import Testing
+
+@Suite("Requests that only read, and share a sync")
+struct SharedSyncTests {
+    /// Runs so many reads at once on one connection, and gives what each answered.
+    private static func read(
+        _ count: Int, on client: PostgresClient, _ statement: @escaping @Sendable (Int) -> Statement
+    ) async -> [Int: Result<PostgresResult, any Error>] {
+        await withTaskGroup(of: (Int, Result<PostgresResult, any Error>).self) { group in
+            for number in 0..<count {
+                group.addTask {
+                    do {
+                        return (number, .success(try await client.query(statement(number), readOnly: true)))
+                    } catch {
+                        return (number, .failure(error))
+                    }
+                }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+    }
+
+    @Test("Those that come together are one transaction, eight at most")
+    func together() async throws {
+        try await TestDatabase.run(shared: 1) { (database) async throws in
+            // The time of the transaction: the same for all that share one.
+            let answers = await Self.read(800, on: database.client) { _ in Statement("SELECT now()::text") }
+            let times = try answers.values.map { try $0.get().string(0, 0) ?? "" }
+            let shared = Dictionary(grouping: times) { $0 }.mapValues(\.count)
+            #expect(times.count == 800)
+            #expect(shared.count < 400)
+            #expect(shared.values.allSatisfy { $0 <= 8 })
+        }
+    }
+
+    @Test("One that fails gets its own error, and its neighbours their rows")
+    func failures() async throws {
+        try await TestDatabase.run(shared: 1) { (database) async throws in
+            for share in [2, 3, 7, 50] {
+                let answers = await Self.read(300, on: database.client) { number in
+                    Statement("SELECT $1 / $2", [.int(Int64(number)), .int(number % share == 0 ? 0 : 1)])
+                }
+                for (number, answer) in answers {
+                    switch answer {
+                    case .success(let result):
+                        #expect(result.int(0, 0) == Int64(number))
+                        #expect(number % share != 0)
+                    case .failure(let error):
+                        #expect((error as? PostgresError)?.sqlState == "22012")
+                        #expect(number % share == 0)
+                    }
+                }
+            }
+            #expect(database.client.statistics.inFlight == 0)
+        }
+    }
+
+    @Test("Statements that are new, and prepared behind one that fails, are prepared again")
+    func preparations() async throws {
+        try await TestDatabase.run(shared: 1) { (database) async throws in
+            for round in 0..<20 {
+                let answers = await Self.read(40, on: database.client) { number in
+                    // Each has a text of its own, and each fifth names a table that there is not.
+                    number % 5 == 0
+                        ? Statement("SELECT \(number) FROM missing_\(round)_\(number)")
+                        : Statement("SELECT \(number) AS c\(round)_\(number)", [])
+                }
+                for (number, answer) in answers {
+                    if number % 5 == 0 {
+                        #expect(throws: PostgresError.self) { try answer.get() }
+                    } else {
+                        #expect(try answer.get().int(0, 0) == Int64(number))
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("A write between reads is a transaction of its own, and is seen by the reads after it")
+    func writesBetween() async throws {
+        try await TestDatabase.run(shared: 1) { (database) async throws in
+            let client = database.client
+            _ = try await client.query("CREATE TABLE t (id int8)")
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<200 {
+                    group.addTask {
+                        let id = Int64(number)
+                        // Reads that fail around it must not undo it.
+                        async let failing = try? client.query("SELECT 1 / $1", [.int(0)], readOnly: true)
+                        _ = try await client.query("INSERT INTO t VALUES ($1)", [.int(id)])
+                        let found = try await client.query(
+                            "SELECT count(*) FROM t WHERE id = $1", [.int(id)], readOnly: true)
+                        #expect(found.int(0, 0) == 1)
+                        #expect(await failing == nil)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await client.query("SELECT count(*) FROM t").int(0, 0) == 200)
+        }
+    }
+
+    @Test("Groups of reads share a sync as well, and give a result for each statement")
+    func groups() async throws {
+        try await TestDatabase.run(shared: 1) { (database) async throws in
+            let client = database.client
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<300 {
+                    group.addTask {
+                        let fails = number % 11 == 0
+                        let statements = (0..<3).map { place in
+                            Statement("SELECT $1 / $2", [.int(Int64(number)), .int(fails && place == 1 ? 0 : 1)])
+                        }
+                        let results = try? await client.group(statements, readOnly: true)
+                        #expect(results?.count == (fails ? nil : 3))
+                        #expect(results?.allSatisfy { $0.int(0, 0) == Int64(number) } ?? fails)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test("Reads that were under way when the connection broke are sent again")
+    func brokenConnections() async throws {
+        try await TestDatabase.run(shared: 1) { (database) async throws in
+            let client = database.client
+            let answers = await Self.read(100, on: client) { number in
+                number == 20
+                    ? Statement("SELECT pg_terminate_backend(pg_backend_pid())::int8")
+                    : Statement("SELECT \(number)::int8 + $1", [.int(0)])
+            }
+            for (number, answer) in answers where number != 20 {
+                #expect(try answer.get().int(0, 0) == Int64(number))
+            }
+        }
+    }
+}
