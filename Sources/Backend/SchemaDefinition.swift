@@ -90,17 +90,12 @@ struct SchemaDefinition {
             }
         }
         var made: JSONObject = [:]
-        for (index, fields) in declared where !Self.isSame(fields, schema.indexes[index]) {
+        // The database does not keep the order of an object's members.
+        for (index, fields) in declared where schema.indexes[index].map(fields.isSame) != true {
             schema.indexes[index] = nil
             made[index] = fields
         }
         schema.indexes = try SchemaRules.indexes(.object(made), of: schema, configuration)
-    }
-
-    /// The database does not keep the order of an object's members.
-    private static func isSame(_ declared: JSONValue, _ known: JSONValue?) -> Bool {
-        guard let declared = declared.objectValue, let known = known?.objectValue else { return false }
-        return declared.count == known.count && declared.allSatisfy { known[$0.key] == $0.value }
     }
 
     private mutating func applyPermissions(to schema: inout ClassSchema, isNew: Bool) throws(ParseError) {

@@ -1,6 +1,7 @@
 import JSON
 import OrderedCollections
 import ParseModel
+import ParseStorage
 import ServerConfiguration
 
 /// What a class may be made of. Pure: nothing is looked up, nothing is changed.
@@ -136,7 +137,8 @@ enum SchemaRules {
             guard indexes[name] == nil else {
                 throw ParseError(ParseError.invalidQuery, "Index \(name) exists, cannot update.")
             }
-            guard let columns = json.objectValue, !columns.isEmpty else {
+            let columns = IndexOptions.columns(of: json.objectValue ?? [:])
+            guard let definition = json.objectValue, !columns.isEmpty else {
                 throw ParseError(ParseError.invalidJSON, "invalid JSON")
             }
             for column in columns.keys where !configuration.databaseOptions.disableIndexFieldValidation {
@@ -146,6 +148,8 @@ enum SchemaRules {
                     throw ParseError(ParseError.invalidQuery, "Field \(column) does not exist, cannot add index.")
                 }
             }
+            // An index that cannot be made is refused before anything is changed.
+            _ = try IndexOptions(definition, of: schema)
             indexes[name] = json
         }
         indexes["_id_"] = ["_id": 1]

@@ -13,20 +13,42 @@ struct IndexBuild {
 
     /// Builds indexes of a class, then runs `record`, which takes them over.
     ///
+    /// - Parameter record: Is run in a transaction of the session that built, and again when the transaction was undone
+    ///   for the sake of another one. A connection of its own might not be free, and hours of work would be lost.
     /// - Throws: `PostgresError` when one cannot be built; nothing is left of any then.
     func build(
-        _ indexes: JSONObject, of schema: ClassSchema, _ record: @Sendable () async throws -> ClassSchema
+        _ indexes: JSONObject, of schema: ClassSchema,
+        _ record: @Sendable (PostgresSession) async throws -> ClassSchema
     ) async throws -> ClassSchema {
         try await ProcessLock.indexBuild.hold(client) { session in
             let planned = try await Self.statements(indexes, of: schema, session)
             return try await Self.withoutTimeout(session) {
                 do {
                     for (name, sql) in planned { try await make(name, sql, session) }
-                    return try await record()
+                    return try await Self.transaction(session, record)
                 } catch {
                     await remove(planned.map(\.name), session)
                     throw error
                 }
+            }
+        }
+    }
+
+    private static func transaction(
+        _ session: PostgresSession, _ body: @Sendable (PostgresSession) async throws -> ClassSchema
+    ) async throws -> ClassSchema {
+        var attempt = 1
+        while true {
+            do {
+                _ = try await session.query("BEGIN")
+                let schema = try await body(session)
+                _ = try await session.query("COMMIT")
+                return schema
+            } catch {
+                // In a task of its own, which a cancelled caller cannot cut short.
+                await Task { _ = try? await session.query("ROLLBACK") }.value
+                guard attempt < 5, ["40001", "40P01"].contains((error as? PostgresError)?.sqlState) else { throw error }
+                attempt += 1
             }
         }
     }
@@ -37,7 +59,7 @@ struct IndexBuild {
         var statements: [(name: String, sql: String)] = []
         for (name, fields) in indexes {
             let names = IndexName(className: schema.name, name: name)
-            let definition = IndexDefinition(fields.objectValue ?? [:], of: schema)
+            let definition = try IndexDefinition(fields.objectValue ?? [:], of: schema)
             for (number, part) in try await definition.parts(in: session).enumerated() {
                 let building = names.building(part: number)
                 statements.append((building, part.statement(name: building, concurrently: true)))

@@ -25,7 +25,7 @@ struct IndexChanges {
             }
             var isLost = false
             var isChanged = false
-            for key in fields.objectValue?.keys ?? [] {
+            for key in IndexOptions.keys(of: fields.objectValue ?? [:]) {
                 let field = current.map { IndexDefinition.field(key, of: $0) } ?? key
                 guard let type = current?.type(of: field) else { continue }
                 if wanted.fields[field] == nil { isLost = true }

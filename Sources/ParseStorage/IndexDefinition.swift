@@ -13,29 +13,42 @@ struct IndexDefinition {
         var keys: [String]
         /// Whether it is there for prefixes of texts in a database that sorts by a language.
         var isForPrefixes = false
+        /// Whether no two rows may have the same keys.
+        var isUnique = false
+        /// The condition on the rows that are in it; nil when all are.
+        var condition: String?
 
         /// The statement that makes it.
         func statement(name: String, concurrently: Bool = false) -> String {
-            "CREATE INDEX \(concurrently ? "CONCURRENTLY " : "")\(SQL.identifier(name)) ON \(SQL.identifier(table)) "
-                + "USING \(method) (\(keys.joined(separator: ", ")))"
+            "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(concurrently ? "CONCURRENTLY " : "")\(SQL.identifier(name)) "
+                + "ON \(SQL.identifier(table)) USING \(method) (\(keys.joined(separator: ", ")))"
+                + (condition.map { " WHERE \($0)" } ?? "")
         }
     }
 
     /// The indexes; none when no field of the definition has a column.
     private(set) var parts: [Part] = []
 
-    /// Reads fields with their directions or kinds, as in `{"a": 1, "b": -1}` and `{"text": "text"}`.
-    init(_ fields: JSONObject, of schema: ClassSchema) {
+    /// Reads fields with their directions or kinds, as in `{"a": 1, "b": -1}` and `{"text": "text"}`, and options.
+    ///
+    /// - Throws: What ``IndexOptions`` throws.
+    init(_ fields: JSONObject, of schema: ClassSchema) throws(ParseError) {
+        let options = try IndexOptions(fields, of: schema)
         var leadingText: String?
-        for (key, kind) in fields {
+        for (key, kind) in IndexOptions.columns(of: fields) {
             let field = Self.field(key, of: schema)
             guard let type = schema.type(of: field) else { continue }
             if type == .string, kind != "text", !parts.contains(where: { $0.method == "btree" }) { leadingText = field }
             add(field, type, kind, schema.name)
         }
-        guard let leadingText else { return }
-        let key = "\(SQL.identifier(leadingText)) text_pattern_ops"
-        parts.append(Part(table: schema.name, method: "btree", keys: [key], isForPrefixes: true))
+        if let leadingText {
+            let key = "\(SQL.identifier(leadingText)) text_pattern_ops"
+            parts.append(Part(table: schema.name, method: "btree", keys: [key], isForPrefixes: true))
+        }
+        for part in parts.indices {
+            parts[part].isUnique = options.isUnique && !parts[part].isForPrefixes
+            parts[part].condition = options.condition
+        }
     }
 
     /// The indexes that a database needs: what texts start with cannot be asked of one in the order of a language.

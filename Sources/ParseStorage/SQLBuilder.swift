@@ -1,14 +1,33 @@
+import ParseModel
 import Postgres
 
 /// The parameters of a statement that is being written: every value of a request becomes one of these.
 struct SQLBuilder {
     /// The values, in the order of their numbers.
     private(set) var parameters: [PostgresParameter] = []
+    /// Whether values become part of the text, for statements that take no parameters, as those that define indexes.
+    private let writesValues: Bool
+
+    /// Makes a builder for one statement.
+    init(writesValues: Bool = false) { self.writesValues = writesValues }
 
     /// Adds a value and gives the text that stands for it, such as `$3`.
     mutating func bind(_ parameter: PostgresParameter) -> String {
+        if writesValues, let text = Self.text(parameter) { return text }
         parameters.append(parameter)
         return "$\(parameters.count)"
+    }
+
+    /// A value as SQL; nil for types that are always parameters.
+    private static func text(_ parameter: PostgresParameter) -> String? {
+        switch parameter {
+        case .text(let text): SQL.literal(text)
+        case .bool(let flag): flag ? "TRUE" : "FALSE"
+        case .double(let number): "\(SQL.literal("\(number)"))::double precision"
+        case .timestamp(let milliseconds):
+            "\(SQL.literal(ParseDate(milliseconds: milliseconds).iso))::timestamp with time zone"
+        default: nil
+        }
     }
 
     /// Adds JSON text.

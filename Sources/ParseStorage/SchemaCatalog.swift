@@ -188,30 +188,28 @@ public final class SchemaCatalog: Sendable {
 
     /// Builds indexes of a large table, and lists them when they are there.
     private func build(_ indexes: JSONObject, of schema: ClassSchema) async throws -> ClassSchema {
-        try await IndexBuild(client: client, logger: logger).build(indexes, of: schema) {
-            let changed = try await client.transaction { session in
-                try await Self.lock(session)
-                guard var current = try await SchemaChange.read(schema.name, session) else {
-                    throw ParseError(ParseError.invalidClassName, "Class \(schema.name) does not exist.")
-                }
-                let made = ClassIndexes(schema: current, session: session)
-                current.indexes[IndexChanges.primary] = ["_id": 1]
-                for (name, fields) in indexes {
-                    guard current.indexes[name] == nil else {
-                        throw ParseError(ParseError.invalidQuery, "Index \(name) exists, cannot update.")
-                    }
-                    try await made.adopt(name, fields.objectValue ?? [:])
-                    current.indexes[name] = fields
-                }
-                _ = try await session.query(
-                    "UPDATE \"_SCHEMA\" SET \"schema\" = $2 WHERE \"className\" = $1",
-                    [.text(schema.name), .jsonb(TableLayout.schemaRow(of: current).serialized())])
-                try await announce(session)
-                return current
+        let changed = try await IndexBuild(client: client, logger: logger).build(indexes, of: schema) { session in
+            try await Self.lock(session)
+            guard var current = try await SchemaChange.read(schema.name, session) else {
+                throw ParseError(ParseError.invalidClassName, "Class \(schema.name) does not exist.")
             }
-            remember(changed, isNew: true)
-            return changed
+            let made = ClassIndexes(schema: current, session: session)
+            current.indexes[IndexChanges.primary] = ["_id": 1]
+            for (name, fields) in indexes {
+                guard current.indexes[name] == nil else {
+                    throw ParseError(ParseError.invalidQuery, "Index \(name) exists, cannot update.")
+                }
+                try await made.adopt(name, fields.objectValue ?? [:])
+                current.indexes[name] = fields
+            }
+            _ = try await session.query(
+                "UPDATE \"_SCHEMA\" SET \"schema\" = $2 WHERE \"className\" = $1",
+                [.text(schema.name), .jsonb(TableLayout.schemaRow(of: current).serialized())])
+            try await announce(session)
+            return current
         }
+        remember(changed, isNew: true)
+        return changed
     }
 
     private static func lock(_ session: PostgresSession) async throws {

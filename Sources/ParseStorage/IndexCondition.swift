@@ -1,0 +1,62 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// The `$where` of an index: which objects are in it.
+///
+/// PostgreSQL keeps it as part of the index. So nothing in it depends on the time, on other rows or on parameters.
+struct IndexCondition {
+    /// The condition, its values written out.
+    let sql: String
+
+    /// Reads a `where` of comparisons with constants, all of which have to hold.
+    ///
+    /// - Throws: 102 for everything else, 105 for names that no field has.
+    init(_ value: JSONValue, of schema: ClassSchema) throws(ParseError) {
+        guard let object = value.objectValue, !object.isEmpty else {
+            throw IndexOptions.refusal("$where must be an object with a condition")
+        }
+        for key in object.keys where key.hasPrefix("$") {
+            throw IndexOptions.refusal("$where cannot have \(key)")
+        }
+        let filter = try FilterParser(isMaster: false, now: 0).parse(object)
+        var parts = [filter]
+        if case .all(let several) = filter { parts = several }
+        for part in parts { try Self.check(part, schema) }
+        var compiler = FilterCompiler(
+            schemas: SchemaSnapshot(classes: [schema.name: schema]), builder: SQLBuilder(writesValues: true))
+        sql = try compiler.compile(filter, schema)
+    }
+
+    private static func check(_ leaf: Filter, _ schema: ClassSchema) throws(ParseError) {
+        guard case .field(let path, let constraint) = leaf, path.steps.isEmpty else {
+            throw IndexOptions.refusal("$where can only be about fields of the class")
+        }
+        let field = path.root
+        guard let type = schema.type(of: field), TableLayout.hasColumn(field, of: schema.name, type: type) else {
+            throw ParseError(ParseError.invalidQuery, "Field \(field) does not exist, cannot add index.")
+        }
+        guard isConstant(constraint, type) else {
+            throw IndexOptions.refusal(
+                "$where can only compare \(field) with a constant of its type, or ask whether it exists")
+        }
+    }
+
+    private static func isConstant(_ constraint: Constraint, _ type: FieldType) -> Bool {
+        switch constraint {
+        case .exists: true
+        case .equal(.null): TableLayout.columnType(type) != "jsonb"
+        case .equal(let value), .compare(_, let value): isConstant(value, type)
+        default: false
+        }
+    }
+
+    private static func isConstant(_ value: JSONValue, _ type: FieldType) -> Bool {
+        switch (type, FilterCompiler.parameter(value, type)) {
+        case (.string, .text), (.number, .double), (.boolean, .bool): true
+        // The years that PostgreSQL reads as they are written here.
+        case (.date, .timestamp(let milliseconds)): (-62_135_596_800_000..<253_402_300_800_000).contains(milliseconds)
+        default: false
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Postgres
+import Testing
+
+@Suite("Building indexes beside a table")
+struct IndexBuildTests {
+    @Test("An index of a large table is kept though no other connection is free when it is built")
+    func noFreeConnection() async throws {
+        try await TestStore.run { test in
+            _ = try await test.catalog.ensure("Song", ["title": Field(.string)])
+            try await test.client.execute(
+                script: """
+                    INSERT INTO "Song" ("objectId", title)
+                    SELECT 'o' || n, repeat(md5(n::text), 3) FROM generate_series(1, 40000) n
+                    """)
+            var configuration = PostgresConfiguration(connectionString: test.uri)
+            configuration.sharedConnections = 1
+            configuration.exclusiveConnections = 1
+            configuration.connectTimeout = .seconds(5)
+            let client = PostgresClient(configuration: configuration, logger: TestStore.logger)
+            try await client.start()
+            let catalog = SchemaCatalog(
+                client: client, senderId: "other", refusesMixedMembership: false, logger: TestStore.logger)
+            let result: Result<ClassSchema, any Error>
+            do {
+                result = .success(
+                    try await catalog.change("Song") { current in
+                        var schema = current ?? ClassSchema(name: "Song")
+                        schema.indexes["byTitle"] = ["title": 1]
+                        return schema
+                    })
+            } catch {
+                result = .failure(error)
+            }
+            await client.shutdown()
+            #expect(try result.get().indexes["byTitle"] == ["title": 1])
+            let made = try await test.client.query(
+                "SELECT i.indisvalid FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid WHERE relname = 'byTitle'")
+            #expect(made.bool(0, 0) == true)
+        }
+    }
+}
