@@ -15,14 +15,16 @@ extension Backend {
     public func aggregate(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws
         -> JSONObject
     {
+        let place = try place(parameters["readPreference"])
         if let distinct = parameters["distinct"], distinct.isTruthy {
             guard let field = distinct.stringValue else { return ["results": []] }
             let options = try FindOptions(find: parameters.filter { $0.key == "where" })
             let parser = FilterParser(isMaster: true, now: context.now.milliseconds)
-            return ["results": .array(try await store.distinct(className, field, try parser.parse(options.condition)))]
+            let filter = try parser.parse(options.condition)
+            return ["results": .array(try await store.distinct(className, field, filter, place: place))]
         }
         let stages = try Self.stages(parameters)
-        let rows = try await store.aggregate(className, stages, now: context.now.milliseconds)
+        let rows = try await store.aggregate(className, stages, now: context.now.milliseconds, place: place)
         let links = links(context)
         // parse-server puts the marker of every relation of the class into every row, whatever the row is made of; a
         // row for all objects together, without an id, has none.

@@ -16,10 +16,10 @@ struct FindOptions: Sendable {
     var includesAll = false
     var redirectKey: String?
     var explain: JSONValue?
+    var readPreference: JSONValue?
+    var includeReadPreference: JSONValue?
 
-    private static let ignored: Set<String> = [
-        "hint", "comment", "readPreference", "includeReadPreference", "subqueryReadPreference", "trace", "watch",
-    ]
+    private static let ignored: Set<String> = ["hint", "comment", "subqueryReadPreference", "trace", "watch"]
     private static let getParameters: Set<String> = [
         "keys", "include", "excludeKeys", "readPreference", "includeReadPreference", "subqueryReadPreference",
         "includeAll", "trace",
@@ -38,6 +38,8 @@ struct FindOptions: Sendable {
             case "count": wantsCount = Self.isSet(value)
             case "redirectClassNameForKey": redirectKey = value.stringValue
             case "explain": if Self.isSet(value) { explain = value }
+            case "readPreference": readPreference = value
+            case "includeReadPreference": includeReadPreference = value
             case "keys", "excludeKeys", "include", "includeAll": readProjection(name, value)
             default:
                 guard Self.ignored.contains(name) else {
@@ -56,7 +58,11 @@ struct FindOptions: Sendable {
             guard Self.getParameters.contains(name) else {
                 throw ParseError(ParseError.invalidQuery, "Improper encode of parameter")
             }
-            readProjection(name, value)
+            switch name {
+            case "readPreference": readPreference = value
+            case "includeReadPreference": includeReadPreference = value
+            default: readProjection(name, value)
+            }
         }
         finishProjection()
     }

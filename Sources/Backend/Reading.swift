@@ -85,6 +85,7 @@ extension Backend {
             schema, .get, caller, isOwnUser: className == "_User" && objectId == caller.userId)
         try await restrictSessions(&request, caller)
         project(options, schema, &request, context)
+        try choosePlace(options, &request)
         let found = try await store.find(request)
         guard found.rowCount > 0 else { throw ParseError.notFound }
         return found
@@ -139,6 +140,7 @@ extension Backend {
         request.filter = try await checkRelations(request.filter, context)
         try await restrictSessions(&request, caller)
         project(options, schema, &request, context)
+        try choosePlace(options, &request)
         try checkIncludes(options, caller)
         return request
     }

@@ -12,6 +12,7 @@ public import ServiceLifecycle
 public struct RoostServer: Service {
     private let http: ParseServer
     private let client: PostgresClient
+    private let replica: PostgresClient?
     private let backend: Backend
     private let state: ServerState
     private let installer: DatabaseInstaller
@@ -37,16 +38,22 @@ public struct RoostServer: Service {
         self.logger = logger
         var database = PostgresConfiguration(connectionString: connectionString)
         database.statementTimeout = .milliseconds(configuration.statementTimeout)
-        // An index that is built beside a table needs a connection besides the transaction that lists it, and declared
-        // classes are made under a lock that is a connection's too.
-        database.exclusiveConnections = max(3, configuration.databaseOptions.poolSize)
+        // Declared classes are made under a lock that is a connection's, and so are the changes themselves.
+        database.exclusiveConnections = max(2, configuration.databaseOptions.poolSize)
         client = PostgresClient(configuration: database, logger: logger)
+        replica = configuration.readReplicaURI.map { uri in
+            var database = database
+            database.connectionString = uri
+            // Who prefers the replica has the primary to turn to, and is not kept waiting for long.
+            database.connectTimeout = .seconds(2)
+            return PostgresClient(configuration: database, logger: logger)
+        }
         let catalog = SchemaCatalog(
             client: client, senderId: Identifiers.hexadecimal(32), refusesMixedMembership: configuration.preset >= 9,
             logger: logger)
         installer = DatabaseInstaller(client: client, catalog: catalog, logger: logger)
         indexer = DateIndexer(configuration: database, client: client, logger: logger)
-        let store = ObjectStore(client: client, catalog: catalog, logger: logger)
+        let store = ObjectStore(client: client, replica: replica, catalog: catalog, logger: logger)
         backend = Backend(
             configuration: configuration, store: store, passwords: Passwords(cost: passwordCost), logger: logger,
             log: log)
@@ -76,6 +83,7 @@ public struct RoostServer: Service {
             guard let definitions = Schema.classDefinitions(name) else { throw UnknownDefinitions(name: name) }
             try await installer.define(definitions)
         }
+        await connectReplica()
         let declared = DeclaredSchemas(configuration, client: client, catalog: backend.catalog, logger: logger)
         try await declared?.apply()
         try await files.prepare()
@@ -85,9 +93,23 @@ public struct RoostServer: Service {
         state.phase = .ok
     }
 
+    /// A replica that is out of reach keeps nobody from starting: the client goes on trying to reach it.
+    private func connectReplica() async {
+        do {
+            try await replica?.start()
+        } catch {
+            logger.warning("the read replica cannot be reached", metadata: ["error": "\(error)"])
+        }
+    }
+
     /// Serves until the service is shut down; requests under way are finished.
     public func run() async throws {
-        defer { Task { [client] in await client.shutdown() } }
+        defer {
+            Task { [client, replica] in
+                await client.shutdown()
+                await replica?.shutdown()
+            }
+        }
         // Requests are served meanwhile: an index only makes them faster.
         async let _ = indexer.run()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -96,6 +118,7 @@ public struct RoostServer: Service {
             // Following ends only with the server, so the first end is that of the server.
             try await group.next()
             await client.shutdown()
+            await replica?.shutdown()
             group.cancelAll()
         }
     }

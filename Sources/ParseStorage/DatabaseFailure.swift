@@ -8,6 +8,15 @@ enum DatabaseFailure {
         ["42703", "42P01", "42804", "42883"].contains(error.sqlState)
     }
 
+    /// Whether a server did not answer, or does not serve for now; also what a replica stops because of its primary.
+    static func isOutOfReach(_ error: PostgresError) -> Bool {
+        switch error.kind {
+        case .unavailable, .connectionLost: true
+        case .server: error.sqlState.hasPrefix("57P") || error.sqlState == "40001"
+        case .cancelled, .shutdown: false
+        }
+    }
+
     /// Whether the table of the class is missing.
     static func isMissingTable(_ error: PostgresError) -> Bool { error.sqlState == "42P01" }
 

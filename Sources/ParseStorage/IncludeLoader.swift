@@ -8,6 +8,7 @@ struct IncludeLoader {
     typealias AccessResolver = @Sendable (String) async throws -> ReadAccess
 
     let store: ObjectStore
+    let place: ReadPlace
     let access: AccessResolver
 
     /// A row to look for pointers in, with the part of the tree that applies to it.
@@ -37,7 +38,10 @@ struct IncludeLoader {
             for className in wanted.keys where accesses[className] == nil {
                 accesses[className] = try await access(className)
             }
-            for fetched in try await store.fetch(wanted, accesses) {
+            let found =
+                place == .primary
+                ? try await store.fetch(wanted, accesses) : try await store.fetch(wanted, accesses, place)
+            for fetched in found {
                 guard let idColumn = fetched.plan.index(of: "objectId") else { continue }
                 for row in 0..<fetched.result.rowCount {
                     guard let id = fetched.result.string(row, idColumn) else { continue }

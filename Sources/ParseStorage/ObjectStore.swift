@@ -12,21 +12,32 @@ public struct ObjectStore: Sendable {
     public let client: PostgresClient
     /// The transaction that everything is part of; nil when each call stands for itself.
     private let session: PostgresSession?
+    /// The connections to a replica; nil when there is none.
+    let replica: PostgresClient?
     /// The classes.
     public let catalog: SchemaCatalog
     let logger: Logger
 
     /// Makes a store on an open client.
-    public init(client: PostgresClient, catalog: SchemaCatalog, logger: Logger) {
-        self.init(client: client, catalog: catalog, session: nil, logger: logger)
+    ///
+    /// - Parameter replica: A client of a replica of the database, for reads that ask for it.
+    public init(client: PostgresClient, replica: PostgresClient? = nil, catalog: SchemaCatalog, logger: Logger) {
+        self.init(client: client, replica: replica, catalog: catalog, session: nil, logger: logger)
     }
 
-    private init(client: PostgresClient, catalog: SchemaCatalog, session: PostgresSession?, logger: Logger) {
+    private init(
+        client: PostgresClient, replica: PostgresClient?, catalog: SchemaCatalog, session: PostgresSession?,
+        logger: Logger
+    ) {
         self.client = client
+        self.replica = replica
         self.catalog = catalog
         self.session = session
         self.logger = logger
     }
+
+    /// Whether this is part of a transaction.
+    var isInTransaction: Bool { session != nil }
 
     /// Runs calls in one transaction, all or nothing.
     ///
@@ -36,7 +47,8 @@ public struct ObjectStore: Sendable {
         if session != nil { return try await body(self) }
         do {
             return try await client.transaction { session in
-                try await body(ObjectStore(client: client, catalog: catalog, session: session, logger: logger))
+                try await body(
+                    ObjectStore(client: client, replica: nil, catalog: catalog, session: session, logger: logger))
             }
         } catch let error as PostgresError {
             throw failure(error)
@@ -90,6 +102,10 @@ public struct ObjectStore: Sendable {
         public var access = ReadAccess()
         /// What is included; nil for nothing.
         public var include: IncludeNode?
+        /// Where the objects are read.
+        public var place = ReadPlace.primary
+        /// Where what is included is read.
+        public var placeOfIncluded = ReadPlace.primary
         /// The access to included classes.
         public var accessToIncluded: @Sendable (String) async throws -> ReadAccess = { _ in ReadAccess() }
         /// How file names become URLs.
@@ -254,11 +270,16 @@ public struct ObjectStore: Sendable {
                     compiler.builder.parameters))
         }
         guard !statements.isEmpty else { return Self.nothing(request) }
-        let results = try await run(statements, isSlow: request.wantsCount || Self.isSlow(request.filter))
+        let isSlow = request.wantsCount || Self.isSlow(request.filter)
+        let results =
+            request.place == .primary
+            ? try await run(statements, isSlow: isSlow)
+            : try await reading(schema.name, request.place) { try await $0.run(statements, isSlow: isSlow) }
         var included = IncludedObjects()
         if isFetching, let include = request.include {
-            included = try await IncludeLoader(store: self, access: request.accessToIncluded)
-                .load(results[0], plan, include)
+            let loader = IncludeLoader(
+                store: self, place: request.placeOfIncluded, access: request.accessToIncluded)
+            included = try await loader.load(results[0], plan, include)
         }
         return Found(
             result: isFetching ? results[0] : nil, plan: isFetching ? plan : nil, access: request.access,

@@ -5,16 +5,18 @@ import Postgres
 extension ObjectStore {
     /// Runs an aggregation pipeline and gives its documents.
     ///
-    /// - Parameter now: Milliseconds since 1970, for relative dates.
+    /// - Parameters:
+    ///   - now: Milliseconds since 1970, for relative dates.
+    ///   - place: Where the objects are read.
     /// - Throws: 102, 105 for pipelines that make no sense.
-    public func aggregate(_ className: String, _ stages: [(name: String, operand: JSONValue)], now: Int64) async throws
-        -> [JSONValue]
-    {
+    public func aggregate(
+        _ className: String, _ stages: [(name: String, operand: JSONValue)], now: Int64, place: ReadPlace = .primary
+    ) async throws -> [JSONValue] {
         guard let schema = catalog.schema(className) else { return [] }
         do {
             var compiler = AggregateCompiler(schemas: catalog.snapshot, schema: schema, now: now)
             let statement = try compiler.compile(stages)
-            let rows = try await client.slowQuery(statement)
+            let rows = try await reading(className, place) { try await $0.client.slowQuery(statement) }
             return (0..<rows.rowCount).compactMap { rows.jsonb($0, 0).flatMap { try? JSONValue(parsing: $0) } }
         } catch let error as PostgresError {
             throw aggregateFailure(error)
@@ -23,8 +25,11 @@ extension ObjectStore {
 
     /// The different values of a field, elements of arrays one by one.
     ///
+    /// - Parameter place: Where the objects are read.
     /// - Throws: 105 for names that no field has.
-    public func distinct(_ className: String, _ field: String, _ filter: Filter) async throws -> [JSONValue] {
+    public func distinct(_ className: String, _ field: String, _ filter: Filter, place: ReadPlace = .primary)
+        async throws -> [JSONValue]
+    {
         let path = FieldPath(field == "_id" ? "objectId" : field)
         guard let schema = catalog.schema(className) else { return [] }
         do {
@@ -48,7 +53,8 @@ extension ObjectStore {
                 "SELECT DISTINCT v FROM (SELECT v FROM (\(source)) AS a WHERE jsonb_typeof(v) <> 'array' "
                 + "UNION ALL SELECT jsonb_array_elements(v) FROM (\(source)) AS b WHERE jsonb_typeof(v) = 'array') AS c "
                 + "WHERE v IS NOT NULL AND v <> 'null' ORDER BY v"
-            let rows = try await client.slowQuery(Statement(sql, compiler.builder.parameters))
+            let statement = Statement(sql, compiler.builder.parameters)
+            let rows = try await reading(className, place) { try await $0.client.slowQuery(statement) }
             return (0..<rows.rowCount).compactMap { rows.jsonb($0, 0).flatMap { try? JSONValue(parsing: $0) } }
         } catch let error as PostgresError {
             throw aggregateFailure(error)

@@ -30,6 +30,8 @@ public struct Configuration: Sendable {
     public var serverURL = ""
     public var publicServerURL: String?
     public var databaseURI: String?
+    /// A streaming replica of the database, for reads that ask for one.
+    public var readReplicaURI: String?
     public var databaseOptions = DatabaseOptions()
     public var port = 1337
     public var host = "0.0.0.0"

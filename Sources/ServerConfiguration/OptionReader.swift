@@ -62,6 +62,14 @@ struct OptionReader {
         configuration.readOnlyMasterKeyIps = list("readOnlyMasterKeyIps", everywhere)
     }
 
+    private func databaseURI(_ name: String) throws(ConfigurationError) -> String? {
+        guard let uri = string(name) else { return nil }
+        guard uri.hasPrefix("postgres://") || uri.hasPrefix("postgresql://") else {
+            throw ConfigurationError("\(name) must begin with postgres:// or postgresql://")
+        }
+        return uri
+    }
+
     private func readNetwork(_ configuration: inout Configuration) throws(ConfigurationError) {
         configuration.dataDir = string("dataDir")
         configuration.classDefinitions = string("classDefinitions")
@@ -73,12 +81,8 @@ struct OptionReader {
         configuration.publicServerURL = try url("publicServerURL")
         configuration.serverURL =
             try url("serverURL") ?? "http://localhost:\(configuration.port)\(configuration.mountPath)"
-        if let uri = string("databaseURI") {
-            guard uri.hasPrefix("postgres://") || uri.hasPrefix("postgresql://") else {
-                throw ConfigurationError("databaseURI must begin with postgres:// or postgresql://")
-            }
-            configuration.databaseURI = uri
-        }
+        configuration.databaseURI = try databaseURI("databaseURI")
+        configuration.readReplicaURI = try databaseURI("readReplicaURI")
         let options = values["databaseOptions"]?.objectValue ?? [:]
         configuration.databaseOptions.allowPublicExplain =
             options["allowPublicExplain"]?.boolValue ?? (configuration.preset <= 8)

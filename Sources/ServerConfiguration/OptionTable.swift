@@ -26,6 +26,9 @@ public enum OptionTable {
         OptionDefinition(
             "statementTimeout", "ROOST_STATEMENT_TIMEOUT", .number,
             "How long one statement may run, in milliseconds; default 30000"),
+        OptionDefinition(
+            "readReplicaURI", "ROOST_READ_REPLICA_URI", .string,
+            "The postgres:// URI of a streaming replica of the database, for reads with a readPreference"),
     ]
 
     private static let essential = [

@@ -110,6 +110,9 @@ struct OptionRuleTests {
             try load(["databaseURI": "postgresql://h/d?sslmode=require"]).databaseURI
                 == "postgresql://h/d?sslmode=require")
         #expect(refusal(["databaseURI": "mongodb://h/d"]) == "databaseURI must begin with postgres:// or postgresql://")
+        #expect(try load(["readReplicaURI": "postgres://h/d"]).readReplicaURI == "postgres://h/d")
+        #expect(
+            refusal(["readReplicaURI": "h"]) == "readReplicaURI must begin with postgres:// or postgresql://")
         #expect(
             try load(["databaseOptions": ["poolSize": 20, "enableSchemaHooks": true]]).databaseOptions.poolSize == 20)
     }

@@ -19,6 +19,14 @@ extension TestServer {
     /// The first column of a query on the server's database, which must be a text.
     public func texts(_ sql: String) async throws -> [String] { try await rows(sql).compactMap { $0.first ?? nil } }
 
+    /// The first column of a query on a database, which must be a text.
+    public static func texts(_ sql: String, on uri: String) async throws -> [String] {
+        try await withClient(uri) { client in
+            let result = try await client.query(sql)
+            return (0..<result.rowCount).compactMap { result.string($0, 0) }
+        }
+    }
+
     /// Runs statements on a database.
     static func execute(_ script: String, on uri: String) async throws {
         try await withClient(uri) { try await $0.execute(script: script) }

@@ -64,6 +64,17 @@ public struct TestServer: Sendable {
         }
     }
 
+    /// Starts a server on a database outside of the test cluster, runs `body` with it, and stops it.
+    ///
+    /// - Parameters:
+    ///   - uri: The connection string of the database.
+    ///   - options: Options besides the keys, as the configuration file has them.
+    public static func run<R: Sendable>(
+        on uri: String, _ options: JSONObject? = nil, _ body: @escaping @Sendable (TestServer) async throws -> R
+    ) async throws -> R {
+        try await gate.enter { try await serve(uri, options, quietLogger, body) }
+    }
+
     /// Starts another server on the same database, runs `body` with it, and stops it.
     public func alongside<R: Sendable>(
         _ options: JSONObject? = nil, logger: Logger = quietLogger,

@@ -1,0 +1,29 @@
+import JSON
+import ParseModel
+import ParseStorage
+
+/// `readPreference` and its like: which reads are run on the replica.
+extension Backend {
+    /// Chooses where a find and what it includes are run.
+    ///
+    /// - Throws: 102 for a preference that does not exist.
+    func choosePlace(_ options: FindOptions, _ request: inout ObjectStore.FindRequest) throws(ParseError) {
+        guard configuration.readReplicaURI != nil else { return }
+        request.place = try place(options.readPreference)
+        request.placeOfIncluded =
+            options.includeReadPreference == nil ? request.place : try place(options.includeReadPreference)
+    }
+
+    /// Where a preference wants a read to be run. Without a replica none has an effect.
+    ///
+    /// - Throws: 102 for one that does not exist.
+    func place(_ preference: JSONValue?) throws(ParseError) -> ReadPlace {
+        guard configuration.readReplicaURI != nil, let preference, !preference.isNull else { return .primary }
+        switch preference.stringValue?.uppercased() {
+        case "", "PRIMARY", "PRIMARY_PREFERRED": return .primary
+        case "SECONDARY": return .replica
+        case "SECONDARY_PREFERRED", "NEAREST": return .replicaIfReachable
+        default: throw ParseError(ParseError.invalidQuery, "Not supported read preference.")
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import JSON
+import TestSupport
+import Testing
+
+/// `readPreference` and its like, with a real replica that is made to lag behind.
+///
+/// One after the other: each test has two clusters of its own.
+@Suite(.serialized) struct ReadReplicaTests {
+    /// Runs `body` with a server whose replica knows `old` values where the primary has `new` ones.
+    private static func withLaggingReplica(
+        _ body:
+            @escaping @Sendable (TestServer, ReplicatedCluster, _ post: String, _ token: String) async throws -> Void
+    ) async throws {
+        try await ReplicatedCluster.run { cluster in
+            let options: JSONObject = ["readReplicaURI": .string(cluster.replicaURI)]
+            try await TestServer.run(on: cluster.primaryURI, options) { server in
+                let user = try await server.signUp("anna", ["nick": "old"])
+                let author = try await server.create("Author", ["name": "old"])
+                let post = try await server.create(
+                    "Post",
+                    ["title": "old", "author": .pointer("Author", author), "by": .pointer("_User", user.id)])
+                try await cluster.freezeReplica()
+                for (path, change) in [
+                    ("/users/\(user.id)", ["nick": "new"]), ("/classes/Author/\(author)", ["name": "new"]),
+                    ("/classes/Post/\(post)", ["title": "new"]),
+                ] as [(String, JSONValue)] {
+                    _ = try await server.send("PUT", path, change, as: .session(user.token)).succeeded()
+                }
+                try await body(server, cluster, post, user.token)
+            }
+        }
+    }
+
+    private static func title(_ server: TestServer, _ preference: JSONValue) async throws -> JSONValue? {
+        let find: JSONObject = ["where": ["title": ["$exists": true]], "readPreference": preference]
+        return try await server.find("Post", find).results.first?["title"]
+    }
+
+    @Test("Reads go to the replica where they ask for it, and nothing else does")
+    func places() async throws {
+        try await Self.withLaggingReplica { server, _, post, token in
+            for preference in [.null, "", "PRIMARY", "PRIMARY_PREFERRED", "primary"] as [JSONValue] {
+                #expect(try await Self.title(server, preference) == "new")
+            }
+            for preference in ["SECONDARY", "SECONDARY_PREFERRED", "NEAREST", "secondary", "Nearest"] as [JSONValue] {
+                #expect(try await Self.title(server, preference) == "old")
+            }
+            #expect(try await server.find("Post").results.first?["title"] == "new")
+            // By its id an object is read in a way of its own.
+            for (query, expected) in [("", "new"), ("?readPreference=SECONDARY", "old")] as [(String, JSONValue)] {
+                let got = try await server.send("GET", "/classes/Post/\(post)\(query)", as: .session(token))
+                #expect(got["title"] == expected)
+            }
+
+            _ = try await server.create("Post", ["title": "new"])
+            for (preference, expected) in [("PRIMARY", 2), ("SECONDARY", 1)] as [(JSONValue, JSONValue)] {
+                let parameters: JSONObject = ["count": 1, "limit": 0, "readPreference": preference]
+                #expect(try await server.find("Post", parameters)["count"] == expected)
+                let pattern: JSONObject = ["where": ["title": ["$regex": "e|o"]], "readPreference": preference]
+                #expect(.number(Double(try await server.find("Post", pattern).results.count)) == expected)
+                let pipeline: JSONValue = ["pipeline": [["$count": "n"]], "readPreference": preference]
+                let counted = try await server.send("GET", "/aggregate/Post", pipeline, as: .master)
+                #expect(counted.results.first?["n"] == expected)
+            }
+            let titles = try await server.send(
+                "GET", "/aggregate/Post?distinct=title&readPreference=SECONDARY", as: .master)
+            #expect(titles.results == ["old"])
+        }
+    }
+
+    @Test("What is included is read where the objects are, unless it has a preference of its own")
+    func includes() async throws {
+        try await Self.withLaggingReplica { server, _, post, _ in
+            let cases: [(JSONObject, title: JSONValue, name: JSONValue)] = [
+                ([:], "new", "new"), (["readPreference": "SECONDARY"], "old", "old"),
+                (["readPreference": "SECONDARY", "includeReadPreference": "PRIMARY"], "old", "new"),
+                (["includeReadPreference": "SECONDARY"], "new", "old"),
+                (["subqueryReadPreference": "SECONDARY"], "new", "new"),
+            ]
+            for (preferences, title, name) in cases {
+                var find = preferences
+                find["include"] = "author,by"
+                let found = try await server.find("Post", find, as: .master).results.first
+                #expect(found?["title"] == title, "\(preferences)")
+                #expect(found?["author"]?["name"] == name, "\(preferences)")
+                // Users are read on the primary.
+                #expect(found?["by"]?["nick"] == "new", "\(preferences)")
+            }
+            let query = "include=author&readPreference=SECONDARY&includeReadPreference=PRIMARY"
+            let got = try await server.send("GET", "/classes/Post/\(post)?\(query)")
+            #expect(got["title"] == "old")
+            #expect(got["author"]?["name"] == "new")
+        }
+    }
+
+    @Test("Rights, users and what the replica does not know yet are read on the primary")
+    func primary() async throws {
+        try await Self.withLaggingReplica { server, _, post, token in
+            let user = try await server.find("_User", ["readPreference": "SECONDARY"], as: .session(token))
+            #expect(user.results.first?["nick"] == "new")
+            // A session that the replica has never heard of.
+            let other = try await server.signUp("otto")
+            let found = try await server.find("Post", ["readPreference": "SECONDARY"], as: .session(other.token))
+            #expect(found.results.first?["title"] == "old")
+            let fresh = try await server.create("Fresh", ["n": 1])
+            let made = try await server.find("Fresh", ["readPreference": "SECONDARY"])
+            #expect(made.results.map { $0["objectId"] } == [.string(fresh)])
+            _ = try await server.send("PUT", "/classes/Post/\(post)", ["added": 1]).succeeded()
+            let changed = try await server.find("Post", ["readPreference": "SECONDARY", "where": ["added": 1]])
+            #expect(changed.results.map { $0["title"] } == ["new"])
+        }
+    }
+
+    @Test("Preferences that do not exist are refused with 102")
+    func refusals() async throws {
+        try await Self.withLaggingReplica { server, _, post, _ in
+            var answers: [TestAnswer] = []
+            for preference in ["SOMEWHERE", 1, true, ["SECONDARY"]] as [JSONValue] {
+                answers.append(try await server.find("Post", ["readPreference": preference]))
+                answers.append(try await server.find("Post", ["includeReadPreference": preference]))
+                answers.append(
+                    try await server.send(
+                        "GET", "/aggregate/Post", ["distinct": "title", "readPreference": preference], as: .master))
+            }
+            answers.append(try await server.send("GET", "/classes/Post/\(post)?readPreference=x"))
+            for answer in answers {
+                #expect(answer.status == 400)
+                #expect(answer.code == 102)
+                #expect(answer.error == "Not supported read preference.")
+            }
+        }
+    }
+
+    @Test("Without its replica a server serves all reads but those that want nothing else")
+    func lostReplica() async throws {
+        try await Self.withLaggingReplica { server, cluster, _, _ in
+            try await cluster.stopReplica()
+            for preference in ["SECONDARY_PREFERRED", "NEAREST", "PRIMARY"] as [JSONValue] {
+                #expect(try await Self.title(server, preference) == "new")
+            }
+            let refused = try await server.find("Post", ["readPreference": "SECONDARY"])
+            #expect(refused.status == 500)
+            #expect(refused.code == 1)
+            let options: JSONObject = ["readReplicaURI": .string(cluster.replicaURI)]
+            try await server.alongside(options) { other in
+                let title = try await Self.title(other, "NEAREST")
+                #expect(title == "new")
+            }
+            try await cluster.startReplica()
+            #expect(try await eventually { try await Self.title(server, "SECONDARY") == "new" })
+        }
+    }
+}
