@@ -79,6 +79,8 @@ public struct Configuration: Sendable {
     public var fileKey: String?
     public var idempotencyOptions = IdempotencyOptions()
     public var requestComplexity = RequestComplexity()
+    /// The routes that clients may use; nil for all.
+    public var routeAllowList: RouteAllowList?
 
     public var security = Security()
     /// The classes that are declared; nil where they are not.

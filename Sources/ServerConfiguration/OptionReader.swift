@@ -278,6 +278,7 @@ struct OptionReader {
                 configuration.idempotencyOptions.ttl = ttl
             }
         }
+        configuration.routeAllowList = try values["routeAllowList"].map(RouteAllowList.init(json:))
         configuration.security.enableCheck = values["security"]?["enableCheck"]?.boolValue ?? false
         configuration.security.enableCheckLog = values["security"]?["enableCheckLog"]?.boolValue ?? false
         let limits = values["requestComplexity"]?.objectValue ?? [:]

@@ -218,6 +218,9 @@ public enum OptionTable {
                 "queryDepth": .number, "batchRequestLimit": .number, "allowRegex": .boolean, "graphQLDepth": .number,
                 "graphQLFields": .number,
             ]),
+        OptionDefinition(
+            "routeAllowList", "PARSE_SERVER_ROUTE_ALLOW_LIST", .array,
+            "Regular expressions of whole paths, such as classes/Public.*: clients may use no other routes"),
     ]
 
     private static let operations = [
@@ -266,7 +269,6 @@ public enum OptionTable {
         none("startLiveQueryServer", "PARSE_SERVER_START_LIVE_QUERY_SERVER", .boolean, "Live queries"),
         none("liveQueryServerOptions", "PARSE_SERVER_LIVE_QUERY_SERVER_OPTIONS", .object, "Live queries"),
         none("rateLimit", "PARSE_SERVER_RATE_LIMIT", .array, "Limits on the number of requests"),
-        none("routeAllowList", "PARSE_SERVER_ROUTE_ALLOW_LIST", .array, "Closing all routes but these"),
         none("cluster", "PARSE_SERVER_CLUSTER", .any, "Several processes from one start"),
         none("encryptionKey", "PARSE_SERVER_ENCRYPTION_KEY", .string, "Encrypted files"),
         none("mountGraphQL", "PARSE_SERVER_MOUNT_GRAPHQL", .boolean, "GraphQL"),

@@ -28,7 +28,7 @@ struct OptionRuleTests {
             "verifyUserEmails": true, "preventLoginWithUnverifiedEmail": true, "emailAdapter": ["module": "x"],
             "push": ["ios": [:]], "scheduledPush": true, "cloud": "./main.js", "webhookKey": "k",
             "liveQuery": ["classNames": ["A"]], "startLiveQueryServer": true, "rateLimit": [["requestPath": "*"]],
-            "routeAllowList": ["x"], "cluster": 2, "encryptionKey": "k",
+            "cluster": 2, "encryptionKey": "k",
             "mountGraphQL": true,
             "cacheAdapter": "redis", "loggerAdapter": "x", "analyticsAdapter": "x", "masterKeyTtl": 5,
             "databaseAdapter": "x",
@@ -102,6 +102,20 @@ struct OptionRuleTests {
         #expect(refusal(["publicServerURL": "a.example"]) != nil)
         #expect(try load(["port": 8080, "mountPath": "api"]).serverURL == "http://localhost:8080/api")
         #expect(try load(["mountPath": "/"]).mountPath == "/")
+    }
+
+    @Test("Routes are listed as regular expressions, each of a whole path")
+    func routes() throws {
+        #expect(refusal(["routeAllowList": ["("]]) == "routeAllowList has an invalid pattern (")
+        #expect(refusal(["routeAllowList": ["a)(b"]]) == "routeAllowList has an invalid pattern a)(b")
+        #expect(refusal(["routeAllowList": [1]]) == "routeAllowList must be an array of strings")
+        #expect(refusal(["routeAllowList": "classes"]) != nil)
+        #expect(try load([:]).routeAllowList == nil)
+        let list = try #require(try load(["routeAllowList": ["a|b.*", "c"]]).routeAllowList)
+        for path in ["a", "b", "bc/d", "c"] { #expect(list.contains(path)) }
+        for path in ["", "ab", "xa", "xb", "cc", "a\n", "c/"] { #expect(!list.contains(path)) }
+        let closed = try #require(try load(["routeAllowList": []]).routeAllowList)
+        #expect(!closed.contains("a"))
     }
 
     @Test("Only PostgreSQL is a database")

@@ -36,7 +36,7 @@ extension ParseRoutes {
 
     /// One call of a batch, with the credentials of the whole.
     ///
-    /// - Throws: 107 when it leads nowhere, which refuses the whole batch.
+    /// - Throws: 107 when it leads nowhere, and 119 when the caller may not use the route, which refuses the whole batch.
     private func element(_ request: JSONValue, of envelope: Envelope, prefixes: [String]) throws(ParseError) -> Envelope
     {
         guard let path = request["path"]?.stringValue else {
@@ -49,6 +49,7 @@ extension ParseRoutes {
         let name = request["method"]?.stringValue ?? "undefined"
         let components = below.split(separator: "/", omittingEmptySubsequences: true)
             .map { PercentEncoding.decode($0) ?? String($0) }
+        try checkAllowed(name, components, envelope.access)
         guard let method = Method(rawValue: name), Self.isRouted(components, method) else {
             throw ParseError(ParseError.invalidJSON, "cannot route \(name) \(below)")
         }

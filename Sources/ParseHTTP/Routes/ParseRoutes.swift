@@ -21,6 +21,7 @@ public struct ParseRoutes: RequestHandler {
     /// Answers one request, errors of permission in the words that the deployment wants.
     public func respond(to envelope: Envelope) async throws -> Reply {
         do {
+            try checkAllowed(envelope.method.rawValue, envelope.path, envelope.access)
             let context = try await context(of: envelope)
             return try await route(envelope, context)
         } catch let error as ParseError {
