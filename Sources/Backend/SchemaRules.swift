@@ -137,10 +137,10 @@ enum SchemaRules {
             guard indexes[name] == nil else {
                 throw ParseError(ParseError.invalidQuery, "Index \(name) exists, cannot update.")
             }
+            // An index that cannot be made is refused before anything is changed.
+            _ = try IndexOptions(json.objectValue ?? [:], of: schema)
             let columns = IndexOptions.columns(of: json.objectValue ?? [:])
-            guard let definition = json.objectValue, !columns.isEmpty else {
-                throw ParseError(ParseError.invalidJSON, "invalid JSON")
-            }
+            guard !columns.isEmpty else { throw ParseError(ParseError.invalidJSON, "invalid JSON") }
             for column in columns.keys where !configuration.databaseOptions.disableIndexFieldValidation {
                 let field = column.hasPrefix("_p_") ? String(column.dropFirst(3)) : column
                 // Of a password there is only a hash, in a column that no schema lists.
@@ -148,8 +148,6 @@ enum SchemaRules {
                     throw ParseError(ParseError.invalidQuery, "Field \(column) does not exist, cannot add index.")
                 }
             }
-            // An index that cannot be made is refused before anything is changed.
-            _ = try IndexOptions(definition, of: schema)
             indexes[name] = json
         }
         indexes["_id_"] = ["_id": 1]

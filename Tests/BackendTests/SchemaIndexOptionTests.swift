@@ -221,6 +221,7 @@ import Testing
             (#"{"email": 1, "$where": {"$and": [{"$and": [{"state": "a"}]}]}}"#, 102, nil),
             (#"{"email": 1, "$where": {"_rperm": null}}"#, 105, nil),
             (#"{"email": 1, "$where": {"a b": 1}}"#, 105, nil),
+            (#"{"$foo": 1}"#, 102, "Invalid index option: $foo does not exist."),
             (#"{"$unique": true}"#, 107, "invalid JSON"), (#"{"$where": {"state": "a"}}"#, 107, "invalid JSON"),
         ]
         try await Self.withPosts { server in
