@@ -1,14 +1,15 @@
 # `make run` serves the music apps, `make test` tests. What is missing from the system is installed first.
-.PHONY: help run test bench bench-profile lint build clean
+.PHONY: help run test bench bench-profile bench-allocations lint build clean
 
 help:
-	@echo "make run            build in release mode and serve examples/music (ARGUMENTS=\"--port 1338\" adds options)"
-	@echo "make test           run all tests on a PostgreSQL of their own (ARGUMENTS=\"--filter JSONTests\" selects)"
-	@echo "make bench          measure a release build against PostgreSQL (ARGUMENTS=\"--quick\" is the short way)"
-	@echo "make bench-profile  show where processor time goes under gets and finds"
-	@echo "make lint           check the format and the compiler's warnings"
-	@echo "make build          build in release mode"
-	@echo "make clean          remove what was built; data stay"
+	@echo "make run                build in release mode and serve examples/music (ARGUMENTS=\"--port 1338\" adds options)"
+	@echo "make test               run all tests on a PostgreSQL of their own (ARGUMENTS=\"--filter JSONTests\" selects)"
+	@echo "make bench              measure a release build against PostgreSQL (ARGUMENTS=\"--quick\" is the short way)"
+	@echo "make bench-profile      show where processor time goes under gets and finds"
+	@echo "make bench-allocations  count allocations, and fail when there are more than Benchmarks/allocations.json says"
+	@echo "make lint               check the format and the compiler's warnings"
+	@echo "make build              build in release mode"
+	@echo "make clean              remove what was built; data stay"
 
 run:
 	@exec scripts/run.sh $(ARGUMENTS)
@@ -21,6 +22,9 @@ bench:
 
 bench-profile:
 	@scripts/bench.sh --profile $(ARGUMENTS)
+
+bench-allocations:
+	@scripts/bench.sh --allocations $(ARGUMENTS)
 
 lint:
 	@scripts/lint.sh

@@ -1,6 +1,7 @@
 """Roost under test: the process, and a REST client for preparing and checking."""
 
 import json
+import os
 import pathlib
 import subprocess
 import time
@@ -14,10 +15,11 @@ MASTER_KEY = "benchmark-master-key"
 
 
 class Server:
-    """Starts on entering, stops on leaving a `with` block."""
+    """Starts on entering, stops on leaving a `with` block. `environment` is added to this process's own."""
 
-    def __init__(self, binary, folder, database_uri):
+    def __init__(self, binary, folder, database_uri, environment=None):
         self.binary = binary
+        self.environment = {**os.environ, **(environment or {})}
         self.port = free_port()
         folder = pathlib.Path(folder)
         self.log = folder / f"roost-{self.port}.log"
@@ -53,7 +55,9 @@ class Server:
     def __enter__(self):
         begin = time.monotonic()
         with open(self.log, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen([self.binary, "serve", self.configuration], stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                [self.binary, "serve", self.configuration], stdout=log, stderr=log, env=self.environment
+            )
         while True:
             try:
                 self.call("GET", "/health")

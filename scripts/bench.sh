@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds Roost in release mode and measures it. Arguments go to Benchmarks/bench.py: --quick, --only get find …
-# With --profile first, it is profiled instead: Benchmarks/profiles.py.
+# With --profile first, it is profiled instead: Benchmarks/profiles.py. With --allocations first, its allocations are
+# counted: Benchmarks/allocations.py.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -28,21 +29,29 @@ need() {
 [ "$(uname -s)" = Linux ] || fail "only Linux is served: CPU time and memory are read from /proc"
 
 program=Benchmarks/bench.py
-if [ "${1:-}" = --profile ]; then
-    shift
-    program=Benchmarks/profiles.py
-fi
+case "${1:-}" in
+    --profile) program=Benchmarks/profiles.py ;;
+    --allocations) program=Benchmarks/allocations.py ;;
+esac
+if [ "$program" != Benchmarks/bench.py ]; then shift; fi
 
 scripts/dependencies.sh
-need wrk wrk
 swift build --configuration release --product roost
-if [ "$program" = Benchmarks/profiles.py ]; then
-    need perf linux-perf
-else
-    need nginx nginx-light
-    # The same versions of the libraries as Roost has.
-    if [ -f Package.resolved ]; then cp Package.resolved Benchmarks/reference/; fi
-    swift build --package-path Benchmarks/reference --scratch-path .build/reference --configuration release \
-        --product bare
-fi
+case "$program" in
+    */allocations.py)
+        need cc gcc
+        ;;
+    */profiles.py)
+        need wrk wrk
+        need perf linux-perf
+        ;;
+    *)
+        need wrk wrk
+        need nginx nginx-light
+        # The same versions of the libraries as Roost has.
+        if [ -f Package.resolved ]; then cp Package.resolved Benchmarks/reference/; fi
+        swift build --package-path Benchmarks/reference --scratch-path .build/reference --configuration release \
+            --product bare
+        ;;
+esac
 exec python3 "$program" "$@"

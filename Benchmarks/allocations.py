@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Counts what Roost allocates for a request, and fails when that is more than allocations.json allows."""
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import pathlib
+import signal
+import statistics
+import sys
+import tempfile
+
+import sites
+from calls import CALLS, Callers
+from cluster import Cluster
+from counter import SAMPLES, Counter
+from operations import OPERATIONS
+from stand import Stand
+
+HERE = pathlib.Path(__file__).resolve().parent
+LIMITS = HERE / "allocations.json"
+CONNECTIONS = 8
+WARM_UP = 200
+# A batch takes as long as fifty others.
+SHARES = {"batch": 20}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", default=HERE.parent / ".build/release/roost", type=pathlib.Path)
+    parser.add_argument("--only", nargs="+", choices=CALLS, default=list(CALLS), metavar="OPERATION")
+    parser.add_argument("--requests", type=int, default=2000, help="requests of a measurement (2000); batches: a 20th")
+    parser.add_argument("--rounds", type=int, default=3, help="measurements, of which the median counts (3)")
+    parser.add_argument("--update", action="store_true", help="write what was measured, and 5 %% more, as the limits")
+    parser.add_argument(
+        "--sites", nargs="+", choices=CALLS, metavar="OPERATION", help="print where these allocate, and check nothing"
+    )
+    parser.add_argument("--folder", default="/var/tmp", help="where the cluster lies while it runs")
+    return parser.parse_args()
+
+
+@contextlib.contextmanager
+def counted(stand):
+    """Roost with its counter, and connections to it."""
+    counter = Counter(stand.folder)
+    with stand.server(environment=counter.environment) as server, Callers(server, CONNECTIONS, stand.tokens) as callers:
+        if not counter.read().allocations:
+            raise SystemExit("bench: the counter was not loaded into the server")
+        yield server, counter, callers
+
+
+def measure(callers, counter, operation, requests, rounds):
+    """Medians for a request: allocations, those that were not freed meanwhile, and bytes."""
+    callers.send(operation.name, WARM_UP // SHARES.get(operation.name, 1))
+    samples = []
+    for _ in range(rounds):
+        before = counter.read()
+        length = callers.send(operation.name, requests)
+        samples.append(counter.read() - before)
+        if length < operation.length:
+            raise SystemExit(f"bench: answers of {length:.0f} bytes are too short: {operation.title}")
+    return (
+        statistics.median(sample.allocations for sample in samples) / requests,
+        statistics.median(sample.allocations - sample.frees for sample in samples) / requests,
+        statistics.median(sample.bytes for sample in samples) / requests,
+    )
+
+
+def proposed(allocations):
+    """The limit for what was measured: machines and the order of events make a difference of some percent."""
+    return math.ceil(allocations * 1.05)
+
+
+def verdict(allocations, limit):
+    """What is to be said about the limit, if anything."""
+    if limit is None:
+        return "no limit yet"
+    if allocations > limit:
+        return "**too many**"
+    if allocations <= 0.9 * limit and proposed(allocations) < limit:
+        return f"can be lowered to {proposed(allocations)}"
+    return ""
+
+
+def check(stand, operations, options):
+    """Prints the table; gives what is wrong: operations that allocate too much, or have no limit."""
+    limits = json.loads(LIMITS.read_text()) if LIMITS.exists() else {}
+    failed = []
+    print("| Operation | Allocations | Allowed | Not freed | Bytes | |\n|---|---:|---:|---:|---:|---|", flush=True)
+    with counted(stand) as (_, counter, callers):
+        for operation in operations:
+            stand.prepare(operation)
+            requests = options.requests // SHARES.get(operation.name, 1)
+            allocations, kept, size = measure(callers, counter, operation, requests, options.rounds)
+            if options.update:
+                limits[operation.name] = proposed(allocations)
+            limit = limits.get(operation.name)
+            said = verdict(allocations, limit)
+            if limit is None or allocations > limit:
+                failed.append(f"{operation.title}: {allocations:,.1f}, and {LIMITS.name} allows {limit or 'none yet'}")
+            numbers = f"{allocations:,.1f} | {limit or '–'} | {kept:.1f} | {size:,.0f}"
+            print(f"| {operation.title} | {numbers} | {said} |", flush=True)
+    if options.update:
+        LIMITS.write_text(json.dumps(limits, indent=4) + "\n", encoding="utf-8")
+    return failed
+
+
+def show_sites(stand, operations, options):
+    """Prints where each of the operations allocates."""
+    with counted(stand) as (server, counter, callers):
+        for operation in operations:
+            stand.prepare(operation)
+            requests = options.requests // SHARES.get(operation.name, 1)
+            allocations, _, _ = measure(callers, counter, operation, requests, 1)
+            # As many as there is room for.
+            requests = min(requests, int(0.9 * SAMPLES / allocations))
+            with counter.recording():
+                callers.send(operation.name, requests)
+            print(f"\n### {operation.title}: {allocations:.1f} allocations for a request\n")
+            print(sites.table(counter.samples(), server.pid, requests), flush=True)
+
+
+def main():
+    options = arguments()
+    # A terminated run stops its servers too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if not os.access(options.binary, os.X_OK):
+        raise SystemExit(f"bench: {options.binary} is not there; build it, or name another with --binary")
+    operations = [operation for operation in OPERATIONS if operation.name in (options.sites or options.only)]
+    with tempfile.TemporaryDirectory(prefix="roost-bench.", dir=options.folder) as folder:
+        os.chmod(folder, 0o755)
+        with Cluster(folder) as cluster:
+            stand = Stand(options.binary.resolve(), folder, cluster, seconds=0)
+            if options.sites:
+                show_sites(stand, operations, options)
+                return
+            failed = check(stand, operations, options)
+    for failure in failed:
+        print(f"bench: too many allocations: {failure}", file=sys.stderr)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

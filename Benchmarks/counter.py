@@ -1,0 +1,58 @@
+"""The counter of allocations: compiled, preloaded into Roost, and read while it runs."""
+
+import contextlib
+import dataclasses
+import mmap
+import pathlib
+import struct
+import subprocess
+
+SOURCE = pathlib.Path(__file__).with_name("allocations") / "counter.c"
+
+# As counter.c has them.
+HEADER = 64 * 8
+RECORDING, RECORDED = 3 * 8, 4 * 8
+SAMPLES, SAMPLE = 65536, 64 * 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    allocations: int
+    bytes: int
+    frees: int
+
+    def __sub__(self, other):
+        return Counts(self.allocations - other.allocations, self.bytes - other.bytes, self.frees - other.frees)
+
+
+class Counter:
+    """The counters of one process, which is to be started with `environment`."""
+
+    def __init__(self, folder):
+        library, shared = pathlib.Path(folder) / "counter.so", pathlib.Path(folder) / "counters"
+        subprocess.run(
+            ["cc", "-std=c11", "-O2", "-Wall", "-Werror", "-fno-builtin", "-shared", "-fPIC", SOURCE, "-o", library],
+            check=True,
+        )
+        with open(shared, "w+b") as file:
+            file.truncate(HEADER + SAMPLES * SAMPLE)
+            self._memory = mmap.mmap(file.fileno(), 0)
+        self.environment = {"LD_PRELOAD": str(library), "ROOST_ALLOCATIONS": str(shared)}
+
+    def read(self):
+        return Counts(*struct.unpack_from("=3Q", self._memory))
+
+    @contextlib.contextmanager
+    def recording(self):
+        """Keeps each allocation with its stack meanwhile, at most SAMPLES of them."""
+        struct.pack_into("=2Q", self._memory, RECORDING, 1, 0)
+        yield
+        struct.pack_into("=Q", self._memory, RECORDING, 0)
+
+    def samples(self):
+        """What was recorded last: bytes asked for, and the addresses of the stack from the innermost on."""
+        (recorded,) = struct.unpack_from("=Q", self._memory, RECORDED)
+        for index in range(min(recorded, SAMPLES)):
+            place = HEADER + index * SAMPLE
+            size, depth = struct.unpack_from("=2Q", self._memory, place)
+            yield size, struct.unpack_from(f"={depth}Q", self._memory, place + 16)
