@@ -24,7 +24,8 @@ extension Backend {
             return ["results": .array(try await store.distinct(className, field, filter, place: place))]
         }
         let stages = try Self.stages(parameters)
-        let rows = try await store.aggregate(className, stages, now: context.now.milliseconds, place: place)
+        let rows = try await store.aggregate(
+            className, stages, now: context.now.milliseconds, mergesDateParts: configuration.preset >= 8, place: place)
         let links = links(context)
         // parse-server puts the marker of every relation of the class into every row, whatever the row is made of; a
         // row for all objects together, without an id, has none.

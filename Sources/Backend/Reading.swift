@@ -40,7 +40,11 @@ extension Backend {
         writer.byte(UInt8(ascii: "]"))
         if let count = found.count {
             writer.raw(",\"count\":")
-            writer.integer(count)
+            if count == 0, countsNothing(target, caller) {
+                writer.raw("[]")
+            } else {
+                writer.integer(count)
+            }
         }
         writer.byte(UInt8(ascii: "}"))
         return writer.bytes
@@ -128,7 +132,7 @@ extension Backend {
         guard let schema = catalog.schema(className) else { return request }
         let isById = options.condition.count == 1 && options.condition["objectId"]?.stringValue != nil
         // A count without objects needs the permission to count, and no other.
-        let operation: ClassOperation = isById ? .get : (request.limit == 0 && request.wantsCount ? .count : .find)
+        let operation: ClassOperation = request.limit == 0 && request.wantsCount ? .count : isById ? .get : .find
         request.access = try readAccess(
             schema, operation, caller,
             isOwnUser: isById && className == "_User" && options.condition["objectId"]?.stringValue == caller.userId)

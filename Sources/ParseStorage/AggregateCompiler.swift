@@ -10,12 +10,15 @@ struct AggregateCompiler {
     let schema: ClassSchema
     /// The time that relative dates count from, in milliseconds since 1970.
     let now: Int64
+    /// Whether objects whose dates differ, but not in the parts that make a group, are one group.
+    let mergesDateParts: Bool
     var builder = SQLBuilder()
 
-    init(schemas: SchemaSnapshot, schema: ClassSchema, now: Int64) {
+    init(schemas: SchemaSnapshot, schema: ClassSchema, now: Int64, mergesDateParts: Bool) {
         self.schemas = schemas
         self.schema = schema
         self.now = now
+        self.mergesDateParts = mergesDateParts
     }
 
     /// The statement of a pipeline, which gives one column of documents.

@@ -43,6 +43,20 @@ extension AggregateCompiler {
         "$dayOfYear": "doy", "$isoDayOfWeek": "isodow", "$isoWeekYear": "isoyear", "$week": "week", "$isoWeek": "week",
     ]
 
+    private static let computedDateParts: Set<String> = ["$dayOfWeek", "$second", "$millisecond"]
+
+    /// The dates of which a group's id, an object, takes parts.
+    mutating func dates(of id: JSONValue) throws(ParseError) -> [String] {
+        var dates: [String] = []
+        for (_, member) in id.objectValue ?? [:] {
+            guard let operation = member.objectValue, operation.count == 1, let (name, date) = operation.elements.first,
+                Self.dateParts[name] != nil || Self.computedDateParts.contains(name)
+            else { continue }
+            dates.append(try expression(date, "doc"))
+        }
+        return dates
+    }
+
     private static let comparisons: [String: String] = [
         "$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=",
     ]

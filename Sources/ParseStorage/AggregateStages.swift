@@ -68,9 +68,12 @@ extension AggregateCompiler {
         // Grouping loses the order of the documents, so their places are noted before.
         let place = aggregates.contains { $0.contains("ORDER BY place") } ? ", row_number() OVER () AS place" : ""
         let columns = (["grouped"] + aggregates).joined(separator: ", ")
+        // What makes groups without being shown.
+        let dates = mergesDateParts ? [] : try dates(of: id)
+        let unshown = dates.isEmpty ? "" : ", jsonb_build_array(\(dates.joined(separator: ", "))) AS unshown"
         return "SELECT (SELECT jsonb_object_agg(k, COALESCE(v, 'null')) FROM (VALUES \(pairs.joined(separator: ", "))) "
-            + "AS f(k, v)) AS doc FROM (SELECT \(columns) FROM (SELECT doc, \(key) AS grouped\(place) \(from)) AS g "
-            + "GROUP BY grouped) AS r"
+            + "AS f(k, v)) AS doc FROM (SELECT \(columns) FROM (SELECT doc, \(key) AS grouped\(unshown)\(place) \(from)) AS g "
+            + "GROUP BY grouped\(dates.isEmpty ? "" : ", unshown")) AS r"
     }
 
     private mutating func accumulator(_ operand: JSONValue) throws(ParseError) -> String {

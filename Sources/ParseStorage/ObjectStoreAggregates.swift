@@ -7,14 +7,17 @@ extension ObjectStore {
     ///
     /// - Parameters:
     ///   - now: Milliseconds since 1970, for relative dates.
+    ///   - mergesDateParts: Whether objects whose dates differ, but not in the parts that make a group, are one group.
     ///   - place: Where the objects are read.
     /// - Throws: 102, 105 for pipelines that make no sense.
     public func aggregate(
-        _ className: String, _ stages: [(name: String, operand: JSONValue)], now: Int64, place: ReadPlace = .primary
+        _ className: String, _ stages: [(name: String, operand: JSONValue)], now: Int64, mergesDateParts: Bool = true,
+        place: ReadPlace = .primary
     ) async throws -> [JSONValue] {
         guard let schema = catalog.schema(className) else { return [] }
         do {
-            var compiler = AggregateCompiler(schemas: catalog.snapshot, schema: schema, now: now)
+            var compiler = AggregateCompiler(
+                schemas: catalog.snapshot, schema: schema, now: now, mergesDateParts: mergesDateParts)
             let statement = try compiler.compile(stages)
             let rows = try await reading(className, place) { try await $0.client.slowQuery(statement) }
             return (0..<rows.rowCount).compactMap { rows.jsonb($0, 0).flatMap { try? JSONValue(parsing: $0) } }

@@ -96,6 +96,23 @@ import Testing
         }
     }
 
+    @Test("A count of one id needs the permission to count, and a find of one id that to get")
+    func countsById() async throws {
+        try await TestServer.run { server in
+            try await Self.makeClass(server, ["find": [:], "get": [:]])
+            let id = try await server.create("Note", ["text": "x"])
+            let byId: JSONObject = ["where": ["objectId": .string(id)], "count": 1, "limit": 0]
+            let counted = try await server.find("Note", byId).succeeded()
+            #expect(counted["count"] == 1)
+            #expect(try await server.find("Note", byId.merging(["limit": 1], uniquingKeysWith: { $1 })).code == 119)
+            _ = try await server.send(
+                "PUT", "/schemas/Note", ["classLevelPermissions": ["get": ["*": true]]], as: .master
+            ).succeeded()
+            #expect(try await server.find("Note", byId).code == 119)
+            #expect(try await server.find("Note", ["where": ["objectId": .string(id)]]).results.count == 1)
+        }
+    }
+
     @Test("Pointer permissions show and open the rows that point to the caller, and no others")
     func pointerFields() async throws {
         try await TestServer.run { server in

@@ -118,6 +118,77 @@ import Testing
         }
     }
 
+    @Test(
+        "A count of what is let through to users of its own is a list for nobody in line 7, and a number in line 9",
+        arguments: [9, 7])
+    func counts(preset: Int) async throws {
+        try await Self.run(preset) { server in
+            let kim = try await server.signUp("kim")
+            let rows: JSONValue = ["pointerFields": ["owner"]]
+            for (name, isOpen, permissions) in [
+                ("Pointed", false, ["find": rows, "count": rows, "create": ["*": true]]),
+                ("Fields", false, ["readUserFields": ["owner"], "find": [:], "count": [:], "create": ["*": true]]),
+                ("Counted", true, ["find": rows, "count": ["*": true], "create": ["*": true]]),
+            ] as [(String, Bool, JSONValue)] {
+                let fields: JSONValue = ["owner": ["type": "Pointer", "targetClass": "_User"]]
+                _ = try await server.send(
+                    "POST", "/schemas/\(name)", ["fields": fields, "classLevelPermissions": permissions], as: .master
+                ).succeeded()
+                _ = try await server.create(name, ["owner": .pointer("_User", kim.id)])
+                let old: JSONValue = ["createdAt": ["$lt": .date("2020-01-01T00:00:00.000Z")]]
+                for (condition, count) in [([:], 1), (old, 0)] as [(JSONValue, JSONValue)] {
+                    for limit in (isOpen ? [0] : [0, 1]) as [JSONValue] {
+                        let parameters: JSONObject = ["where": condition, "count": 1, "limit": limit]
+                        let nobody = try await server.find(name, parameters).succeeded()
+                        #expect(nobody["count"] == (isOpen ? count : preset == 7 ? [] : 0), "\(name): \(nobody.text)")
+                        #expect(nobody.results.isEmpty)
+                        for identity: TestServer.Identity in [.session(kim.token), .master] {
+                            let other = try await server.find(name, parameters, as: identity).succeeded()
+                            #expect(other["count"] == count, "\(name): \(other.text)")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("Groups by parts of dates are one for each date in line 7, and merged in line 9", arguments: [9, 7])
+    func dateParts(preset: Int) async throws {
+        try await Self.run(preset) { server in
+            for (kind, day) in [("a", "05"), ("a", "05"), ("b", "05"), ("a", "20")] {
+                _ = try await server.create(
+                    "Sale", ["kind": .string(kind), "at": .date("2020-01-\(day)T10:20:30.400Z")])
+            }
+            _ = try await server.create("Sale", ["kind": "a"])
+            let sorted: JSONValue = ["$sort": ["n": 1, "_id": 1]]
+            let month: JSONValue = ["year": ["$year": "$at"], "month": ["$month": "$at"]]
+            let months = try await Sales.aggregate(
+                server, [["$match": ["at": ["$exists": true]]], ["$group": ["_id": month, "n": ["$sum": 1]]], sorted]
+            ).succeeded()
+            let january: JSONValue = ["year": 2020, "month": 1]
+            let numbers: [JSONValue] = preset == 7 ? [1, 3] : [4]
+            #expect(
+                same(.array(months.results), .array(numbers.map { ["objectId": january, "n": $0] })), "\(months.text)")
+            let kinds = try await Sales.aggregate(
+                server,
+                [["$group": ["_id": ["kind": "$kind", "second": ["$second": "$at"]], "n": ["$sum": 1]]], sorted]
+            ).succeeded()
+            let found = kinds.results.map { [$0["objectId"]?["kind"], $0["objectId"]?["second"], $0["n"]] }
+            #expect(
+                found
+                    == (preset == 7
+                        ? [["a", .null, 1], ["a", 30, 1], ["b", 30, 1], ["a", 30, 2]]
+                        : [["a", .null, 1], ["b", 30, 1], ["a", 30, 3]]),
+                "\(kinds.text)")
+            // A part alone makes the groups that it says, as it does with other expressions.
+            let years = try await Sales.aggregate(
+                server, [["$match": ["kind": "a"]], ["$group": ["_id": ["$year": "$at"], "n": ["$sum": 1]]], sorted]
+            ).succeeded()
+            #expect(
+                same(.array(years.results), [["objectId": .null, "n": 1], ["objectId": 2020, "n": 3]]), "\(years.text)")
+        }
+    }
+
     /// Names of files, and whether a user may upload them in line 9 and in line 7.
     private static let files: [(String, Bool, Bool)] = [
         ("a.png", true, true), ("a.txt", true, true), ("a.html", false, false), ("a.HTM", false, false),
