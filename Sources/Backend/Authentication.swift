@@ -9,11 +9,15 @@ extension Backend {
         FROM "_Session" AS s JOIN "_User" AS u ON u."objectId" = s."user" WHERE s."sessionToken" = $1
         """
 
+    /// A role that was deleted leaves its members behind, and those of its parents; it hands nothing on.
     private static let rolesStatement = """
-        WITH RECURSIVE held(id) AS (
-            SELECT "owningId" FROM "_Join:users:_Role" WHERE "relatedId" = $1
-            UNION SELECT parent."owningId" FROM "_Join:roles:_Role" AS parent JOIN held ON parent."relatedId" = held.id)
-        SELECT DISTINCT "name" FROM "_Role" WHERE "objectId" IN (SELECT id FROM held) AND "name" IS NOT NULL
+        WITH RECURSIVE held(id, name) AS (
+            SELECT role."objectId", role."name" FROM "_Join:users:_Role" AS member
+            JOIN "_Role" AS role ON role."objectId" = member."owningId" WHERE member."relatedId" = $1
+            UNION SELECT role."objectId", role."name" FROM held
+            JOIN "_Join:roles:_Role" AS child ON child."relatedId" = held.id
+            JOIN "_Role" AS role ON role."objectId" = child."owningId")
+        SELECT DISTINCT name FROM held WHERE name IS NOT NULL
         """
 
     /// The user of a session token, with all roles.

@@ -97,6 +97,29 @@ import Testing
         }
     }
 
+    @Test("A role that is deleted hands on no rights of its parents any more, nor those of a parent that is deleted")
+    func deletedBetween() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let inner = try await Self.role(server, "Inner", users: [kim.id])
+            let middle = try await Self.role(server, "Middle", roles: [inner])
+            _ = try await Self.role(server, "Outer", roles: [middle])
+            let forInner = try await Self.document(server, role: "Inner")
+            let forOuter = try await Self.document(server, role: "Outer")
+            func sees(_ id: String) async throws -> Bool {
+                try await server.send("GET", "/classes/Document/\(id)", as: .session(kim.token)).status == 200
+            }
+            #expect(try await sees(forOuter))
+            _ = try await server.send("DELETE", "/roles/\(middle)", as: .master).succeeded()
+            let seesOuter = try await sees(forOuter)
+            #expect(!seesOuter)
+            #expect(try await sees(forInner))
+            _ = try await server.send("DELETE", "/roles/\(inner)", as: .master).succeeded()
+            let seesInner = try await sees(forInner)
+            #expect(!seesInner)
+        }
+    }
+
     @Test("A role needs a name of its own and an ACL")
     func validation() async throws {
         try await TestServer.run { server in
