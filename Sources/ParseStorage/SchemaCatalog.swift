@@ -16,6 +16,12 @@ public final class SchemaCatalog: Sendable {
         var plans: [PlanKey: ReadPlan] = [:]
         /// Counts reloads, so that an answer read before a change never replaces what was learned after it.
         var version = 0
+
+        mutating func set(_ className: String, _ schema: ClassSchema?) {
+            snapshot.classes[className] = schema
+            plans.removeAll()
+            version += 1
+        }
     }
 
     /// What a plan depends on besides the class.
@@ -157,8 +163,9 @@ public final class SchemaCatalog: Sendable {
         _ className: String, listingHandmade: Bool = false,
         _ edit: @escaping @Sendable (ClassSchema?) throws -> ClassSchema
     ) async throws -> ClassSchema {
-        let (changed, later, isNew) = try await client.transaction { session in
+        let (changed, later, isNew, version) = try await client.transaction { session in
             try await Self.lock(session)
+            let version = self.version
             var current = try await SchemaChange.read(className, session)
             if listingHandmade, current != nil {
                 let rows = try await session.query(ClassIndexes.handmade, [.textArray([className])])
@@ -180,14 +187,16 @@ public final class SchemaCatalog: Sendable {
                 try await change.apply()
                 try await announce(session)
             }
-            return (wanted, later, change.isNeeded)
+            return (wanted, later, change.isNeeded, version)
         }
-        remember(changed, isNew: isNew)
+        await remember(className, changed, since: version)
+        if isNew { logger.info("schema changed", metadata: ["class": "\(className)"]) }
         return later.isEmpty ? changed : try await build(later, of: changed)
     }
 
     /// Builds indexes of a large table, and lists them when they are there.
     private func build(_ indexes: JSONObject, of schema: ClassSchema) async throws -> ClassSchema {
+        let version = self.version
         let changed = try await IndexBuild(client: client, logger: logger).build(indexes, of: schema) { session in
             try await Self.lock(session)
             guard var current = try await SchemaChange.read(schema.name, session) else {
@@ -208,7 +217,7 @@ public final class SchemaCatalog: Sendable {
             try await announce(session)
             return current
         }
-        remember(changed, isNew: true)
+        await remember(schema.name, changed, since: version)
         return changed
     }
 
@@ -222,19 +231,31 @@ public final class SchemaCatalog: Sendable {
             "SELECT pg_notify('schema.change', $1)", [.text("{\"senderId\":\"\(senderId)\"}")])
     }
 
-    private func remember(_ changed: ClassSchema, isNew: Bool) {
-        state.withLock {
-            $0.snapshot.classes[changed.name] = changed
-            $0.plans.removeAll()
-            $0.version += 1
+    /// Remembers what became of a class (nil: it is gone) in a transaction that is committed.
+    ///
+    /// - Parameter version: The version before the transaction read the class. What was learnt since may be newer than the
+    ///   change, so that all classes are read again.
+    private func remember(_ className: String, _ changed: ClassSchema?, since version: Int) async {
+        func row(_ schema: ClassSchema?) -> JSONObject? { schema.map(TableLayout.schemaRow(of:)) }
+        let isRemembered = state.withLock {
+            guard $0.version == version else { return row($0.snapshot.classes[className]) == row(changed) }
+            $0.set(className, changed)
+            return true
         }
-        if isNew { logger.info("schema changed", metadata: ["class": "\(changed.name)"]) }
+        guard !isRemembered else { return }
+        do {
+            try await reload()
+        } catch {
+            logger.warning("the schema could not be read", metadata: ["error": "\(error)"])
+            state.withLock { $0.set(className, changed) }
+        }
     }
 
     /// Removes a class with its table and join tables.
     public func drop(_ className: String) async throws {
-        try await client.transaction { session in
+        let version = try await client.transaction { session in
             try await Self.lock(session)
+            let version = self.version
             let current = try await SchemaChange.read(className, session)
             for (name, field) in current?.fields ?? [:] where field.type.isRelation {
                 let table = TableLayout.joinTable(field: name, className: className)
@@ -243,12 +264,9 @@ public final class SchemaCatalog: Sendable {
             _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(className))", [])
             _ = try await session.query("DELETE FROM \"_SCHEMA\" WHERE \"className\" = $1", [.text(className)])
             try await announce(session)
+            return version
         }
-        state.withLock {
-            $0.snapshot.classes[className] = nil
-            $0.plans.removeAll()
-            $0.version += 1
-        }
+        await remember(className, nil, since: version)
     }
 
     /// Makes the columns that a class's schema lists and its table lacks, as old servers left some.

@@ -133,7 +133,7 @@ actor CrashServer {
     }
 
     /// The program beside the bundle of the tests.
-    private static func findBinary() throws -> String {
+    static func findBinary() throws -> String {
         if let path = ProcessInfo.processInfo.environment["ROOST_BINARY"] { return path }
         let candidates = CommandLine.arguments + Bundle.allBundles.map(\.bundlePath)
         for path in candidates where path.contains(".xctest") {
@@ -146,7 +146,7 @@ actor CrashServer {
     }
 
     /// A port that nobody listens on.
-    private static func freePort() throws -> Int {
+    static func freePort() throws -> Int {
         let listener = try MalformedSocket.listener()
         defer { close(listener.descriptor) }
         return listener.port

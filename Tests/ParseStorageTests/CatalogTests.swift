@@ -79,6 +79,29 @@ struct CatalogTests {
         }
     }
 
+    @Test("After many changes at once a process knows the class as the database has it")
+    func concurrentChanges() async throws {
+        try await TestStore.run { test in
+            try await test.create("T", "a", "{}")
+            for round in 0..<30 {
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for number in 0..<16 {
+                        tasks.addTask {
+                            try await test.catalog.change("T") { current in
+                                var schema = try #require(current)
+                                schema.fields["f\(round)_\(number)"] = Field(.string)
+                                return schema
+                            }
+                        }
+                    }
+                    try await tasks.waitForAll()
+                }
+                let known = try #require(test.catalog.schema("T"))
+                for number in 0..<16 { #expect(known.fields["f\(round)_\(number)"] != nil, "\(round) \(number)") }
+            }
+        }
+    }
+
     @Test("Every change is announced with the sender's name")
     func announcements() async throws {
         try await TestStore.run { test in

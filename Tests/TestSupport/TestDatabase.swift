@@ -28,7 +28,7 @@ extension TestServer {
     }
 
     /// Runs statements on a database.
-    static func execute(_ script: String, on uri: String) async throws {
+    public static func execute(_ script: String, on uri: String) async throws {
         try await withClient(uri) { try await $0.execute(script: script) }
     }
 

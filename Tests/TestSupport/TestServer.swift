@@ -16,6 +16,12 @@ public struct TestServer: Sendable {
     /// The connection string of the server's database.
     public let databaseURI: String
 
+    /// A server that runs elsewhere, with the keys below.
+    public init(url: String, databaseURI: String) {
+        self.url = url
+        self.databaseURI = databaseURI
+    }
+
     public static let applicationID = "testApp"
     public static let masterKey = "testMaster"
     public static let maintenanceKey = "testMaintenance"

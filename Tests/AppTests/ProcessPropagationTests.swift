@@ -1,0 +1,265 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Several processes on one database: what is changed through one counts for all.
+@Suite("Several processes on one database", .serialized, .timeLimit(.minutes(2)))
+struct ProcessPropagationTests {
+    @Test("A class that one process changes, deletes and makes again is so for all within a second", arguments: [2, 4])
+    func classes(count: Int) async throws {
+        try await ServerProcesses.run(count) { processes in
+            try await processes.expectObeyed("a new class") {
+                _ = try await processes[0].create("Song", ["title": "a"])
+            } isObeyed: {
+                try await $0.find("Song").results.count == 1
+            }
+            try await processes.expectObeyed("a field that a write makes") {
+                _ = try await processes[1].create("Song", ["title": "b", "year": 2000])
+            } isObeyed: {
+                try await $0.find("Song").results.contains { $0["year"] == 2000 }
+            }
+            try await processes.expectObeyed("a field of the schemas API") {
+                _ = try await Self.change(processes[2], ["fields": ["label": ["type": "Boolean"]]])
+            } isObeyed: {
+                try await Self.schema($0)["fields"]?["label"] != nil
+            }
+            for server in processes.servers {
+                #expect(try await server.send("POST", "/classes/Song", ["label": "text"]).code == 111)
+            }
+            try await processes.expectObeyed("a closed class") {
+                _ = try await Self.change(processes[3], ["classLevelPermissions": ["get": ["*": true]]])
+            } isObeyed: {
+                try await $0.find("Song").code == 119
+            }
+            try await processes.expectObeyed("a protected field") {
+                let permissions: JSONValue = ["find": ["*": true], "protectedFields": ["*": ["year"]]]
+                _ = try await Self.change(processes[4], ["classLevelPermissions": permissions])
+            } isObeyed: {
+                let found = try await $0.find("Song").results
+                return found.count == 2 && found.allSatisfy { $0["year"] == nil }
+            }
+            try await processes.expectObeyed("a field that is removed") {
+                _ = try await Self.change(processes[5], ["fields": ["year": ["__op": "Delete"]]])
+            } isObeyed: {
+                let found = try await $0.find("Song", as: .master).succeeded().results
+                let isShown = found.contains { $0["year"] != nil }
+                let isListed = try await Self.schema($0)["fields"]?["year"] != nil
+                return !isShown && !isListed
+            }
+            try await processes.expectObeyed("a class that is removed") {
+                _ = try await processes[6].send("DELETE", "/purge/Song", as: .master).succeeded()
+                _ = try await processes[6].send("DELETE", "/schemas/Song", as: .master).succeeded()
+            } isObeyed: {
+                try await Self.schema($0).code == 103
+            }
+            try await processes.expectObeyed("a class that is made again") {
+                _ = try await processes[7].create("Song", ["title": 5])
+            } isObeyed: {
+                try await $0.find("Song").results.first?["title"] == 5
+            }
+            for server in processes.servers {
+                #expect(try await server.send("POST", "/classes/Song", ["title": "text"]).code == 111)
+            }
+        }
+    }
+
+    @Test("A session that ends through one process is refused by all within a second", arguments: [2, 4])
+    func sessions(count: Int) async throws {
+        try await ServerProcesses.run(count) { processes in
+            let kim = try await processes[0].signUp("kim")
+            func logIn(_ turn: Int) async throws -> String {
+                try await processes[turn].send("POST", "/login", ["username": "kim", "password": "secret"])
+                    .succeeded().string("sessionToken")
+            }
+            let left = try await logIn(1)
+            try await processes.expectObeyed("a log-out") {
+                _ = try await processes[0].send("POST", "/logout", [:], as: .session(left)).succeeded()
+            } isObeyed: {
+                try await Self.refuses($0, left)
+            }
+            for (turn, identity) in [(2, TestServer.Identity.master), (3, .session(kim.token))] {
+                let token = try await logIn(turn)
+                let id = try await processes[turn].send("GET", "/sessions/me", as: .session(token)).string("objectId")
+                try await processes.expectObeyed("a session that is deleted") {
+                    _ = try await processes[turn + 1].send("DELETE", "/sessions/\(id)", as: identity).succeeded()
+                } isObeyed: {
+                    try await Self.refuses($0, token)
+                }
+            }
+            let other = try await logIn(1)
+            #expect(try await processes[0].find("_User", as: .session(kim.token)).status == 200)
+            var new = ""
+            try await processes.expectObeyed("a password that is changed") {
+                let answer = try await processes[0].send(
+                    "PUT", "/users/\(kim.id)", ["password": "new"], as: .session(kim.token)
+                ).succeeded()
+                new = try answer.string("sessionToken")
+            } isObeyed: {
+                let isOldRefused = try await Self.refuses($0, kim.token)
+                let isOtherRefused = try await Self.refuses($0, other)
+                return isOldRefused && isOtherRefused
+            }
+            let token = new
+            try await processes.expectObeyed("a user who is deleted") {
+                _ = try await processes[1].send("DELETE", "/users/\(kim.id)", as: .master).succeeded()
+            } isObeyed: {
+                try await Self.refuses($0, token)
+            }
+            let lou = try await processes[0].signUp("lou")
+            try await processes.expectObeyed("all sessions") {
+                _ = try await processes[1].send("DELETE", "/purge/_Session", as: .master).succeeded()
+            } isObeyed: {
+                try await Self.refuses($0, lou.token)
+            }
+        }
+    }
+
+    @Test("What one process changes in users and roles counts for all within a second", arguments: [2, 4])
+    func rights(count: Int) async throws {
+        try await ServerProcesses.run(count) { processes in
+            let kim = try await processes[0].signUp("kim")
+            let lou = try await processes[1].signUp("lou")
+            let note = try await processes[0].create("Note", ["ACL": ["role:Staff": ["read": true]]], as: .master)
+            @Sendable func sees(_ server: TestServer) async throws -> Bool {
+                try await server.send("GET", "/classes/Note/\(note)", as: .session(kim.token)).status == 200
+            }
+            let staff = try await processes[0].create("_Role", ["name": "Staff", "ACL": [:]], as: .master)
+            let chiefs = try await processes[1].create("_Role", ["name": "Chiefs", "ACL": [:]], as: .master)
+            let members: [(String, String, JSONValue, Bool)] = [
+                (staff, "users", .operation("AddRelation", [.pointer("_User", kim.id)]), true),
+                (staff, "users", .operation("RemoveRelation", [.pointer("_User", kim.id)]), false),
+                (staff, "roles", .operation("AddRelation", [.pointer("_Role", chiefs)]), false),
+                (chiefs, "users", .operation("AddRelation", [.pointer("_User", kim.id)]), true),
+                (staff, "roles", .operation("RemoveRelation", [.pointer("_Role", chiefs)]), false),
+                (staff, "roles", .operation("AddRelation", [.pointer("_Role", chiefs)]), true),
+            ]
+            var saw = false
+            for (turn, (role, field, operation, isLetIn)) in members.enumerated() {
+                let change = { @Sendable in
+                    _ = try await processes[turn].send("PUT", "/roles/\(role)", [field: operation], as: .master)
+                        .succeeded()
+                }
+                let what = "\(field) of a role, change \(turn)"
+                if saw == isLetIn {
+                    try await change()
+                } else {
+                    try await processes.expectObeyed(what, change: change) { try await sees($0) == isLetIn }
+                }
+                saw = isLetIn
+            }
+            try await processes.expectObeyed("a role that is deleted") {
+                _ = try await processes[0].send("DELETE", "/roles/\(chiefs)", as: .master).succeeded()
+            } isObeyed: {
+                try await !sees($0)
+            }
+            try await processes.expectObeyed("a user's own record") {
+                _ = try await processes[1].send(
+                    "PUT", "/users/\(kim.id)", ["nick": "k"], as: .session(kim.token)
+                ).succeeded()
+            } isObeyed: {
+                try await $0.send("GET", "/users/me", as: .session(kim.token))["nick"] == "k"
+            }
+            try await processes.expectObeyed("a user's ACL") {
+                _ = try await processes[1].send(
+                    "PUT", "/users/\(lou.id)", ["ACL": [lou.id: ["read": true, "write": true]]],
+                    as: .session(lou.token)
+                ).succeeded()
+            } isObeyed: {
+                try await $0.send("GET", "/users/\(lou.id)", as: .session(kim.token)).code == 101
+            }
+        }
+    }
+
+    @Test("A class that parse-server changes and announces is so for all within a second", arguments: [2, 4])
+    func parseServer(count: Int) async throws {
+        try await ServerProcesses.run(count) { processes in
+            _ = try await processes[0].create("Song", ["title": "a"])
+            try await processes.expectObeyed("the class") { try await $0.find("Song").results.count == 1 }
+            for turn in 1...6 {
+                let isClosed = turn % 2 == 1
+                let permissions = isClosed ? #"{"get":{"*":true}}"# : #"{"find":{"*":true}}"#
+                try await processes.expectObeyed("permissions, change \(turn)") {
+                    try await processes[turn].execute(
+                        """
+                        UPDATE "_SCHEMA" SET "schema" = json_object_set_key("schema", 'classLevelPermissions'::text,
+                            '\(permissions)'::jsonb) WHERE "className" = 'Song';
+                        NOTIFY "schema.change", '{"senderId":"parse-server \(turn)"}';
+                        """)
+                } isObeyed: {
+                    try await ($0.find("Song").code == 119) == isClosed
+                }
+            }
+            try await processes.expectObeyed("a field") {
+                try await processes[0].execute(
+                    """
+                    ALTER TABLE "Song" ADD COLUMN IF NOT EXISTS "year" double precision;
+                    UPDATE "Song" SET "year" = 2000;
+                    UPDATE "_SCHEMA" SET "schema" = jsonb_set("schema", '{fields,year}', '{"type":"Number"}')
+                        WHERE "className" = 'Song';
+                    NOTIFY "schema.change", '{"senderId":"parse-server field"}';
+                    """)
+            } isObeyed: {
+                try await $0.find("Song").results.first?["year"] == 2000
+            }
+            try await processes.expectObeyed("no class") {
+                try await processes[0].execute(
+                    """
+                    DROP TABLE "Song";
+                    DELETE FROM "_SCHEMA" WHERE "className" = 'Song';
+                    NOTIFY "schema.change", '{"senderId":"parse-server class"}';
+                    """)
+            } isObeyed: {
+                try await Self.schema($0).code == 103
+            }
+        }
+    }
+
+    @Test("Processes that change one class at the same time agree within a second on what it is")
+    func contest() async throws {
+        try await ServerProcesses.run(4) { processes in
+            _ = try await processes[0].create("Song", ["title": "a"])
+            try await processes.expectObeyed("the class") { try await $0.find("Song").results.count == 1 }
+            for round in 1...15 {
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for turn in 0..<8 {
+                        tasks.addTask {
+                            let permissions: JSONValue = [
+                                "find": turn % 2 == 0 ? ["*": true] : [:],
+                                "protectedFields": ["*": [.string("f\(round)_\(turn)")]],
+                            ]
+                            let field: JSONValue = ["f\(round)_\(turn)": ["type": "Number"]]
+                            _ = try await Self.change(
+                                processes[turn], ["fields": field, "classLevelPermissions": permissions])
+                        }
+                    }
+                    try await tasks.waitForAll()
+                }
+                let row = try await processes[0].texts(
+                    "SELECT \"schema\"::text FROM \"_SCHEMA\" WHERE \"className\" = 'Song'")
+                let stored = try JSONValue(parsing: Array(row.joined().utf8))
+                let permissions = try #require(stored["classLevelPermissions"])
+                let isOpen = permissions["find"] == ["*": true]
+                try await processes.expectObeyed("round \(round)") { server in
+                    let shown = try await Self.schema(server)
+                    let isListed = (0..<8).allSatisfy { shown["fields"]?["f\(round)_\($0)"] != nil }
+                    let isSame = same(
+                        shown["classLevelPermissions"]?["protectedFields"], permissions["protectedFields"])
+                    let isFound = try await server.find("Song").status == 200
+                    return isListed && isSame && isFound == isOpen
+                }
+            }
+        }
+    }
+
+    private static func refuses(_ server: TestServer, _ token: String) async throws -> Bool {
+        try await server.find("_User", as: .session(token)).code == 209
+    }
+
+    private static func schema(_ server: TestServer) async throws -> TestAnswer {
+        try await server.send("GET", "/schemas/Song", as: .master)
+    }
+
+    private static func change(_ server: TestServer, _ body: JSONValue) async throws -> TestAnswer {
+        try await server.send("PUT", "/schemas/Song", body, as: .master).succeeded()
+    }
+}

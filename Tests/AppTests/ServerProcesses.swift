@@ -1,0 +1,108 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Several Roosts as processes of their own on one database, and what they know of each other.
+struct ServerProcesses: Sendable {
+    let servers: [TestServer]
+
+    /// Starts processes on a new database for `body`, and leaves neither processes nor files behind.
+    ///
+    /// They do not look for themselves in the time of a test, so that only announcements help.
+    static func run(_ count: Int, _ body: @Sendable (ServerProcesses) async throws -> Void) async throws {
+        try await TestServer.withDatabase { uri in
+            let folder = FileManager.default.temporaryDirectory.path + "/roost-processes-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            var running: [CrashProcess] = []
+            var outcome: Result<Void, any Error> = .success(())
+            do {
+                var servers: [TestServer] = []
+                for number in 0..<count {
+                    let (server, process) = try start(number, uri, folder)
+                    servers.append(server)
+                    running.append(process)
+                }
+                for (number, server) in servers.enumerated() {
+                    let serves = try await eventually {
+                        (try? await server.send("GET", "/health", as: .nobody))?.status == 200
+                    }
+                    try #require(serves, "process \(number): \(output(number, folder))")
+                }
+                try await body(ServerProcesses(servers: servers))
+            } catch {
+                outcome = .failure(error)
+            }
+            await stop(&running)
+            try outcome.get()
+        }
+    }
+
+    private static func start(_ number: Int, _ uri: String, _ folder: String) throws -> (TestServer, CrashProcess) {
+        let port = try CrashServer.freePort()
+        let configuration: JSONObject = [
+            "appId": .string(TestServer.applicationID), "masterKey": .string(TestServer.masterKey),
+            "restAPIKey": .string(TestServer.restKey), "host": "127.0.0.1", "port": .number(Double(port)),
+            "mountPath": "/parse", "databaseURI": .string(uri), "allowClientClassCreation": true,
+            "enforcePrivateUsers": false, "logLevel": "warn", "cacheTTL": 3_600_000,
+            "databaseOptions": ["schemaCacheTtl": 3_600_000],
+        ]
+        let file = folder + "/\(number).json"
+        try Data(configuration.serialized()).write(to: URL(fileURLWithPath: file))
+        let process = try CrashProcess(
+            [CrashServer.findBinary(), "serve", file, "--dataDir", folder + "/\(number)"],
+            output: folder + "/\(number).txt")
+        return (TestServer(url: "http://127.0.0.1:\(port)/parse", databaseURI: uri), process)
+    }
+
+    private static func output(_ number: Int, _ folder: String) -> String {
+        (try? String(contentsOfFile: folder + "/\(number).txt", encoding: .utf8)) ?? ""
+    }
+
+    private static func stop(_ processes: inout [CrashProcess]) async {
+        for process in processes { kill(process.identifier, SIGTERM) }
+        let deadline = ContinuousClock.now + .seconds(20)
+        for number in processes.indices {
+            while processes[number].isRunning() {
+                if ContinuousClock.now > deadline { kill(processes[number].identifier, SIGKILL) }
+                try? await Task.sleep(for: .milliseconds(10))
+            }
+        }
+    }
+
+    /// One of the processes, counted round and round.
+    subscript(turn: Int) -> TestServer { servers[turn % servers.count] }
+
+    /// Makes a change, and expects every process to act on it within a second of the answer, and from then on.
+    ///
+    /// - Parameter isObeyed: Whether a process acts on the change; none does before it.
+    func expectObeyed(
+        _ what: String, change: () async throws -> Void, isObeyed: @escaping @Sendable (TestServer) async throws -> Bool
+    ) async throws {
+        for server in servers {
+            let isEarly = try await isObeyed(server)
+            #expect(!isEarly, "\(what): before the change")
+        }
+        try await change()
+        try await expectObeyed(what, isObeyed: isObeyed)
+    }
+
+    /// Expects every process to act on a change within a second from now.
+    func expectObeyed(_ what: String, isObeyed: @escaping @Sendable (TestServer) async throws -> Bool) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for (number, server) in servers.enumerated() {
+                tasks.addTask {
+                    let isInTime = try await withinOneSecond { try await isObeyed(server) }
+                    #expect(isInTime, "\(what): process \(number)")
+                    guard isInTime else { return }
+                    for _ in 1...3 {
+                        let isStillObeyed = try await isObeyed(server)
+                        #expect(isStillObeyed, "\(what): process \(number) changed its mind")
+                    }
+                }
+            }
+            try await tasks.waitForAll()
+        }
+    }
+}
