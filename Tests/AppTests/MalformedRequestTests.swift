@@ -4,7 +4,9 @@ import TestSupport
 import Testing
 
 /// Whatever is sent, the server answers, keeps its data, and goes on.
-@Suite("Malformed requests", .serialized, .timeLimit(.minutes(3)))
+///
+/// The limit is for requests that hang. It counts the wait for a turn among all tests, too.
+@Suite("Malformed requests", .serialized, .timeLimit(.minutes(10)))
 struct MalformedRequestTests {
     private static let workers = 8
 
