@@ -1,6 +1,7 @@
 import Backend
 import JSON
 public import Logging
+import NIOCore
 import ParseModel
 import ParseStorage
 import Postgres
@@ -40,6 +41,8 @@ public struct RoostServer: Service {
         database.statementTimeout = .milliseconds(configuration.statementTimeout)
         // Declared classes are made under a lock that is a connection's, and so are the changes themselves.
         database.exclusiveConnections = max(2, configuration.databaseOptions.poolSize)
+        // PostgreSQL often shares the processors.
+        database.heavyConnections = configuration.databaseOptions.heavyStatements ?? max(1, System.coreCount / 2)
         client = PostgresClient(configuration: database, logger: logger)
         replica = configuration.readReplicaURI.map { uri in
             var database = database

@@ -47,21 +47,25 @@ struct AggregateCompiler {
             stages.removeFirst()
             conditions.append(try condition(first.operand, document: nil))
         }
-        var query = "SELECT \(document(schema))\(extra) AS doc FROM \(SQLBuilder.quote(schema.name))"
+        let fields = AggregateFields(stages).names
+        var query = "SELECT \(document(schema, fields))\(extra) AS doc FROM \(SQLBuilder.quote(schema.name))"
         if !conditions.isEmpty { query += " WHERE \(conditions.joined(separator: " AND "))" }
         return query + order
     }
 
     /// One row as a document: fields that are null are left out.
-    func document(_ schema: ClassSchema) -> String {
+    ///
+    /// - Parameter fields: Those that are wanted; nil for all.
+    func document(_ schema: ClassSchema, _ fields: Set<String>? = nil) -> String {
         var pairs: [String] = []
         for (name, field) in schema.fields
-        where TableLayout.hasColumn(name, of: schema.name, type: field.type) {
+        where TableLayout.hasColumn(name, of: schema.name, type: field.type) && fields?.contains(name) ?? true {
             let value = Self.value(SQLBuilder.quote(name), field.type)
             pairs.append("(\(SQL.literal(name)), CASE WHEN \(SQLBuilder.quote(name)) IS NOT NULL THEN \(value) END)")
         }
-        return "(SELECT jsonb_object_agg(k, v) FROM (VALUES \(pairs.joined(separator: ", "))) AS f(k, v) "
-            + "WHERE v IS NOT NULL)"
+        guard !pairs.isEmpty else { return "'{}'::jsonb" }
+        return "COALESCE((SELECT jsonb_object_agg(k, v) FROM (VALUES \(pairs.joined(separator: ", "))) AS f(k, v) "
+            + "WHERE v IS NOT NULL), '{}')"
     }
 
     private static func value(_ column: String, _ type: FieldType) -> String {

@@ -13,6 +13,8 @@ public final class IncludeNode: Sendable {
     public let excluded: Set<String>
     /// Whether the objects here are wanted as they are, with all fields.
     let isPlain: Bool
+    /// Whether some fields of the objects here are not wanted.
+    let isSelective: Bool
 
     /// Makes the tree of dotted paths, with the dotted keys that choose fields inside included objects.
     public convenience init(paths: [[String]], keys: [[String]] = [], excluded: [[String]] = []) {
@@ -33,7 +35,8 @@ public final class IncludeNode: Sendable {
         self.children = children
         self.keys = isRoot || keys.isEmpty ? nil : Set(keys.compactMap(\.first))
         self.excluded = isRoot ? [] : Set(excluded.filter { $0.count == 1 }.compactMap(\.first))
-        isPlain = children.isEmpty && self.keys == nil && self.excluded.isEmpty
+        isSelective = self.keys != nil || !self.excluded.isEmpty
+        isPlain = children.isEmpty && !isSelective
     }
 
     /// Whether a field of the objects here was not asked for.

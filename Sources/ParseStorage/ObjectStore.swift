@@ -212,32 +212,8 @@ public struct ObjectStore: Sendable {
     /// A class, table or column that does not exist gives no objects, not an error.
     /// - Throws: `ParseError`.
     public func find(_ request: FindRequest) async throws -> Found {
-        guard let schema = catalog.schema(request.className) else { return Self.nothing(request) }
         do {
-            return try await find(request, schema)
-        } catch let error as PostgresError where DatabaseFailure.isStaleSchema(error) {
-            // Another process changed the class: learn what it is now, and ask once more.
-            try await catalog.reload()
-            guard let schema = catalog.schema(request.className) else { return Self.nothing(request) }
-            do {
-                return try await find(request, schema)
-            } catch let error as PostgresError where DatabaseFailure.isMissingTable(error) {
-                return Self.nothing(request)
-            } catch let error as PostgresError where DatabaseFailure.isMissingColumn(error) && session == nil {
-                return try await repairing(request, schema)
-            } catch let error as PostgresError {
-                throw failure(error)
-            }
-        } catch let error as PostgresError {
-            throw failure(error)
-        }
-    }
-
-    /// Runs a find once more after the columns that the table lacks were made.
-    private func repairing(_ request: FindRequest, _ schema: ClassSchema) async throws -> Found {
-        do {
-            try await catalog.repair(request.className)
-            return try await find(request, schema)
+            return try await fresh(request.className, otherwise: Self.nothing(request)) { try await find(request, $0) }
         } catch let error as PostgresError {
             throw failure(error)
         }
@@ -289,13 +265,14 @@ public struct ObjectStore: Sendable {
 
     /// How PostgreSQL would carry a find out, as its own JSON.
     public func explain(_ request: FindRequest) async throws -> JSONValue {
-        guard let schema = catalog.schema(request.className) else { return [] }
-        var plan = ReadPlan(schema)
-        let statement = try Self.statement(request, schema, &plan, catalog.snapshot)
         do {
-            let rows = try await client.slowQuery(
-                Statement("EXPLAIN (FORMAT JSON) \(statement.sql)", statement.parameters))
-            return try rows.jsonb(0, 0).map { try JSONValue(parsing: $0) } ?? []
+            return try await fresh(request.className, otherwise: []) { schema in
+                var plan = ReadPlan(schema)
+                let statement = try Self.statement(request, schema, &plan, catalog.snapshot)
+                let rows = try await client.slowQuery(
+                    Statement("EXPLAIN (FORMAT JSON) \(statement.sql)", statement.parameters))
+                return try rows.jsonb(0, 0).map { try JSONValue(parsing: $0) } ?? []
+            }
         } catch let error as PostgresError {
             throw failure(error)
         }

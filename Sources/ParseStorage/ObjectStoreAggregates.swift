@@ -14,13 +14,12 @@ extension ObjectStore {
         _ className: String, _ stages: [(name: String, operand: JSONValue)], now: Int64, mergesDateParts: Bool = true,
         place: ReadPlace = .primary
     ) async throws -> [JSONValue] {
-        guard let schema = catalog.schema(className) else { return [] }
         do {
-            var compiler = AggregateCompiler(
-                schemas: catalog.snapshot, schema: schema, now: now, mergesDateParts: mergesDateParts)
-            let statement = try compiler.compile(stages)
-            let rows = try await reading(className, place) { try await $0.client.slowQuery(statement) }
-            return (0..<rows.rowCount).compactMap { rows.jsonb($0, 0).flatMap { try? JSONValue(parsing: $0) } }
+            return try await fresh(className, otherwise: []) { schema in
+                var compiler = AggregateCompiler(
+                    schemas: catalog.snapshot, schema: schema, now: now, mergesDateParts: mergesDateParts)
+                return try await values(of: try compiler.compile(stages), className, place)
+            }
         } catch let error as PostgresError {
             throw aggregateFailure(error)
         }
@@ -33,35 +32,44 @@ extension ObjectStore {
     public func distinct(_ className: String, _ field: String, _ filter: Filter, place: ReadPlace = .primary)
         async throws -> [JSONValue]
     {
-        let path = FieldPath(field == "_id" ? "objectId" : field)
-        guard let schema = catalog.schema(className) else { return [] }
         do {
-            var compiler = FilterCompiler(schemas: catalog.snapshot)
-            let values: String
-            // Values of some types are objects made around a column, which would be there without one.
-            var presence = ""
-            switch compiler.operand(path, schema) {
-            case .absent, .relation: return []
-            case .column(let column, .date):
-                values = "to_jsonb(to_char(\(column) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'))"
-            case .column(let column, let type):
-                if type == .polygon || type == .geoPoint { return [] }
-                values = FilterCompiler.jsonValue(column, type)
-                presence = " AND \(column) IS NOT NULL"
-            case .json(let path): values = compiler.value(at: path)
+            return try await fresh(className, otherwise: []) { schema in
+                guard let statement = try distinct(schema, field, filter) else { return [] }
+                return try await values(of: statement, className, place)
             }
-            let condition = try compiler.compile(filter, schema)
-            let source = "SELECT \(values) AS v FROM \(SQLBuilder.quote(className)) WHERE (\(condition))\(presence)"
-            let sql =
-                "SELECT DISTINCT v FROM (SELECT v FROM (\(source)) AS a WHERE jsonb_typeof(v) <> 'array' "
-                + "UNION ALL SELECT jsonb_array_elements(v) FROM (\(source)) AS b WHERE jsonb_typeof(v) = 'array') AS c "
-                + "WHERE v IS NOT NULL AND v <> 'null' ORDER BY v"
-            let statement = Statement(sql, compiler.builder.parameters)
-            let rows = try await reading(className, place) { try await $0.client.slowQuery(statement) }
-            return (0..<rows.rowCount).compactMap { rows.jsonb($0, 0).flatMap { try? JSONValue(parsing: $0) } }
         } catch let error as PostgresError {
             throw aggregateFailure(error)
         }
+    }
+
+    /// The statement that lists the different values of a field; nil for a field that has none.
+    private func distinct(_ schema: ClassSchema, _ field: String, _ filter: Filter) throws(ParseError) -> Statement? {
+        var compiler = FilterCompiler(schemas: catalog.snapshot)
+        let values: String
+        // Values of some types are objects made around a column, which would be there without one.
+        var presence = ""
+        switch compiler.operand(FieldPath(field == "_id" ? "objectId" : field), schema) {
+        case .absent, .relation: return nil
+        case .column(let column, .date):
+            values = "to_jsonb(to_char(\(column) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'))"
+        case .column(let column, let type):
+            if type == .polygon || type == .geoPoint { return nil }
+            values = FilterCompiler.jsonValue(column, type)
+            presence = " AND \(column) IS NOT NULL"
+        case .json(let path): values = compiler.value(at: path)
+        }
+        let condition = try compiler.compile(filter, schema)
+        let source = "SELECT \(values) AS v FROM \(SQLBuilder.quote(schema.name)) WHERE (\(condition))\(presence)"
+        return Statement(
+            "SELECT DISTINCT v FROM (SELECT v FROM (\(source)) AS a WHERE jsonb_typeof(v) <> 'array' "
+                + "UNION ALL SELECT jsonb_array_elements(v) FROM (\(source)) AS b WHERE jsonb_typeof(v) = 'array') AS c "
+                + "WHERE v IS NOT NULL AND v <> 'null' ORDER BY v", compiler.builder.parameters)
+    }
+
+    /// The values of the one column that a statement gives.
+    private func values(of statement: Statement, _ className: String, _ place: ReadPlace) async throws -> [JSONValue] {
+        let rows = try await reading(className, place) { try await $0.client.heavyQuery(statement) }
+        return (0..<rows.rowCount).compactMap { rows.jsonb($0, 0).flatMap { try? JSONValue(parsing: $0) } }
     }
 
     /// Aggregations are the administrator's own words: what they get wrong is a bad query, not a broken server.

@@ -47,16 +47,21 @@ struct RowWriter {
         _ result: PostgresResult, _ row: Int, _ plan: ReadPlan, _ node: IncludeNode?, omitting hidden: Set<String>,
         into writer: inout JSONWriter
     ) {
-        // By position, since there are fewer included fields than there are columns.
-        let children = (node?.children ?? [:]).compactMap { name, child in plan.index(of: name).map { ($0, child) } }
         for index in plan.columns.indices {
-            if !hidden.isEmpty && hidden.contains(plan.columns[index].name) { continue }
-            if let child = children.first(where: { $0.0 == index }),
-                writeIncluded(result, row, index, plan.columns[index], child.1, into: &writer)
+            let encoding = plan.columns[index].encoding
+            // Most columns hold no pointers: then their names need not be looked up, unless fields are left out.
+            guard encoding == .pointer || encoding == .json || !hidden.isEmpty || node?.isSelective ?? false else {
+                writeColumn(result, row, index, plan, into: &writer)
+                continue
+            }
+            let column = plan.columns[index]
+            if hidden.contains(column.name) { continue }
+            if let child = node?.children[column.name],
+                writeIncluded(result, row, index, column, child, into: &writer)
             {
                 continue
             }
-            if let node, node.leavesOut(plan.columns[index].name) { continue }
+            if let node, node.leavesOut(column.name) { continue }
             writeColumn(result, row, index, plan, into: &writer)
         }
     }

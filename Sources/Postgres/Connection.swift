@@ -38,6 +38,8 @@ final class Connection {
     var scriptPhase: ScriptPhase?
     /// How many requests were sent since the last sync; they share the next.
     var unsynced = 0
+    /// How many of those under way were sent in company.
+    var company = 0
     /// Whether libpq may hold bytes that were not written yet.
     var needsFlush = false
     /// Whether the socket was full, so that one has to poll for writing.
@@ -162,6 +164,7 @@ final class Connection {
         cache.removeAll()
         scriptPhase = nil
         unsynced = 0
+        company = 0
         needsFlush = false
         isBlocked = false
     }

@@ -16,7 +16,9 @@ struct ConnectionParameters {
     init(_ configuration: PostgresConfiguration) {
         var options = Self.options(in: configuration.connectionString)
         let timeout = configuration.statementTimeout.milliseconds
-        options += (options.isEmpty ? "" : " ") + "-c statement_timeout=\(timeout)"
+        // A request gets one processor of the server, and leaves the others to the other requests; before what the
+        // connection string says, which thus stands above it.
+        options = "-c max_parallel_workers_per_gather=0 \(options) -c statement_timeout=\(timeout)"
         // What comes after dbname stands above what the connection string says.
         keywords = ["dbname", "fallback_application_name", "client_encoding", "options"]
         values = [configuration.connectionString, configuration.applicationName, "UTF8", options]

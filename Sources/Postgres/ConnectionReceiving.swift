@@ -94,6 +94,7 @@ extension Connection {
     /// The first request has all its results.
     func finishHead() {
         guard let request = inFlight.popFirst() else { return }
+        if request.isInCompany { company -= 1 }
         headSince = context.now
         for preparation in request.preparations { cache.remove(preparation.statement) }
         lane.didFinish(request, on: self)

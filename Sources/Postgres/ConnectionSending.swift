@@ -4,19 +4,20 @@ extension Connection {
     /// How many requests share a sync at most: the first ones get their results when all are done.
     static let sharingLimit = 8
 
-    /// Whether a request that only reads can be sent together with others, before a common sync.
+    /// Whether others that only read were sent just now, and one more can share their sync.
     var takesCompany: Bool { unsynced > 0 && unsynced < Self.sharingLimit && failure == nil }
 
     /// Sends a request that only reads, and puts off its sync until ``flush()``, so that those sent before then share it:
     /// they cost one packet, and the server one transaction. When one of them fails, the others are sent again.
     func sendInCompany(_ request: Request) -> Bool {
-        if unsynced >= Self.sharingLimit { sync() }
         guard isReady, PQstatus(handle) == CONNECTION_OK, case .statements(let statements) = request.content else {
             return false
         }
         begin(request)
+        request.isInCompany = true
         request.isSynced = false
         unsynced += 1
+        company += 1
         for statement in statements {
             guard add(statement, to: request) else {
                 failWithLibpqMessage()

@@ -8,15 +8,29 @@ final class ExclusiveLane: Lane {
     /// Connections that nobody has, the one used last at the end, with the time since when.
     private var idle: [(connection: Connection, since: Moment)] = []
     private var leases: [Int: Lease] = [:]
-    private var lastNumber = 0
+    private var lastNumber: Int
     private var waiters: Deque<LeaseRequest> = []
     private var backOff = BackOff()
     private var nextOpening = Moment.now
     private var lastFailure: PostgresError?
 
+    /// How many connections there are at most.
+    private let limit: Int
+    /// How long a request waits for one.
+    private let patience: Duration
+
     private static let idleTimeout: Int64 = 60_000
 
-    init(_ context: LoopContext) { self.context = context }
+    /// Makes a lane.
+    ///
+    /// - Parameter firstLease: The number of its first lease; with each it grows by two, so that the lanes of a client
+    ///   can be told by their leases.
+    init(_ context: LoopContext, limit: Int, patience: Duration, firstLease: Int) {
+        self.context = context
+        self.limit = limit
+        self.patience = patience
+        lastNumber = firstLease - 2
+    }
 
     var waiting: Int { waiters.count + leases.values.reduce(0) { $0 + $1.pending.count } }
 
@@ -39,7 +53,7 @@ final class ExclusiveLane: Lane {
     func lease(_ request: LeaseRequest) {
         guard !request.answer.isGiven else { return }
         if context.isStopping { return give(request, .failure(.shutDown)) }
-        request.deadline = context.now.after(context.configuration.connectTimeout)
+        request.deadline = context.now.after(patience)
         waiters.append(request)
         while let entry = idle.popLast() {
             if !entry.connection.isReady { continue }
@@ -53,7 +67,7 @@ final class ExclusiveLane: Lane {
     private func offer(_ connection: Connection) {
         connection.deallocateDropped()
         while let waiter = waiters.popFirst() {
-            lastNumber += 1
+            lastNumber += 2
             let lease = Lease(number: lastNumber, connection: connection, prelude: waiter.prelude)
             leases[lease.number] = lease
             if waiter.answer.give(.success(lease.number)) { return }
@@ -65,7 +79,7 @@ final class ExclusiveLane: Lane {
     private func give(_ request: LeaseRequest, _ result: Result<Int, PostgresError>) { request.answer.give(result) }
 
     private var mayOpen: Bool {
-        connections.count < context.configuration.exclusiveConnections && !context.isStopping
+        connections.count < limit && !context.isStopping
             && connections.count(where: { !$0.isReady }) < waiters.count
     }
 

@@ -16,6 +16,7 @@ final class InputOutputLoop {
     private let context: LoopContext
     private let shared: SharedLane
     private let exclusive: ExclusiveLane
+    private let heavy: ExclusiveLane
     private let listeners: ListenerLane
     private let lanes: [any Lane]
     private var commands: [Mailbox.Command] = []
@@ -36,9 +37,15 @@ final class InputOutputLoop {
     private init(_ context: LoopContext) {
         self.context = context
         shared = SharedLane(context)
-        exclusive = ExclusiveLane(context)
+        let settings = context.configuration
+        exclusive = ExclusiveLane(
+            context, limit: settings.exclusiveConnections, patience: settings.connectTimeout, firstLease: 0)
+        // Whoever waits for others' heavy statements waits for as long as one of his own may take.
+        heavy = ExclusiveLane(
+            context, limit: settings.heavyConnections, patience: settings.connectTimeout + settings.statementTimeout,
+            firstLease: 1)
         listeners = ListenerLane(context)
-        lanes = [shared, exclusive, listeners]
+        lanes = [shared, exclusive, heavy, listeners]
     }
 
     private func run() {
@@ -59,7 +66,7 @@ final class InputOutputLoop {
     /// Whether there is nothing more to do before the end.
     private var isDone: Bool {
         guard let stopDeadline else { return false }
-        return (shared.isIdle && exclusive.isIdle) || stopDeadline <= context.now
+        return (shared.isIdle && exclusive.isIdle && heavy.isIdle) || stopDeadline <= context.now
     }
 
     // MARK: Commands
@@ -73,12 +80,12 @@ final class InputOutputLoop {
         switch command {
         case .submit(let request):
             if context.isStopping { request.fail(.shutDown) } else { shared.submit(request) }
-        case .submitLeased(let request, let lease): exclusive.submit(request, lease: lease)
+        case .submitLeased(let request, let lease): lane(of: lease).submit(request, lease: lease)
         case .start(let request): shared.start(request)
-        case .lease(let request): exclusive.lease(request)
-        case .cancel(let request, let lease): exclusive.cancel(request, lease: lease)
-        case .cancelSent(let lease): exclusive.didSendCancel(lease: lease)
-        case .release(let lease, let request): exclusive.release(lease: lease, request)
+        case .lease(let request): (request.isHeavy ? heavy : exclusive).lease(request)
+        case .cancel(let request, let lease): lane(of: lease).cancel(request, lease: lease)
+        case .cancelSent(let lease): lane(of: lease).didSendCancel(lease: lease)
+        case .release(let lease, let request): lane(of: lease).release(lease: lease, request)
         case .listen(let id, let channels, let continuation): listeners.listen(id: id, channels: channels, continuation)
         case .unlisten(let id): listeners.unlisten(id: id)
         case .shutDown:
@@ -88,6 +95,8 @@ final class InputOutputLoop {
             listeners.end()
         }
     }
+
+    private func lane(of lease: Int) -> ExclusiveLane { lease.isMultiple(of: 2) ? exclusive : heavy }
 
     // MARK: Connections
 
@@ -172,6 +181,7 @@ final class InputOutputLoop {
         }
         shared.end()
         exclusive.end()
+        heavy.end()
         listeners.end()
     }
 }

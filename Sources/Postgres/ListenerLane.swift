@@ -26,7 +26,9 @@ final class ListenerLane: Lane {
     }
 
     private let context: LoopContext
-    private var listeners: [Listener] = []
+    private var listeners: [Listener] = [] {
+        didSet { connections = listeners.map(\.connection) }
+    }
 
     /// A network may lose a connection without telling; who only listens would never notice.
     private static let heartbeat: Int64 = 30_000
@@ -35,7 +37,7 @@ final class ListenerLane: Lane {
 
     init(_ context: LoopContext) { self.context = context }
 
-    var connections: [Connection] { listeners.map(\.connection) }
+    private(set) var connections: [Connection] = []
     var waiting: Int { 0 }
 
     var nextDeadline: Moment? {

@@ -124,8 +124,13 @@ final class LeaseRequest: @unchecked Sendable {
     let answer = Answer<Int>()
     /// What is sent before the first statement, in the same go.
     let prelude: EncodedStatement?
+    /// Whether it is for a statement that keeps a processor of the server busy.
+    let isHeavy: Bool
     /// Until when it waits for a connection.
     var deadline: Moment?
 
-    init(prelude: EncodedStatement?) { self.prelude = prelude }
+    init(prelude: EncodedStatement?, isHeavy: Bool) {
+        self.prelude = prelude
+        self.isHeavy = isHeavy
+    }
 }

@@ -6,7 +6,13 @@ extension PostgresClient {
     ///
     /// - Throws: What `body` throws; `PostgresError` of the kind `unavailable` when no connection could be had in time.
     public func exclusively<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
-        let session = try await lease(prelude: nil)
+        try await exclusively(isHeavy: false, body)
+    }
+
+    private func exclusively<R: Sendable>(
+        isHeavy: Bool, _ body: @Sendable (PostgresSession) async throws -> R
+    ) async throws -> R {
+        let session = try await lease(prelude: nil, isHeavy: isHeavy)
         do {
             let result = try await body(session)
             await session.release()
@@ -57,11 +63,24 @@ extension PostgresClient {
     ///
     /// - Throws: `PostgresError`.
     public func slowQuery(_ statement: Statement) async throws -> PostgresResult {
+        try await read(statement, isHeavy: false)
+    }
+
+    /// Runs a statement that reads, and may keep a processor of the server busy for as long as it takes. A few run at the
+    /// same time (``PostgresConfiguration/heavyConnections``), the others wait their turn, so that there are processors
+    /// left for everybody else. It is stopped like those of ``slowQuery(_:)``.
+    ///
+    /// - Throws: `PostgresError`.
+    public func heavyQuery(_ statement: Statement) async throws -> PostgresResult {
+        try await read(statement, isHeavy: true)
+    }
+
+    private func read(_ statement: Statement, isHeavy: Bool) async throws -> PostgresResult {
         guard let caller = CallerPresence.current else {
-            return try await exclusively { session in try await session.query(statement) }
+            return try await exclusively(isHeavy: isHeavy) { session in try await session.query(statement) }
         }
         return try await caller.whilePresent { [self] in
-            try await exclusively { session in try await session.query(statement) }
+            try await exclusively(isHeavy: isHeavy) { session in try await session.query(statement) }
         }
     }
 
@@ -83,8 +102,8 @@ extension PostgresClient {
         }
     }
 
-    private func lease(prelude: EncodedStatement?) async throws -> PostgresSession {
-        let request = LeaseRequest(prelude: prelude)
+    private func lease(prelude: EncodedStatement?, isHeavy: Bool = false) async throws -> PostgresSession {
+        let request = LeaseRequest(prelude: prelude, isHeavy: isHeavy)
         let number = try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
                 if request.answer.wait(with: continuation), !send(.lease(request)) {

@@ -7,6 +7,9 @@ public struct PostgresConfiguration: Sendable {
     /// The most connections of the exclusive lane: transactions, and statements that can be slow. They are opened on
     /// demand, and closed after a minute without use.
     public var exclusiveConnections = 8
+    /// The most statements of ``PostgresClient/heavyQuery(_:)`` at once, each on a connection of its own beside those of
+    /// the exclusive lane.
+    public var heavyConnections = 1
     /// How long one statement may run before the server stops it (SQLSTATE 57014); zero for as long as it likes.
     public var statementTimeout: Duration = .seconds(30)
     /// How long a request waits for a connection before it fails as unavailable.

@@ -43,6 +43,8 @@ final class Request: @unchecked Sendable {
     var preparations: [(place: Int, statement: PreparedStatement)] = []
     /// How many results this sending brings.
     var expected = 0
+    /// Whether it was sent together with others that only read.
+    var isInCompany = false
     /// Whether a sync follows it. Without one it is over with its last result, and shares the sync of those after it.
     var isSynced = true
     /// Whether it was not carried out because of an error in one that it shared a sync with.
@@ -68,6 +70,7 @@ final class Request: @unchecked Sendable {
         received = 0
         skipped = 0
         expected = 0
+        isInCompany = false
         isSynced = true
         isSkipped = false
         error = nil

@@ -3,15 +3,21 @@ import Collections
 
 /// The connections that everybody shares.
 ///
-/// A request that writes is a transaction of its own, and ends with a sync of its own, so that an error in one leaves its
-/// neighbours alone. Those that only read and come at the same moment share a sync; what an error in one of them keeps
-/// from being carried out is sent again.
+/// A request that writes is sent at once. It is a transaction of its own, and ends with a sync of its own, so that an
+/// error in one leaves its neighbours alone.
+///
+/// Requests that only read go in company: a few of them share a sync, and thus a packet and a transaction. Of these there
+/// is one company under way on each connection, and whoever comes meanwhile makes up the next. That way companies are as
+/// large as the load asks for, and nobody waits where there is none. What an error keeps from being carried out is sent
+/// again.
 final class SharedLane: Lane {
     private let context: LoopContext
     private(set) var connections: [Connection] = []
     private var backOffs: [BackOff] = []
     /// When to connect again, for connections that are closed.
     private var reopenings: [Moment?] = []
+    /// Requests that only read, and wait until those before them are answered.
+    private var reads: Deque<Request> = []
     /// Requests that wait for a connection.
     private var backlog: Deque<Request> = []
     /// Requests that the server undid for the sake of others, with the time of their next attempt.
@@ -32,7 +38,7 @@ final class SharedLane: Lane {
         }
     }
 
-    var waiting: Int { backlog.count + postponed.count }
+    var waiting: Int { reads.count + backlog.count + postponed.count }
 
     var nextDeadline: Moment? {
         var earliest = EarliestMoment()
@@ -58,17 +64,28 @@ final class SharedLane: Lane {
         }
     }
 
-    /// Sends a request on the connection with the fewest before it, or lets it wait for one.
+    /// Sends a request on the connection with the fewest before it, or lets it wait.
     func submit(_ request: Request) {
         guard !request.answer.isGiven else { return }
-        if request.isReadOnly, !request.travelsAlone {
-            let connection = connections.first(where: \.takesCompany) ?? leastBusy()
-            if let connection, connection.sendInCompany(request) { return }
-        } else if let connection = leastBusy(), connection.send(request) {
-            return
+        if request.isReadOnly, !request.travelsAlone, connections.contains(where: \.isReady) {
+            reads.append(request)
+            return sendReads()
         }
+        if let connection = leastBusy(), connection.send(request) { return }
         if context.isStopping { return request.fail(.shutDown) }
         wait(request)
+    }
+
+    /// Sends as many of the requests that only read as there is room for.
+    private func sendReads() {
+        while let request = reads.first {
+            if !request.answer.isGiven {
+                guard let connection = connections.first(where: \.takesCompany) ?? leastBusy(withCompany: false),
+                    connection.sendInCompany(request)
+                else { return }
+            }
+            reads.removeFirst()
+        }
     }
 
     /// Lets a request wait for a new connection.
@@ -77,10 +94,10 @@ final class SharedLane: Lane {
         backlog.append(request)
     }
 
-    private func leastBusy() -> Connection? {
+    private func leastBusy(withCompany: Bool = true) -> Connection? {
         var best: Connection?
         var bestLoad = Int.max
-        for connection in connections where connection.isReady {
+        for connection in connections where connection.isReady && (withCompany || connection.company == 0) {
             var load = connection.inFlight.count
             // Something slow is in front, perhaps a lock: better to wait behind many quick ones.
             if load > 0, connection.headSince.isOlder(than: Self.patience, at: context.now) { load += 1_000_000 }
@@ -95,6 +112,14 @@ final class SharedLane: Lane {
             if let due = reopenings[index], due <= context.now, !context.isStopping {
                 reopenings[index] = nil
                 connections[index].open()
+            }
+        }
+        if !reads.isEmpty {
+            if connections.contains(where: \.isReady) {
+                sendReads()
+            } else {
+                for request in reads { wait(request) }
+                reads.removeAll()
             }
         }
         let due = postponed.filter { $0.0 <= context.now || context.isStopping }
@@ -181,8 +206,9 @@ final class SharedLane: Lane {
     /// Gives up all that waits, when the client ends.
     func end() {
         for starter in starters { starter.answer.give(.failure(.shutDown)) }
+        for request in reads { request.fail(.shutDown) }
         for request in backlog { request.fail(.shutDown) }
         for (_, request) in postponed { request.fail(.shutDown) }
-        (starters, backlog, postponed) = ([], [], [])
+        (starters, reads, backlog, postponed) = ([], [], [], [])
     }
 }

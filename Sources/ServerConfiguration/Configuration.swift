@@ -107,6 +107,9 @@ public struct Configuration: Sendable {
         public var allowPublicExplain = false
         /// The most connections for transactions and slow statements.
         public var poolSize = 8
+        /// The most aggregations and lists of distinct values that are computed at once; nil for half of the machine's
+        /// processors.
+        public var heavyStatements: Int?
         /// How often classes are compared with the database, in milliseconds; changes are announced besides.
         public var schemaCacheTtl = 5000
         /// Whether an index may name fields that the class does not have.

@@ -89,6 +89,9 @@ struct OptionReader {
         if let size = options["poolSize"]?.numberValue ?? options["max"]?.numberValue, size >= 1, size <= 1000 {
             configuration.databaseOptions.poolSize = Int(size)
         }
+        if let count = options["heavyStatements"]?.numberValue, count >= 1, count <= 1000 {
+            configuration.databaseOptions.heavyStatements = Int(count)
+        }
         if let period = options["schemaCacheTtl"]?.numberValue, period >= 1, period <= 86_400_000 {
             configuration.databaseOptions.schemaCacheTtl = Int(period)
         }

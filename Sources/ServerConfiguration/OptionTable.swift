@@ -47,8 +47,8 @@ public enum OptionTable {
             "A postgres:// URI with any libpq parameter; without it a private PostgreSQL is started"),
         OptionDefinition(
             "databaseOptions", "PARSE_SERVER_DATABASE_OPTIONS", .object,
-            "Settings of the database: allowPublicExplain, poolSize (or max), schemaCacheTtl and "
-                + "disableIndexFieldValidation; others are ignored"),
+            "Settings of the database: allowPublicExplain, poolSize (or max), heavyStatements, schemaCacheTtl "
+                + "and disableIndexFieldValidation; others are ignored"),
         OptionDefinition("port", "PORT", .number, "The port to listen on; default 1337"),
         OptionDefinition("host", "PARSE_SERVER_HOST", .string, "The address to listen on; default 0.0.0.0"),
         OptionDefinition("mountPath", "PARSE_SERVER_MOUNT_PATH", .string, "The path of the interface; default /parse"),

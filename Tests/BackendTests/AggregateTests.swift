@@ -239,4 +239,74 @@ import Testing
             #expect((222_000...223_500).contains(distance), "\(distance)")
         }
     }
+
+    @Test("A class that somebody else changed a moment ago is read as it is now, whatever is asked of it")
+    func changedClasses() async throws {
+        let questions: [(String, JSONValue)] = [
+            ("/classes/Song", ["explain": true]), ("/classes/Song", ["where": ["title": "a"]]),
+            ("/aggregate/Song", ["pipeline": [["$group": ["_id": "$title"]]]]),
+            ("/aggregate/Song", ["distinct": "title"]),
+        ]
+        for (path, question) in questions {
+            // Nothing is announced, so that the server thinks that the class is as it was.
+            try await TestServer.run { server in
+                _ = try await server.create("Song", ["title": "a"])
+                try await server.execute("ALTER TABLE \"Song\" DROP COLUMN \"title\"")
+                let withoutColumn = try await server.send("GET", path, question, as: .master)
+                #expect(withoutColumn.status == 200, "\(path): \(withoutColumn.text)")
+                try await server.execute("DROP TABLE \"Song\"; DELETE FROM \"_SCHEMA\" WHERE \"className\" = 'Song'")
+                let withoutTable = try await server.send("GET", path, question, as: .master)
+                #expect(withoutTable.status == 200, "\(path): \(withoutTable.text)")
+                #expect(withoutTable.json["results"]?.arrayValue?.first?["title"] == nil)
+            }
+        }
+    }
+
+    @Test("A pipeline that makes documents of its own reads no other fields, and gives the same")
+    func usedFields() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create(
+                "Song", ["title": "a", "plays": 3, "meta": ["mood": "calm", "none": .null], "tags": ["x", "y"]])
+            _ = try await server.create("Song", ["title": "b", "plays": 4, "tags": ["y"]])
+            for (pipeline, expected) in [
+                (
+                    [["$group": ["_id": "$meta.mood", "n": ["$sum": "$plays"]]], ["$sort": ["n": 1]]],
+                    [["objectId": "calm", "n": 3], ["objectId": .null, "n": 4]]
+                ),
+                ([["$unwind": "$tags"], ["$sortByCount": "$tags"], ["$limit": 1]], [["objectId": "y", "count": 2]]),
+                (
+                    [["$sort": ["plays": -1]], ["$group": ["_id": .null, "first": ["$first": "$title"]]]],
+                    [["objectId": .null, "first": "b"]]
+                ),
+                (
+                    [["$match": ["$expr": ["$gt": ["$plays", 3]]]], ["$project": ["_id": 0, "title": 1]]],
+                    [["title": "b"]]
+                ),
+                (
+                    [
+                        ["$addFields": ["double": ["$multiply": ["$plays", 2]]]], ["$match": ["double": 8]],
+                        ["$project": ["_id": 0, "tags": 1, "double": 1]],
+                    ], [["tags": ["y"], "double": 8]]
+                ),
+                (
+                    [["$replaceRoot": ["newRoot": ["name": "$title"]]], ["$sort": ["name": 1]]],
+                    [["name": "a"], ["name": "b"]]
+                ),
+                (
+                    [
+                        ["$group": ["_id": .null, "all": ["$push": "$$ROOT"]]], ["$unwind": "$all"],
+                        ["$replaceRoot": ["newRoot": "$all"]], ["$match": ["plays": 3]],
+                        ["$project": ["_id": 0, "meta": 1]],
+                    ], [["meta": ["mood": "calm", "none": .null]]]
+                ),
+                (
+                    [["$match": ["title": "a"]], ["$unset": ["meta", "tags", "createdAt", "updatedAt", "objectId"]]],
+                    [["title": "a", "plays": 3]]
+                ),
+            ] as [(JSONValue, JSONValue)] {
+                let answer = try await server.send("GET", "/aggregate/Song", ["pipeline": pipeline], as: .master)
+                #expect(same(answer.json["results"], expected), "\(pipeline.text): \(answer.text)")
+            }
+        }
+    }
 }

@@ -1,0 +1,54 @@
+import JSON
+
+/// Which fields of a class a pipeline can look at, so that the others need not become part of its documents.
+///
+/// Whatever looks like a name is taken for one, so that a field too many is kept now and then, and never one too few.
+struct AggregateFields {
+    /// The first steps of all names; nil when whole documents count.
+    private(set) var names: Set<String>? = ["objectId"]
+
+    /// Goes through the stages up to the first that makes documents of its own; without one, whole documents come out.
+    init(_ stages: some Sequence<(name: String, operand: JSONValue)>) {
+        for (name, operand) in stages {
+            collect(operand)
+            if Self.makesDocuments(name, operand) { return }
+        }
+        names = nil
+    }
+
+    private static func makesDocuments(_ name: String, _ operand: JSONValue) -> Bool {
+        switch name {
+        case "$group", "$count", "$sortByCount", "$replaceRoot", "$replaceWith": true
+        // One that only leaves out fields keeps all others.
+        case "$project": operand.objectValue?.values.contains { $0 != 0 && $0 != false } ?? false
+        default: false
+        }
+    }
+
+    private mutating func collect(_ value: JSONValue) {
+        switch value {
+        case .string(let text): collect(text)
+        case .array(let list): for element in list { collect(element) }
+        case .object(let object):
+            for (key, member) in object {
+                collect(key)
+                collect(member)
+            }
+        default: break
+        }
+    }
+
+    private mutating func collect(_ text: String) {
+        if text.hasPrefix("$$") {
+            names = nil
+            return
+        }
+        let name = text.drop { $0 == "$" }.prefix { $0 != "." }
+        switch name {
+        case "_id": names?.insert("objectId")
+        case "_created_at": names?.insert("createdAt")
+        case "_updated_at": names?.insert("updatedAt")
+        default: names?.insert(String(name))
+        }
+    }
+}
