@@ -11,6 +11,7 @@ struct Dispatcher: Sendable {
     private let state: ServerState
     private let errors: ErrorReply
     private let opener: EnvelopeOpener
+    private let largeRequests = LargeRequests(places: 32)
 
     init(
         settings: TransportSettings, handler: any RequestHandler, files: FileRoutes?, state: ServerState, logger: Logger
@@ -55,9 +56,12 @@ struct Dispatcher: Sendable {
         default:
             break
         }
-        let envelope = try await opener.open(request, target: target)
-        try state.check()
-        return try await handler.respond(to: envelope)
+        let body = try await opener.readBody(of: request)
+        return try await largeRequests.inTurn(bytes: body.count) {
+            let envelope = try opener.open(request, body: body, target: target)
+            try state.check()
+            return try await handler.respond(to: envelope)
+        }
     }
 
     private var health: Reply {

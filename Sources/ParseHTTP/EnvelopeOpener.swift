@@ -11,12 +11,12 @@ struct EnvelopeOpener: Sendable {
         credentialReader = CredentialReader(rules: settings.access)
     }
 
-    /// Reads the body, takes the method override and the credentials out of it, and checks the keys.
+    /// Takes the method override and the credentials out of the body, and checks the keys.
     ///
-    /// - Throws: ``HTTPFault`` when the body cannot be read, the keys are not good enough, or no such method exists;
+    /// - Throws: ``HTTPFault`` when the body makes no sense, the keys are not good enough, or no such method exists;
     ///   `ParseError` when the context is malformed.
-    func open(_ request: IncomingRequest, target: RequestTarget) async throws -> Envelope {
-        var (body, uploads) = try await readBody(request, target: target)
+    func open(_ request: IncomingRequest, body bytes: [UInt8], target: RequestTarget) throws -> Envelope {
+        var (body, uploads) = try Self.parse(bytes, of: request, target: target)
         let methodName = MethodOverride.apply(to: request.method, body: &body)
         var credentials = try credentialReader.read(headers: request.headers)
         try credentialReader.complete(&credentials, from: &body)
@@ -65,14 +65,21 @@ struct EnvelopeOpener: Sendable {
         return decoded
     }
 
-    private func readBody(_ request: IncomingRequest, target: RequestTarget) async throws -> (
+    /// Reads the body; empty when the request has none.
+    ///
+    /// - Throws: ``HTTPFault`` when it is too large, compressed, or does not arrive.
+    func readBody(of request: IncomingRequest) async throws -> [UInt8] {
+        guard !request.body.isComplete else { return [] }
+        try Self.refuseEncodings(request.headers)
+        return try await request.body.collect(upTo: settings.maximumBodySize)
+    }
+
+    private static func parse(_ bytes: [UInt8], of request: IncomingRequest, target: RequestTarget) throws -> (
         JSONObject, uploads: [String: [UInt8]]
     ) {
-        guard !request.body.isComplete else { return ([:], [:]) }
-        try Self.refuseEncodings(request.headers)
-        let bytes = try await request.body.collect(upTo: settings.maximumBodySize)
+        if bytes.isEmpty { return ([:], [:]) }
         let contentType = request.headers[.contentType]
-        if let contentType, MediaType(contentType)?.essence == "multipart/form-data", Self.takesForms(target) {
+        if let contentType, MediaType(contentType)?.essence == "multipart/form-data", takesForms(target) {
             let form = try MultipartForm(bytes, contentType: contentType)
             return (form.fields, form.files)
         }
