@@ -61,7 +61,8 @@ public struct RoostServer: Service {
             configuration: configuration, store: store, passwords: Passwords(cost: passwordCost), logger: logger,
             log: log)
         state = ServerState(.starting)
-        files = FileStore(directory: filesDirectory)
+        files = FileStore(
+            directory: filesDirectory, cipher: configuration.encryptionKey.map { FileCipher(secret: $0) })
         let routes = ParseRoutes(backend: backend, logger: logger)
         let settings = try TransportSettings(configuration)
         http = ParseServer(

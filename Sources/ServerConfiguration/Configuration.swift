@@ -77,6 +77,8 @@ public struct Configuration: Sendable {
     public var fileDownload = FileDownload()
     public var preserveFileName = false
     public var fileKey: String?
+    /// What files are encrypted with; nil when they lie open.
+    public var encryptionKey: String?
     public var idempotencyOptions = IdempotencyOptions()
     public var requestComplexity = RequestComplexity()
     /// The routes that clients may use; nil for all.

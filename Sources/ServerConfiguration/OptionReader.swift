@@ -234,6 +234,7 @@ struct OptionReader {
         configuration.filesDirectory = string("filesDirectory")
         configuration.preserveFileName = bool("preserveFileName", false)
         configuration.fileKey = string("fileKey")
+        configuration.encryptionKey = string("encryptionKey")
         if let adapter = values["filesAdapter"] { try readAdapter(adapter, &configuration) }
         let upload = values["fileUpload"]?.objectValue ?? [:]
         let isOpen = configuration.preset == 4
@@ -262,10 +263,14 @@ struct OptionReader {
         }
         let options = adapter["options"]?.objectValue ?? [:]
         for (key, value) in options where !value.isNull {
-            guard key == "filesSubDirectory", let folder = value.stringValue, !folder.contains("..") else {
+            switch (key, value.stringValue) {
+            case ("filesSubDirectory", let folder?) where !folder.contains(".."):
+                configuration.filesDirectory = folder.isEmpty ? "files" : "files/\(folder)"
+            case ("encryptionKey", let key?) where !key.isEmpty:
+                configuration.encryptionKey = key
+            default:
                 throw ConfigurationError("option filesAdapter.options.\(key) is not built into this version of Roost")
             }
-            configuration.filesDirectory = folder.isEmpty ? "files" : "files/\(folder)"
         }
     }
 

@@ -187,7 +187,7 @@ public enum OptionTable {
     private static let files = [
         OptionDefinition(
             "filesAdapter", "PARSE_SERVER_FILES_ADAPTER", .any,
-            "Only parse-server's file-system adapter: {\"module\":\"@parse/fs-files-adapter\",\"options\":{\"filesSubDirectory\":\"…\"}}"
+            "Only parse-server's file-system adapter: {\"module\":\"@parse/fs-files-adapter\",\"options\":{\"filesSubDirectory\":\"…\",\"encryptionKey\":\"…\"}}"
         ),
         OptionDefinition(
             "fileUpload", "PARSE_SERVER_FILE_UPLOAD_OPTIONS", .object, "Who may upload what",
@@ -204,6 +204,8 @@ public enum OptionTable {
             "preserveFileName", "PARSE_SERVER_PRESERVE_FILE_NAME", .boolean,
             "Whether files keep their name without a random prefix; default false"),
         OptionDefinition("fileKey", "PARSE_SERVER_FILE_KEY", .string, "The key of files that hosted Parse stored"),
+        OptionDefinition(
+            "encryptionKey", "PARSE_SERVER_ENCRYPTION_KEY", .string, "What files are encrypted with on the disk"),
     ]
 
     private static let protection = [
@@ -270,7 +272,6 @@ public enum OptionTable {
         none("liveQueryServerOptions", "PARSE_SERVER_LIVE_QUERY_SERVER_OPTIONS", .object, "Live queries"),
         none("rateLimit", "PARSE_SERVER_RATE_LIMIT", .array, "Limits on the number of requests"),
         none("cluster", "PARSE_SERVER_CLUSTER", .any, "Several processes from one start"),
-        none("encryptionKey", "PARSE_SERVER_ENCRYPTION_KEY", .string, "Encrypted files"),
         none("mountGraphQL", "PARSE_SERVER_MOUNT_GRAPHQL", .boolean, "GraphQL"),
         none("graphQLSchema", "PARSE_SERVER_GRAPH_QLSCHEMA", .string, "GraphQL"),
         none("cacheAdapter", "PARSE_SERVER_CACHE_ADAPTER", .any, "A cache of another kind"),

@@ -76,4 +76,22 @@ import Testing
             }
         }
     }
+
+    @Test("Whether a provider takes the data is decided before whose they are: nobody learns of another's link")
+    func refusedBeforeLinked() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            _ = try await server.signUp("lou")
+            try await server.execute(
+                """
+                UPDATE "_User" SET "authData" = '{"facebook":{"id":"f","access_token":"right"}}' WHERE "username" = 'lou'
+                """)
+            let wrong: JSONValue = ["authData": ["facebook": ["id": "f", "access_token": "wrong"]]]
+            let linked = try await server.send("PUT", "/users/\(kim.id)", wrong, as: .session(kim.token))
+            SecurityProbe.expectRefused(linked, 252, "link")
+            SecurityProbe.expectRefused(try await server.send("POST", "/users", wrong), 252, "log-in")
+            let mine = try await server.rows("SELECT \"authData\"::text FROM \"_User\" WHERE \"username\" = 'kim'")
+            #expect(mine == [[nil]])
+        }
+    }
 }

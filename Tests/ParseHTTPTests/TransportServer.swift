@@ -92,6 +92,7 @@ enum TransportServer {
         state: ServerState = ServerState(.ok),
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         directory: String? = nil,
+        cipher: FileCipher? = nil,
         adjust: (inout TransportSettings) throws -> Void = { _ in },
         body: (TransportClient) async throws -> Void
     ) async throws {
@@ -100,7 +101,8 @@ enum TransportServer {
         try adjust(&settings)
         let folder = if let directory { directory } else { try await temporaryDirectory() }
         let files = FileRoutes(
-            store: FileStore(directory: folder), resolver: NamedCallers(), settings: settings, logger: logger)
+            store: FileStore(directory: folder, cipher: cipher), resolver: NamedCallers(), settings: settings,
+            logger: logger)
         let server = ParseServer(
             host: "127.0.0.1", port: 0, settings: settings, handler: EchoHandler(), files: files, state: state,
             limits: limits, logger: logger)

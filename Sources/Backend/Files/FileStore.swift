@@ -19,6 +19,8 @@ public struct FileStore: Sendable {
 
     /// The folder that holds the files.
     public let directory: String
+    /// How files are encrypted; nil when they lie open. Encrypted files are held whole while they are written and read.
+    public let cipher: FileCipher?
 
     private let fileSystem = FileSystem.shared
 
@@ -29,8 +31,9 @@ public struct FileStore: Sendable {
     private static let maximumEntryLength = 255
 
     /// A store in a folder; the folder is made when it is first needed.
-    public init(directory: String) {
+    public init(directory: String, cipher: FileCipher? = nil) {
         self.directory = directory
+        self.cipher = cipher
     }
 
     /// Makes the folders.
@@ -55,7 +58,15 @@ public struct FileStore: Sendable {
     ) async throws -> Int64 where Contents.Element == ByteBuffer {
         let path = try path(of: name)
         try await prepare()
-        let size = try await writeDurably(contents, at: path)
+        let size: Int64
+        if let cipher {
+            var plain: [UInt8] = []
+            for try await chunk in contents { plain += chunk.readableBytesView }
+            try await writeDurably(OneBuffer(bytes: try cipher.seal(plain)), at: path)
+            size = Int64(plain.count)
+        } else {
+            size = try await writeDurably(contents, at: path)
+        }
         let detailsPath = try detailsPath(of: name)
         if details.isEmpty {
             try await fileSystem.removeItem(at: detailsPath)
@@ -81,11 +92,23 @@ public struct FileStore: Sendable {
         guard let path = try? path(of: name) else { return nil }
         guard let info = try await fileSystem.info(forFileAt: path), info.type == .regular else { return nil }
         return StoredFile(
-            name: name, size: info.size, modifiedSeconds: info.lastDataModificationTime.seconds,
+            name: name, size: cipher == nil ? info.size : max(0, info.size - Int64(FileCipher.overhead)),
+            modifiedSeconds: info.lastDataModificationTime.seconds,
             modifiedNanoseconds: info.lastDataModificationTime.nanoseconds)
     }
 
-    /// Reads a part of a file, piece by piece.
+    /// The text of an encrypted file; nil when files are not encrypted.
+    ///
+    /// - Throws: ``Failure/notFound``, `FileCipher.Failure`, or the file system's error.
+    public func decrypted(name: String) async throws -> [UInt8]? {
+        guard let cipher else { return nil }
+        guard let file = try await find(name: name) else { throw Failure.notFound }
+        let length = file.size + Int64(FileCipher.overhead)
+        let sealed = try await ByteBuffer(contentsOf: path(of: name), maximumSizeAllowed: .bytes(length))
+        return try cipher.open(Array(sealed.readableBytesView))
+    }
+
+    /// Reads a part of a file as it lies on the disk, piece by piece.
     ///
     /// - Parameters:
     ///   - name: The file's name.

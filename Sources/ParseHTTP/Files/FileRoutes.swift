@@ -55,7 +55,16 @@ public struct FileRoutes: Sendable {
         guard let file = try await store.find(name: name) else {
             return name.contains("/") ? nil : Self.notFound
         }
-        return try await FileDownload(store: store, file: file, headers: request.request.headers).reply()
+        do {
+            return try await FileDownload(
+                store: store, file: file, decrypted: store.decrypted(name: name), headers: request.request.headers
+            ).reply()
+        } catch is FileCipher.Failure {
+            logger.error(
+                "file not readable with this encryption key",
+                metadata: ["id": "\(request.request.id)", "name": "\(name)"])
+            return Self.notFound
+        }
     }
 
     private func checkDownload(_ request: FileRequest) async throws {
