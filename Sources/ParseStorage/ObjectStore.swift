@@ -68,8 +68,9 @@ public struct ObjectStore: Sendable {
     /// Runs one statement.
     ///
     /// - Throws: `PostgresError`.
-    public func query(_ statement: Statement) async throws -> PostgresResult {
-        try await query(statement.sql, statement.parameters)
+    public func query(_ statement: Statement, readOnly: Bool = false) async throws -> PostgresResult {
+        if let session { return try await session.query(statement) }
+        return try await client.query(statement, readOnly: readOnly)
     }
 
     /// Runs statements as one: all or none, in one round trip.
@@ -304,9 +305,9 @@ public struct ObjectStore: Sendable {
             request.limit != 0
         else { return nil }
         guard let readers = request.access.readers, !TableLayout.classesWithoutACL.contains(schema.name) else {
-            return Statement(plan.anyById, [.text(id)])
+            return Statement(plan.anyById, [.text(id)], isQuick: true)
         }
-        return Statement(plan.readableById, [.text(id), .textArray(readers)])
+        return Statement(plan.readableById, [.text(id), .textArray(readers)], isQuick: true)
     }
 
     private static func condition(_ request: FindRequest, _ schema: ClassSchema, _ compiler: inout FilterCompiler)
@@ -341,7 +342,7 @@ public struct ObjectStore: Sendable {
             return results
         }
         if statements.count == 1 {
-            return [try await query(statements[0].sql, statements[0].parameters, readOnly: true)]
+            return [try await query(statements[0], readOnly: true)]
         }
         return try await group(statements, readOnly: true)
     }
@@ -362,7 +363,8 @@ public struct ObjectStore: Sendable {
             statements.append(
                 Statement(
                     "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(className)) "
-                        + "WHERE \"objectId\" = ANY(\(list)) AND \(condition)", compiler.builder.parameters))
+                        + "WHERE \"objectId\" = ANY(\(list)) AND \(condition)", compiler.builder.parameters,
+                    isQuick: true))
             plans.append((plan, access))
         }
         guard !statements.isEmpty else { return [] }

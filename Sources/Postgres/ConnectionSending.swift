@@ -13,6 +13,8 @@ extension Connection {
         guard isReady, PQstatus(handle) == CONNECTION_OK, case .statements(let statements) = request.content else {
             return false
         }
+        // Whoever is before one that may take long gets his answer before it.
+        if unsynced > 0, !request.isQuick, PQsendFlushRequest(handle) != 1 { failWithLibpqMessage() }
         begin(request)
         request.isInCompany = true
         request.isSynced = false

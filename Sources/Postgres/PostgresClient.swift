@@ -89,11 +89,13 @@ public final class PostgresClient: Sendable {
 
     /// Runs one statement in a transaction of its own; it is committed when the answer comes.
     ///
+    /// - Parameter readOnly: Whether it changes nothing, and so may be sent again when its answer was lost.
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement, readOnly: Bool = false) async throws -> PostgresResult {
         try SharedLaneRules.check(statement.sql)
         let encoded = try EncodedStatement(statement)
-        let results = try await perform(Request(.statements([encoded]), isReadOnly: readOnly))
+        let results = try await perform(
+            Request(.statements([encoded]), isReadOnly: readOnly, isQuick: statement.isQuick))
         guard let result = results.first else { throw PostgresError(.server, "the statement gave no result") }
         return result
     }
@@ -106,7 +108,8 @@ public final class PostgresClient: Sendable {
         guard !statements.isEmpty else { return [] }
         for statement in statements { try SharedLaneRules.check(statement.sql) }
         let encoded = try statements.map { try EncodedStatement($0) }
-        return try await perform(Request(.statements(encoded), isReadOnly: readOnly))
+        return try await perform(
+            Request(.statements(encoded), isReadOnly: readOnly, isQuick: statements.allSatisfy(\.isQuick)))
     }
 
     /// Announces something to everybody who listens to a channel.

@@ -16,6 +16,8 @@ final class Request: @unchecked Sendable {
     let content: Content
     /// Whether it changes nothing, and so may be sent again when its answer was lost.
     let isReadOnly: Bool
+    /// Whether it takes no longer than others can be kept waiting for it.
+    let isQuick: Bool
     /// Where the results go.
     let answer = Answer<[PostgresResult]>()
 
@@ -52,15 +54,17 @@ final class Request: @unchecked Sendable {
     /// Whether it gets a sync of its own, since sharing one did not do.
     var travelsAlone = false
 
-    init(_ content: Content, isReadOnly: Bool = false) {
+    init(_ content: Content, isReadOnly: Bool = false, isQuick: Bool = false) {
         self.content = content
         self.isReadOnly = isReadOnly
+        self.isQuick = isQuick
     }
 
     /// Statements without anybody who waits for them.
     init(internal statements: [EncodedStatement]) {
         content = .statements(statements)
         isReadOnly = false
+        isQuick = false
     }
 
     /// Forgets what an earlier sending brought.

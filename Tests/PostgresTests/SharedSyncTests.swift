@@ -34,6 +34,32 @@ struct SharedSyncTests {
         }
     }
 
+    @Test("Whoever was sent before one that takes long gets an answer before it ends")
+    func slowOnes() async throws {
+        try await TestDatabase.run(shared: 1) { (database) async throws in
+            let client = database.client
+            // While the first one is under way the others gather, the quick ones before the slow one.
+            let first = Task { try await client.query("SELECT pg_sleep(1) IS NULL", readOnly: true) }
+            while client.statistics.inFlight == 0 { await Task.yield() }
+            let quick = (0..<4).map { _ in
+                Task {
+                    let value = try await client.query("SELECT 1", readOnly: true).int(0, 0)
+                    return (value, ContinuousClock.now)
+                }
+            }
+            while client.statistics.waiting < 4 { await Task.yield() }
+            let slow = Task { try await client.query("SELECT pg_sleep(2) IS NULL AS slow", readOnly: true) }
+            _ = try await first.value
+            _ = try await slow.value
+            let end = ContinuousClock.now
+            for task in quick {
+                let (value, time) = try await task.value
+                #expect(value == 1)
+                #expect(end - time > .milliseconds(500))
+            }
+        }
+    }
+
     @Test("One that fails gets its own error, and its neighbours their rows")
     func failures() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
