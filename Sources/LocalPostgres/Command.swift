@@ -44,7 +44,7 @@ enum Command {
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
         // What this process holds open, PostgreSQL shall not: whoever waits for the end of a socket or pipe of ours would
         // wait for PostgreSQL's.
-        for descriptor in Int32(3)..<256 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        for descriptor in Int32(3)..<4096 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         let setsid = "/usr/bin/setsid"
         let session = FileManager.default.isExecutableFile(atPath: setsid) ? [setsid, "-w"] : []
         let inFolder = ["/bin/sh", "-c", "cd -- \"$1\" && shift && exec \"$@\"", "sh", folder] + session + command

@@ -26,6 +26,8 @@ struct CrashProcess {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_APPEND | O_CREAT, 0o644)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        // Other tests wait for the end of connections, which would not come while the program holds them open.
+        for descriptor in Int32(3)..<4096 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         var arguments = command.map { strdup($0) }
         arguments.append(nil)
         defer { for argument in arguments { free(argument) } }

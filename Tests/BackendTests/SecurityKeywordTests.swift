@@ -125,4 +125,15 @@ import Testing
             try await SecurityProbe.expectSongs(server)
         }
     }
+
+    @Test("GHSA-vpj2-qq7w-5qq6: names that JavaScript's objects inherit are no functions and no jobs")
+    func inheritedNames() async throws {
+        try await TestServer.run { server in
+            for name in ["__proto__", "constructor", "toString", "hasOwnProperty", "__proto__.toString", "valueOf"] {
+                for path in ["/functions/\(name)", "/jobs/\(name)"] {
+                    SecurityProbe.expectRefused(try await server.send("POST", path, [:], as: .master), 141, path)
+                }
+            }
+        }
+    }
 }

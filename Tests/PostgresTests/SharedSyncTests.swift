@@ -38,20 +38,28 @@ struct SharedSyncTests {
     func slowOnes() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             let client = database.client
-            // While the first one is under way the others gather, the quick ones before the slow one.
-            let first = Task { try await client.query("SELECT pg_sleep(1) IS NULL", readOnly: true) }
-            while client.statistics.inFlight == 0 { await Task.yield() }
-            let quick = (0..<4).map { _ in
-                Task {
-                    let value = try await client.query("SELECT 1", readOnly: true).int(0, 0)
-                    return (value, ContinuousClock.now)
+            // While the first one waits for a lock the others gather, the quick ones before the slow one.
+            let (quick, slow) = try await client.exclusively { session in
+                _ = try await session.query("SELECT pg_advisory_lock(7)")
+                let first = Task { try await client.query("SELECT pg_advisory_xact_lock(7)::text", readOnly: true) }
+                while try await session.query("SELECT 1 FROM pg_locks WHERE NOT granted").rowCount == 0 {}
+                let quick = (0..<4).map { _ in
+                    Task {
+                        let value = try await client.query("SELECT 1", readOnly: true).int(0, 0)
+                        return (value, ContinuousClock.now)
+                    }
                 }
+                while client.statistics.waiting < 4 { try await Task.sleep(for: .milliseconds(5)) }
+                let slow = Task {
+                    _ = try await client.query("SELECT pg_sleep(2) IS NULL AS slow", readOnly: true)
+                    return ContinuousClock.now
+                }
+                while client.statistics.waiting < 5 { try await Task.sleep(for: .milliseconds(5)) }
+                _ = try await session.query("SELECT pg_advisory_unlock(7)")
+                _ = try await first.value
+                return (quick, slow)
             }
-            while client.statistics.waiting < 4 { await Task.yield() }
-            let slow = Task { try await client.query("SELECT pg_sleep(2) IS NULL AS slow", readOnly: true) }
-            _ = try await first.value
-            _ = try await slow.value
-            let end = ContinuousClock.now
+            let end = try await slow.value
             for task in quick {
                 let (value, time) = try await task.value
                 #expect(value == 1)
