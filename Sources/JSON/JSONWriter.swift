@@ -84,12 +84,6 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
         bytes.withUnsafeBufferPointer { append($0) }
     }
 
-    /// Appends bytes as they are; they must make sense as JSON in their place.
-    @inlinable
-    public mutating func raw(_ bytes: ArraySlice<UInt8>) {
-        bytes.withUnsafeBufferPointer { append($0) }
-    }
-
     /// Appends a literal of the program as it is.
     @inlinable
     public mutating func raw(_ text: StaticString) {

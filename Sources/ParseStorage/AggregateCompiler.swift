@@ -146,12 +146,7 @@ struct AggregateCompiler {
     /// The steps of a name, in the words of documents.
     mutating func path(_ name: String) throws(ParseError) -> String {
         var steps = try Self.checked(name).split(separator: ".").map(String.init)
-        switch steps.first {
-        case "_id": steps[0] = "objectId"
-        case "_created_at": steps[0] = "createdAt"
-        case "_updated_at": steps[0] = "updatedAt"
-        default: break
-        }
+        steps[0] = TableLayout.field(steps[0])
         return builder.bind(.textArray(steps))
     }
 }

@@ -43,12 +43,6 @@ struct AggregateFields {
             names = nil
             return
         }
-        let name = text.drop { $0 == "$" }.prefix { $0 != "." }
-        switch name {
-        case "_id": names?.insert("objectId")
-        case "_created_at": names?.insert("createdAt")
-        case "_updated_at": names?.insert("updatedAt")
-        default: names?.insert(String(name))
-        }
+        names?.insert(TableLayout.field(String(text.drop { $0 == "$" }.prefix { $0 != "." })))
     }
 }

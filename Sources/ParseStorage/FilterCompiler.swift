@@ -69,14 +69,11 @@ struct FilterCompiler {
 
     /// What a key leads to in a class.
     func operand(_ path: FieldPath, _ schema: ClassSchema) -> Operand {
-        var root = path.root
         if let document {
-            let root = root == "_id" ? "objectId" : root
+            let root = path.root == "_id" ? "objectId" : path.root
             return .json(JSONPath(container: document, steps: [root] + path.steps, isList: false))
         }
-        if root == "_created_at" { root = "createdAt" }
-        if root == "_updated_at" { root = "updatedAt" }
-        if root == "_id" { root = "objectId" }
+        let root = TableLayout.field(path.root)
         guard
             let type = schema.type(of: root)
                 ?? (schema.name == "_User" && path.steps.isEmpty ? SystemClass.internalUserFields[root] : nil)

@@ -6,7 +6,7 @@ public struct TextList {
 
     /// Gives the bytes of each text that is not NULL, in order. They are valid only during the call.
     public func visit(_ body: (UnsafeRawBufferPointer) -> Void) {
-        _ = first { text in
+        _ = contains { text in
             body(text)
             return false
         }
@@ -14,11 +14,11 @@ public struct TextList {
 
     /// Whether one of the texts is the same, byte for byte.
     public func contains(_ text: UnsafeRawBufferPointer) -> Bool {
-        first { $0.count == text.count && $0.elementsEqual(text) }
+        contains { $0.count == text.count && $0.elementsEqual(text) }
     }
 
     /// Whether there is a text for which `isWanted` is true; the texts after it are not looked at.
-    private func first(_ isWanted: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+    private func contains(where isWanted: (UnsafeRawBufferPointer) -> Bool) -> Bool {
         result.withBytes(row, column) { bytes in
             // No dimension is no element; of more than one, the elements follow each other all the same.
             guard bytes.count >= 12 else { return false }

@@ -4,44 +4,23 @@ import Testing
 
 /// Unique and partial indexes of the schemas API.
 @Suite struct SchemaIndexOptionTests {
-    private static let post: JSONValue = [
-        "fields": [
+    private static let posts = IndexedClass(
+        name: "Post",
+        fields: [
             "email": ["type": "String"], "state": ["type": "String"], "votes": ["type": "Number"],
             "open": ["type": "Boolean"], "due": ["type": "Date"], "tags": ["type": "Array"],
             "place": ["type": "GeoPoint"], "author": ["type": "Pointer", "targetClass": "_User"],
             "fans": ["type": "Relation", "targetClass": "_User"],
-        ]
-    ]
-
-    private static func withPosts(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
-        try await TestServer.run { server in
-            _ = try await server.send("POST", "/schemas/Post", post, as: .master).succeeded()
-            try await body(server)
-        }
-    }
-
-    private static func put(_ indexes: JSONValue, _ server: TestServer) async throws -> TestAnswer {
-        try await server.send("PUT", "/schemas/Post", ["indexes": indexes], as: .master)
-    }
-
-    private static func definitions(_ server: TestServer) async throws -> [String] {
-        try await server.texts(
-            "SELECT indexdef FROM pg_indexes WHERE tablename = 'Post' AND indexname NOT LIKE '%pkey' "
-                + "AND indexname !~ '^roost_(created|geo|owner)' ORDER BY indexname")
-    }
-
-    private static func listed(_ server: TestServer) async throws -> JSONValue? {
-        try await server.send("GET", "/schemas/Post", as: .master)["indexes"]
-    }
+        ])
 
     @Test(
         "A unique index keeps duplicates out on creation and update, and is listed after a restart until it is removed")
     func unique() async throws {
-        try await Self.withPosts { server in
+        try await Self.posts.run { server in
             let index: JSONValue = ["email": 1, "state": -1, "$unique": true]
-            _ = try await Self.put(["one": index], server).succeeded()
+            _ = try await Self.posts.put(["one": index], server).succeeded()
             #expect(
-                try await Self.definitions(server) == [
+                try await Self.posts.definitions(server) == [
                     #"CREATE UNIQUE INDEX one ON public."Post" USING btree (email, state DESC)"#
                 ])
             _ = try await server.create("Post", ["email": "a", "state": "x"])
@@ -54,19 +33,19 @@ import Testing
             _ = try await server.create("Post", ["email": "a"])
             _ = try await server.create("Post", ["email": "a"])
             try await server.alongside { restarted in
-                let listed = try await Self.listed(restarted)
+                let listed = try await Self.posts.listed(restarted)
                 #expect(same(listed, ["_id_": ["_id": 1], "one": index]))
-                _ = try await Self.put(["one": ["__op": "Delete"]], restarted).succeeded()
+                _ = try await Self.posts.put(["one": ["__op": "Delete"]], restarted).succeeded()
             }
-            #expect(try await Self.definitions(server) == [])
+            #expect(try await Self.posts.definitions(server) == [])
             _ = try await server.create("Post", ["email": "a", "state": "x"])
         }
     }
 
     @Test("A partial unique index lets duplicates be where its condition does not hold")
     func partialUnique() async throws {
-        try await Self.withPosts { server in
-            _ = try await Self.put(
+        try await Self.posts.run { server in
+            _ = try await Self.posts.put(
                 ["one": ["email": 1, "$unique": true, "$where": ["state": "open", "votes": ["$gte": 1]]]], server
             ).succeeded()
             _ = try await server.create("Post", ["email": "a", "state": "open", "votes": 1])
@@ -83,7 +62,7 @@ import Testing
 
     @Test("Constants of every kind are written into the condition as they are")
     func constants() async throws {
-        try await Self.withPosts { server in
+        try await Self.posts.run { server in
             let text = #"it's "a" \ $1"#
             let cases: [(JSONValue, String)] = [
                 (["state": .string(text)], #"WHERE (state = 'it''s "a" \ $1'::text)"#),
@@ -96,9 +75,9 @@ import Testing
             ]
             for (number, (condition, _)) in cases.enumerated() {
                 let index: JSONValue = ["email": 1, "$where": condition]
-                _ = try await Self.put(["i\(number)": index], server).succeeded()
+                _ = try await Self.posts.put(["i\(number)": index], server).succeeded()
             }
-            let listed = try await Self.listed(server)
+            let listed = try await Self.posts.listed(server)
             let definitions = try await server.texts(
                 "SELECT pg_get_indexdef(x.indexrelid) FROM pg_index x WHERE x.indrelid = '\"Post\"'::regclass "
                     + "AND x.indpred IS NOT NULL ORDER BY 1")
@@ -116,14 +95,14 @@ import Testing
 
     @Test("A find with the condition of a partial index is served by it")
     func plan() async throws {
-        try await Self.withPosts { server in
+        try await Self.posts.run { server in
             try await server.execute(
                 """
                 INSERT INTO "Post" ("objectId", state, author, votes, "createdAt")
                 SELECT 'o' || n, CASE WHEN n % 50 = 0 THEN 'open' ELSE 'closed' END, 'user' || n % 7, n, now()
                 FROM generate_series(1, 10000) n;
                 """)
-            _ = try await Self.put(
+            _ = try await Self.posts.put(
                 ["openPosts": ["author": 1, "votes": -1, "$where": ["state": "open"]]], server
             ).succeeded()
             try await server.execute("ANALYZE \"Post\"")
@@ -147,7 +126,7 @@ import Testing
 
     @Test("A unique index over duplicates is refused, and nothing of the change is kept")
     func duplicates() async throws {
-        try await Self.withPosts { server in
+        try await Self.posts.run { server in
             for _ in 0..<2 { _ = try await server.create("Post", ["email": "a"]) }
             let body: JSONValue = [
                 "fields": ["fresh": ["type": "String"]],
@@ -156,7 +135,7 @@ import Testing
             let answer = try await server.send("PUT", "/schemas/Post", body, as: .master)
             #expect(answer.status == 400)
             #expect(answer.code == 137)
-            #expect(try await Self.definitions(server) == [])
+            #expect(try await Self.posts.definitions(server) == [])
             let schema = try await server.send("GET", "/schemas/Post", as: .master)
             #expect(schema["indexes"] == nil)
             #expect(schema["fields"]?["fresh"] == nil)
@@ -165,25 +144,26 @@ import Testing
 
     @Test("On a large table a unique index over duplicates is refused as well, and no index that does not work is left")
     func largeTable() async throws {
-        try await Self.withPosts { server in
+        try await Self.posts.run { server in
             try await server.execute(
                 """
                 INSERT INTO "Post" ("objectId", email, state)
                 SELECT 'o' || n, repeat(md5((n % 39999)::text), 3), CASE WHEN n > 39998 THEN 'new' ELSE 'old' END
                 FROM generate_series(1, 40000) n;
                 """)
-            let refused = try await Self.put(["plain": ["votes": 1], "one": ["email": 1, "$unique": true]], server)
+            let refused = try await Self.posts.put(
+                ["plain": ["votes": 1], "one": ["email": 1, "$unique": true]], server)
             #expect(refused.status == 400)
             #expect(refused.code == 137)
-            #expect(try await Self.definitions(server) == [])
-            let listed = try await Self.listed(server)
+            #expect(try await Self.posts.definitions(server) == [])
+            let listed = try await Self.posts.listed(server)
             #expect(listed?["plain"] == nil)
             #expect(listed?["one"] == nil)
             let index: JSONValue = ["email": 1, "$unique": true, "$where": ["state": "old"]]
-            _ = try await Self.put(["one": index], server).succeeded()
-            #expect(same(try await Self.listed(server), ["_id_": ["_id": 1], "one": index]))
+            _ = try await Self.posts.put(["one": index], server).succeeded()
+            #expect(same(try await Self.posts.listed(server), ["_id_": ["_id": 1], "one": index]))
             #expect(
-                try await Self.definitions(server) == [
+                try await Self.posts.definitions(server) == [
                     #"CREATE UNIQUE INDEX one ON public."Post" USING btree (email) WHERE (state = 'old'::text)"#
                 ])
             let taken = try await server.texts("SELECT email FROM \"Post\" WHERE \"objectId\" = 'o5'")
@@ -224,7 +204,7 @@ import Testing
             (#"{"$foo": 1}"#, 102, "Invalid index option: $foo does not exist."),
             (#"{"$unique": true}"#, 107, "invalid JSON"), (#"{"$where": {"state": "a"}}"#, 107, "invalid JSON"),
         ]
-        try await Self.withPosts { server in
+        try await Self.posts.run { server in
             for (definition, code, error) in cases {
                 let index = try JSONValue(parsing: Array(definition.utf8))
                 let body: JSONValue = ["fields": ["fresh": ["type": "String"]], "indexes": ["a": index]]
@@ -244,14 +224,15 @@ import Testing
 
     @Test("A field that a condition is about takes the index with it")
     func removedField() async throws {
-        try await Self.withPosts { server in
-            _ = try await Self.put(["a": ["email": 1, "$where": ["state": "open"]], "b": ["votes": 1]], server)
+        try await Self.posts.run { server in
+            _ = try await Self.posts.put(["a": ["email": 1, "$where": ["state": "open"]], "b": ["votes": 1]], server)
                 .succeeded()
             let answer = try await server.send(
                 "PUT", "/schemas/Post", ["fields": ["state": ["__op": "Delete"]]], as: .master
             ).succeeded()
             #expect(same(answer["indexes"], ["_id_": ["_id": 1], "b": ["votes": 1]]))
-            #expect(try await Self.definitions(server) == [#"CREATE INDEX b ON public."Post" USING btree (votes)"#])
+            #expect(
+                try await Self.posts.definitions(server) == [#"CREATE INDEX b ON public."Post" USING btree (votes)"#])
         }
     }
 
@@ -277,7 +258,7 @@ import Testing
         }
         let number = "SELECT oid::text FROM pg_class WHERE relname = 'one'"
         try await TestServer.run(options("open")) { server in
-            let definitions = try await Self.definitions(server)
+            let definitions = try await Self.posts.definitions(server)
             #expect(definitions.count == 1)
             #expect(definitions.first?.hasPrefix("CREATE UNIQUE INDEX one ") == true)
             let first = try await server.texts(number)
@@ -288,7 +269,7 @@ import Testing
             try await server.alongside(options("closed")) { other in
                 let third = try await other.texts(number)
                 #expect(third != first)
-                let definitions = try await Self.definitions(other)
+                let definitions = try await Self.posts.definitions(other)
                 #expect(definitions.first?.contains("'closed'") == true)
             }
         }

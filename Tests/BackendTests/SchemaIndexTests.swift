@@ -4,44 +4,26 @@ import Testing
 
 /// Indexes of the schemas API, which are indexes of PostgreSQL.
 @Suite struct SchemaIndexTests {
-    private static let song: JSONValue = [
-        "fields": [
+    private static let songs = IndexedClass(
+        name: "Song",
+        fields: [
             "title": ["type": "String"], "plays": ["type": "Number"], "tags": ["type": "Array"],
             "more": ["type": "Object"], "place": ["type": "GeoPoint"], "area": ["type": "Polygon"],
             "owner": ["type": "Pointer", "targetClass": "_User"], "fans": ["type": "Relation", "targetClass": "_User"],
-        ]
-    ]
-
-    /// The definitions of a class's indexes in PostgreSQL, without those that Roost makes by itself.
-    private static func definitions(_ server: TestServer, table: String = "Song") async throws -> [String] {
-        try await server.texts(
-            "SELECT indexdef FROM pg_indexes WHERE tablename = '\(table)' AND indexname NOT LIKE '%pkey' "
-                + "AND indexname !~ '^roost_(created|geo|owner)' ORDER BY indexname")
-    }
-
-    private static func withSongs(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
-        try await TestServer.run { server in
-            _ = try await server.send("POST", "/schemas/Song", song, as: .master).succeeded()
-            try await body(server)
-        }
-    }
-
-    private static func put(_ indexes: JSONValue, _ server: TestServer) async throws -> TestAnswer {
-        try await server.send("PUT", "/schemas/Song", ["indexes": indexes], as: .master)
-    }
+        ])
 
     @Test("Each kind of field gets the kind of index that queries by it use")
     func kinds() async throws {
-        try await Self.withSongs { server in
+        try await Self.songs.run { server in
             let indexes: JSONValue = [
                 "a": ["title": 1, "plays": -1], "b": ["_p_owner": 1], "c": ["tags": 1], "d": ["place": "2dsphere"],
                 "e": ["title": "text"], "f": ["more": 1], "g": ["area": "2d"], "h": ["ACL": 1], "i": ["fans": 1],
             ]
-            let answer = try await Self.put(indexes, server).succeeded()
+            let answer = try await Self.songs.put(indexes, server).succeeded()
             #expect(answer["indexes"]?["_id_"] == ["_id": 1])
             #expect(answer["indexes"]?["a"] == ["title": 1, "plays": -1])
             #expect(
-                try await Self.definitions(server) == [
+                try await Self.songs.definitions(server) == [
                     #"CREATE INDEX a ON public."Song" USING btree (title, plays DESC)"#,
                     #"CREATE INDEX b ON public."Song" USING btree (owner)"#,
                     #"CREATE INDEX c ON public."Song" USING gin (tags jsonb_path_ops)"#,
@@ -52,7 +34,7 @@ import Testing
                     #"CREATE INDEX h ON public."Song" USING gin (_rperm)"#,
                 ])
             #expect(
-                try await Self.definitions(server, table: "_Join:fans:Song") == [
+                try await Self.songs.definitions(server, table: "_Join:fans:Song") == [
                     #"CREATE INDEX i ON public."_Join:fans:Song" USING btree ("owningId", "relatedId")"#
                 ])
         }
@@ -60,20 +42,20 @@ import Testing
 
     @Test("An index over fields of several kinds is one index for each, and goes as one")
     func severalKinds() async throws {
-        try await Self.withSongs { server in
-            _ = try await Self.put(["mixed": ["title": 1, "tags": 1]], server).succeeded()
-            let made = try await Self.definitions(server)
+        try await Self.songs.run { server in
+            _ = try await Self.songs.put(["mixed": ["title": 1, "tags": 1]], server).succeeded()
+            let made = try await Self.songs.definitions(server)
             #expect(made.count == 2)
             #expect(made.contains(#"CREATE INDEX mixed ON public."Song" USING btree (title)"#))
             #expect(made.contains { $0.hasSuffix("USING gin (tags jsonb_path_ops)") })
-            _ = try await Self.put(["mixed": ["__op": "Delete"]], server).succeeded()
-            #expect(try await Self.definitions(server) == [])
+            _ = try await Self.songs.put(["mixed": ["__op": "Delete"]], server).succeeded()
+            #expect(try await Self.songs.definitions(server) == [])
         }
     }
 
     @Test("Finds are served by the indexes")
     func plans() async throws {
-        try await Self.withSongs { server in
+        try await Self.songs.run { server in
             try await server.execute(
                 """
                 INSERT INTO "Song" ("objectId", title, plays, tags, owner)
@@ -84,7 +66,7 @@ import Testing
                 "byTitle": ["title": 1], "byTags": ["tags": 1], "byWords": ["title": "text"],
                 "byOwner": ["owner": 1, "plays": -1],
             ]
-            _ = try await Self.put(indexes, server).succeeded()
+            _ = try await Self.songs.put(indexes, server).succeeded()
             try await server.execute("ANALYZE \"Song\"")
             let cases: [(JSONObject, String)] = [
                 (["where": ["title": "title7 word7"]], "byTitle"), (["where": ["tags": "tag7"]], "byTags"),
@@ -104,8 +86,8 @@ import Testing
 
     @Test("What contradicts the indexes that are there is refused with 102, and nothing changes")
     func refusals() async throws {
-        try await Self.withSongs { server in
-            _ = try await Self.put(["a": ["title": 1]], server).succeeded()
+        try await Self.songs.run { server in
+            _ = try await Self.songs.put(["a": ["title": 1]], server).succeeded()
             let cases: [(JSONValue, String)] = [
                 (["a": ["plays": 1]], "Index a exists, cannot update."),
                 (["none": ["__op": "Delete"]], "Index none does not exist, cannot delete."),
@@ -129,7 +111,7 @@ import Testing
 
     @Test("Names are a class's own, and may be such as PostgreSQL cannot hold")
     func names() async throws {
-        try await Self.withSongs { server in
+        try await Self.songs.run { server in
             let long = String(repeating: "long", count: 40)
             let names = ["same", long, "", "a\"b", "roost_x", "_User_unique_email"]
             var indexes: JSONObject = [:]
@@ -140,15 +122,15 @@ import Testing
             }
             let body: JSONValue = ["fields": ["title": ["type": "String"]], "indexes": .object(indexes)]
             _ = try await server.send("POST", "/schemas/Album", body, as: .master).succeeded()
-            _ = try await Self.put(["same": ["title": 1]], server).succeeded()
-            #expect(try await Self.definitions(server, table: "Album").count == names.count)
-            #expect(try await Self.definitions(server).count == 1)
+            _ = try await Self.songs.put(["same": ["title": 1]], server).succeeded()
+            #expect(try await Self.songs.definitions(server, table: "Album").count == names.count)
+            #expect(try await Self.songs.definitions(server).count == 1)
             let left = try await server.send(
                 "PUT", "/schemas/Album", ["indexes": .object(removals)], as: .master
             ).succeeded()
             #expect(left["indexes"] == ["_id_": ["_id": 1]])
-            #expect(try await Self.definitions(server, table: "Album") == [])
-            #expect(try await Self.definitions(server).count == 1)
+            #expect(try await Self.songs.definitions(server, table: "Album") == [])
+            #expect(try await Self.songs.definitions(server).count == 1)
             let unique = try await server.texts("SELECT 1::text FROM pg_class WHERE relname = '_User_unique_email'")
             #expect(unique.count == 1)
         }
@@ -156,19 +138,20 @@ import Testing
 
     @Test("A field takes its indexes with it")
     func removedField() async throws {
-        try await Self.withSongs { server in
-            _ = try await Self.put(["a": ["title": 1, "tags": 1], "b": ["plays": 1]], server).succeeded()
+        try await Self.songs.run { server in
+            _ = try await Self.songs.put(["a": ["title": 1, "tags": 1], "b": ["plays": 1]], server).succeeded()
             let answer = try await server.send(
                 "PUT", "/schemas/Song", ["fields": ["title": ["__op": "Delete"]]], as: .master
             ).succeeded()
             #expect(same(answer["indexes"], ["_id_": ["_id": 1], "b": ["plays": 1]]))
-            #expect(try await Self.definitions(server) == [#"CREATE INDEX b ON public."Song" USING btree (plays)"#])
+            #expect(
+                try await Self.songs.definitions(server) == [#"CREATE INDEX b ON public."Song" USING btree (plays)"#])
         }
     }
 
     @Test("Indexes made by hand are listed and can be removed, and unique ones answer 137")
     func handmade() async throws {
-        try await Self.withSongs { server in
+        try await Self.songs.run { server in
             try await server.execute(
                 """
                 CREATE UNIQUE INDEX "byHand" ON "Song" (title, plays DESC);
@@ -189,57 +172,59 @@ import Testing
             #expect(same(try await server.send("GET", "/schemas/Song", as: .master)["indexes"], expected))
             let all = try await server.send("GET", "/schemas", as: .master)
             #expect(same(all.results.first { $0["className"] == "Song" }?["indexes"], expected))
-            #expect(try await Self.put(["byHand": ["title": 1]], server).error == "Index byHand exists, cannot update.")
-            _ = try await Self.put(["byHand": ["__op": "Delete"]], server).succeeded()
+            #expect(
+                try await Self.songs.put(["byHand": ["title": 1]], server).error
+                    == "Index byHand exists, cannot update.")
+            _ = try await Self.songs.put(["byHand": ["__op": "Delete"]], server).succeeded()
             #expect(try await server.send("POST", "/classes/Song", ["title": "x", "plays": 2]).status == 201)
         }
     }
 
     @Test("A large table gets its index beside other work, all of it or nothing")
     func largeTable() async throws {
-        try await Self.withSongs { server in
+        try await Self.songs.run { server in
             try await server.execute(
                 """
                 INSERT INTO "Song" ("objectId", title, plays)
                 SELECT 'o' || n, repeat(md5(n::text), 3), n FROM generate_series(1, 40000) n;
                 """)
             let answers = try await concurrently(3) { _ in
-                try await Self.put(["byTitle": ["title": 1], "byPlays": ["plays": -1]], server)
+                try await Self.songs.put(["byTitle": ["title": 1], "byPlays": ["plays": -1]], server)
             }
             #expect(answers.filter { $0.status == 200 }.count == 1)
             #expect(answers.filter { $0.status != 200 }.allSatisfy { $0.code == 102 })
             #expect(
-                try await Self.definitions(server) == [
+                try await Self.songs.definitions(server) == [
                     #"CREATE INDEX "byPlays" ON public."Song" USING btree (plays DESC)"#,
                     #"CREATE INDEX "byTitle" ON public."Song" USING btree (title)"#,
                 ])
-            _ = try await Self.put(["byTitle": ["__op": "Delete"]], server).succeeded()
+            _ = try await Self.songs.put(["byTitle": ["__op": "Delete"]], server).succeeded()
             // A text that no index can hold makes the build fail in the middle.
             try await server.execute(
                 """
                 INSERT INTO "Song" ("objectId", title)
                 SELECT 'long', string_agg(md5(n::text), '') FROM generate_series(1, 2000) n;
                 """)
-            let failed = try await Self.put(["again": ["title": 1]], server)
+            let failed = try await Self.songs.put(["again": ["title": 1]], server)
             #expect(failed.status == 400)
             #expect(failed.code == 102)
             #expect(
-                try await Self.definitions(server) == [
+                try await Self.songs.definitions(server) == [
                     #"CREATE INDEX "byPlays" ON public."Song" USING btree (plays DESC)"#
                 ])
             let listed = try await server.send("GET", "/schemas/Song", as: .master)
             #expect(same(listed["indexes"], ["_id_": ["_id": 1], "byPlays": ["plays": -1]]))
             _ = try await server.send("DELETE", "/classes/Song/long", as: .master).succeeded()
-            _ = try await Self.put(["again": ["title": 1]], server).succeeded()
+            _ = try await Self.songs.put(["again": ["title": 1]], server).succeeded()
         }
     }
 
     @Test("What a process left behind that died while it built goes at the next start")
     func leftBehind() async throws {
-        try await Self.withSongs { server in
+        try await Self.songs.run { server in
             try await server.execute("CREATE INDEX \"roost_building:0:0\" ON \"Song\" (title)")
             try await server.alongside { other in
-                let left = try await Self.definitions(other)
+                let left = try await Self.songs.definitions(other)
                 #expect(left == [])
                 let listed = try await other.send("GET", "/schemas/Song", as: .master)
                 #expect(listed["indexes"] == nil)
@@ -249,19 +234,19 @@ import Testing
 
     @Test("A class may have the name of another class's index, which goes on working under a made name")
     func nameOfAnIndex() async throws {
-        try await Self.withSongs { server in
-            _ = try await Self.put(["Album": ["title": 1]], server).succeeded()
+        try await Self.songs.run { server in
+            _ = try await Self.songs.put(["Album": ["title": 1]], server).succeeded()
             let id = try await server.create("Album", ["name": "x"])
             #expect(try await server.send("GET", "/classes/Album/\(id)")["name"] == "x")
-            #expect(try await Self.definitions(server).contains { $0.contains("(title)") })
-            _ = try await Self.put(["Album": ["__op": "Delete"]], server).succeeded()
-            #expect(try await !Self.definitions(server).contains { $0.contains("(title)") })
+            #expect(try await Self.songs.definitions(server).contains { $0.contains("(title)") })
+            _ = try await Self.songs.put(["Album": ["__op": "Delete"]], server).succeeded()
+            #expect(try await !Self.songs.definitions(server).contains { $0.contains("(title)") })
         }
     }
 
     @Test("Classes are not changed inside a transaction")
     func insideTransaction() async throws {
-        try await Self.withSongs { server in
+        try await Self.songs.run { server in
             let answer = try await server.send(
                 "POST", "/batch",
                 [

@@ -18,7 +18,7 @@ struct WriterTests {
             writer.string("b")
             writer.raw([0x3A])
             writer.bool(true)
-            writer.raw(Array(",\"c\":".utf8)[...])
+            writer.raw(Array(",\"c\":".utf8))
             writer.bool(false)
             writer.raw(",\"d\":")
             writer.null()

@@ -3,8 +3,10 @@ import Testing
 
 @Suite("Requests on shared connections")
 struct SharedLaneTests {
-    @Test("A failing request leaves its neighbours on the same connection alone, wherever in a group it fails")
-    func neighbours() async throws {
+    @Test(
+        "A failing request leaves its neighbours on the same connection alone, wherever in a group it fails",
+        arguments: [false, true])
+    func neighbours(readOnly: Bool) async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             let client = database.client
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -16,7 +18,7 @@ struct SharedLaneTests {
                             let divisor: Int64 = fails && number % 3 == place ? 0 : 1
                             return Statement("SELECT $1 / $2", [.int(Int64(number)), .int(divisor)])
                         }
-                        let results = try? await client.group(statements)
+                        let results = try? await client.group(statements, readOnly: readOnly)
                         #expect(
                             results?.map { $0.int(0, 0) } == (fails ? nil : Array(repeating: Int64(number), count: 3)))
                     }

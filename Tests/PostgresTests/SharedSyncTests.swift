@@ -135,27 +135,6 @@ struct SharedSyncTests {
         }
     }
 
-    @Test("Groups of reads share a sync as well, and give a result for each statement")
-    func groups() async throws {
-        try await TestDatabase.run(shared: 1) { (database) async throws in
-            let client = database.client
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<300 {
-                    group.addTask {
-                        let fails = number % 11 == 0
-                        let statements = (0..<3).map { place in
-                            Statement("SELECT $1 / $2", [.int(Int64(number)), .int(fails && place == 1 ? 0 : 1)])
-                        }
-                        let results = try? await client.group(statements, readOnly: true)
-                        #expect(results?.count == (fails ? nil : 3))
-                        #expect(results?.allSatisfy { $0.int(0, 0) == Int64(number) } ?? fails)
-                    }
-                }
-                try await group.waitForAll()
-            }
-        }
-    }
-
     @Test("Reads that were under way when the connection broke are sent again")
     func brokenConnections() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in

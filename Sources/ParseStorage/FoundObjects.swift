@@ -1,0 +1,97 @@
+public import JSON
+import ParseModel
+import Postgres
+
+extension ObjectStore {
+    /// What a find gave: rows, not yet JSON.
+    public struct Found: Sendable {
+        let result: PostgresResult?
+        let plan: ReadPlan?
+        let access: ReadAccess
+        let included: IncludedObjects
+        let include: IncludeNode?
+        let links: FileLinks
+        let unwritten: Set<String>
+        /// The number of all matching objects, when it was asked for.
+        public let count: Int?
+
+        /// How many objects there are.
+        public var rowCount: Int { result?.rowCount ?? 0 }
+
+        /// Writes one object, with members added at its end (each as `"key":value`).
+        public func write(_ row: Int, extra: [[UInt8]] = [], into writer: inout JSONWriter) {
+            guard let result, let plan else { return }
+            write(row, of: result, plan, extra, RowWriter(links: links, included: included), into: &writer)
+        }
+
+        /// Writes all objects, with commas between them.
+        ///
+        /// - Parameter extra: Gives the members to add to each row (each as `"key":value`).
+        public func writeAll(extra: (Int) -> [[UInt8]] = { _ in [] }, into writer: inout JSONWriter) {
+            guard let result, let plan else { return }
+            let rows = RowWriter(links: links, included: included)
+            for row in 0..<result.rowCount {
+                if row > 0 { writer.byte(UInt8(ascii: ",")) }
+                write(row, of: result, plan, extra(row), rows, into: &writer)
+            }
+        }
+
+        private func write(
+            _ row: Int, of result: PostgresResult, _ plan: ReadPlan, _ extra: [[UInt8]], _ rows: RowWriter,
+            into writer: inout JSONWriter
+        ) {
+            rows.write(
+                result, row, plan, node: include,
+                omitting: access.ownerRules.isEmpty ? [] : hidden(row).union(unwritten), extra: extra, into: &writer)
+        }
+
+        /// One object as a value.
+        public func object(_ row: Int) -> JSONObject {
+            var writer = JSONWriter(capacity: 512)
+            write(row, into: &writer)
+            return (try? JSONValue(parsing: writer.bytes))?.objectValue ?? [:]
+        }
+
+        /// All objects as values.
+        public var objects: [JSONObject] { (0..<rowCount).map(object) }
+
+        /// The id of one object.
+        public func objectId(_ row: Int) -> String? {
+            guard let result, let index = plan?.index(of: "objectId") else { return nil }
+            return result.string(row, index)
+        }
+
+        /// The fields hidden in one object, by the rules that look into it.
+        func hidden(_ row: Int) -> Set<String> {
+            guard let result, let plan else { return [] }
+            return Fetched(result: result, plan: plan, access: access).hidden(row)
+        }
+    }
+
+    /// Rows of one class with the plan that reads them.
+    struct Fetched {
+        let result: PostgresResult
+        let plan: ReadPlan
+        let access: ReadAccess
+
+        func hidden(_ row: Int) -> Set<String> {
+            guard !access.ownerRules.isEmpty else { return [] }
+            var hidden = access.hidden
+            for rule in access.ownerRules where applies(rule, row) { hidden.formIntersection(rule.hidden) }
+            return hidden
+        }
+
+        private func applies(_ rule: ReadAccess.OwnerRule, _ row: Int) -> Bool {
+            guard let index = plan.index(of: rule.field ?? "objectId"), !result.isNull(row, index) else { return false }
+            switch plan.columns[index].encoding {
+            case .pointer, .text: return result.string(row, index) == rule.userId
+            case .json:
+                guard let bytes = result.jsonb(row, index), let json = try? JSONValue(parsing: bytes) else {
+                    return false
+                }
+                return (json.arrayValue ?? [json]).contains { Pointer(json: $0)?.objectId == rule.userId }
+            default: return false
+            }
+        }
+    }
+}
