@@ -4,6 +4,9 @@ import PackageDescription
 let collections = Target.Dependency.product(name: "Collections", package: "swift-collections")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
+/// Async functions run where their caller does, instead of asking at each call and return which executor is wanted.
+let stayOnExecutor = [SwiftSetting.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 let package = Package(
     name: "roost",
     platforms: [.macOS(.v15)],
@@ -27,7 +30,8 @@ let package = Package(
         .systemLibrary(name: "CCrypt", providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]),
         .systemLibrary(name: "CMalloc"),
         .target(name: "JSON", dependencies: [collections]),
-        .target(name: "Postgres", dependencies: ["CLibpq", collections, logging]),
+        .target(
+            name: "Postgres", dependencies: ["CLibpq", collections, logging], swiftSettings: stayOnExecutor),
         .target(name: "LocalPostgres", dependencies: [logging]),
         .target(name: "ParseModel", dependencies: ["JSON", collections]),
         .target(name: "ServerConfiguration", dependencies: ["JSON", collections]),
@@ -36,7 +40,8 @@ let package = Package(
             resources: [.embedInCode("sql"), .embedInCode("classes")]),
         .target(
             name: "ParseStorage",
-            dependencies: ["JSON", "ParseModel", "Postgres", "Schema", collections, logging]),
+            dependencies: ["JSON", "ParseModel", "Postgres", "Schema", collections, logging],
+            swiftSettings: stayOnExecutor),
         .target(
             name: "Backend",
             dependencies: [
@@ -45,7 +50,8 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
-            ]),
+            ],
+            swiftSettings: stayOnExecutor),
         .target(
             name: "ParseHTTP",
             dependencies: [
@@ -55,7 +61,8 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ]),
+            ],
+            swiftSettings: stayOnExecutor),
         .executableTarget(
             name: "roost",
             dependencies: [

@@ -117,7 +117,7 @@ final class IncomingBody: AsyncSequence {
 
     private func nextFromConnection() async throws -> ByteBuffer? {
         do {
-            let chunk = try await source.next()
+            let chunk = try await source.next(isolation: #isolation)
             if chunk == nil, let declaredLength, receivedLength < declaredLength { throw HTTPFault.aborted }
             return chunk
         } catch {

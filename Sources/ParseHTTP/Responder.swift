@@ -29,6 +29,7 @@ struct Responder: Sendable {
     /// Reads, answers and logs a request.
     ///
     /// - Throws: An error that closes the connection, when it cannot be used any more.
+    @concurrent
     func respond(to request: Request, writer: consuming ResponseWriter, channel: any Channel) async throws {
         let start = ContinuousClock.now
         let body = IncomingBody(request, channel: channel, stallGuard: stallGuard)
@@ -55,6 +56,7 @@ struct Responder: Sendable {
         }
     }
 
+    @concurrent
     private func write(_ response: ResponseHead, writer: consuming ResponseWriter, channel: any Channel) async throws {
         let head = HTTPResponse(status: .init(code: response.status), headerFields: response.fields)
         switch response.content {

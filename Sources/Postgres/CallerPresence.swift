@@ -35,7 +35,7 @@ public final class CallerPresence: Sendable {
     func whilePresent<Value: Sendable>(
         _ operation: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        let task = Task(operation: operation)
+        let task = Task { try await operation() }
         let number = onLeaving { task.cancel() }
         defer { forget(number) }
         return try await withTaskCancellationHandler {

@@ -117,21 +117,27 @@ public struct FileStore: Sendable {
     /// - Throws: ``Failure/notFound``, the sink's error, or the file system's.
     public func read(name: String, range: Range<Int64>, sink: (ByteBuffer) async throws -> Void) async throws {
         let path = try path(of: name)
+        let handle: ReadFileHandle
         do {
-            try await fileSystem.withFileHandle(forReadingAt: path) { handle in
-                // Not `readChunks`, which reads a megabyte ahead: that much for each of many slow clients is too much.
-                var offset = range.lowerBound
-                while offset < range.upperBound {
-                    let length = min(Self.chunkLength, .bytes(range.upperBound - offset))
-                    let chunk = try await handle.readChunk(fromAbsoluteOffset: offset, length: length)
-                    guard chunk.readableBytes > 0 else { break }
-                    offset += Int64(chunk.readableBytes)
-                    try await sink(chunk)
-                }
-            }
+            handle = try await fileSystem.openFile(forReadingAt: path, options: .init())
         } catch let error as FileSystemError where error.code == .notFound {
             throw Failure.notFound
         }
+        do {
+            // Not `readChunks`, which reads a megabyte ahead: that much for each of many slow clients is too much.
+            var offset = range.lowerBound
+            while offset < range.upperBound {
+                let length = min(Self.chunkLength, .bytes(range.upperBound - offset))
+                let chunk = try await handle.readChunk(fromAbsoluteOffset: offset, length: length)
+                guard chunk.readableBytes > 0 else { break }
+                offset += Int64(chunk.readableBytes)
+                try await sink(chunk)
+            }
+        } catch {
+            try? await evenIfCancelled { try await handle.close() }
+            throw error
+        }
+        try await evenIfCancelled { try await handle.close() }
     }
 
     /// What the client said about a file when it was stored; empty details if it said nothing.
@@ -181,14 +187,24 @@ public struct FileStore: Sendable {
         _ contents: Contents, at path: FilePath
     ) async throws -> Int64 where Contents.Element == ByteBuffer {
         let options = OpenOptions.Write.newFile(replaceExisting: true, permissions: [.ownerReadWrite, .groupRead])
-        return try await fileSystem.withFileHandle(forWritingAt: path, options: options) { handle in
-            var size: Int64 = 0
+        let handle = try await fileSystem.openFile(forWritingAt: path, options: options)
+        var size: Int64 = 0
+        do {
             for try await chunk in contents {
                 size += try await handle.write(contentsOf: chunk.readableBytesView, toAbsoluteOffset: size)
             }
             try await handle.synchronize()
-            return size
+        } catch {
+            try? await evenIfCancelled { try await handle.close(makeChangesVisible: false) }
+            throw error
         }
+        try await evenIfCancelled { try await handle.close() }
+        return size
+    }
+
+    /// Runs what must not be left out when the current task was cancelled: a file left open would stay open.
+    private func evenIfCancelled(_ operation: @escaping @Sendable () async throws -> Void) async throws {
+        try await Task { try await operation() }.value
     }
 }
 
