@@ -6,8 +6,7 @@ import Postgres
 ///
 /// Made once for a shape of query; everything that does not change from row to row is text already.
 public final class ReadPlan: Sendable {
-    /// How one column's value is written. Without payloads, so that going through the columns of a row counts no
-    /// references.
+    /// How one column's value is written.
     enum Encoding: Sendable {
         case text, number, boolean, json, point, polygon
         /// `createdAt` and `updatedAt`: a plain text.
@@ -55,10 +54,20 @@ public final class ReadPlan: Sendable {
         }
     }
 
+    /// What is needed of a column for each row. It holds no reference, so that going through the columns counts none.
+    struct Cell: Sendable {
+        let encoding: Encoding
+        /// Where the column's opening lies among all of them.
+        fileprivate let opening: Range<Int>
+    }
+
     /// The class.
     let className: String
     /// The columns in the order of the select list; the two permission lists follow them when the ACL is wanted.
     let columns: [Column]
+    private let cells: [Cell]
+    /// The openings of all columns, one after another.
+    private let openings: [UInt8]
     /// Whether `_rperm` and `_wperm` are selected.
     let hasACL: Bool
     /// Relation markers and whatever else is the same for every row, each as `,"key":value`.
@@ -115,6 +124,15 @@ public final class ReadPlan: Sendable {
     init(className: String, columns: [Column], constants: [[UInt8]], hasACL: Bool, selectList: String) {
         self.className = className
         self.columns = columns
+        var cells: [Cell] = []
+        var openings: [UInt8] = []
+        for column in columns {
+            let start = openings.count
+            openings += column.opening
+            cells.append(Cell(encoding: column.encoding, opening: start..<openings.count))
+        }
+        self.cells = cells
+        self.openings = openings
         self.constants = constants
         self.hasACL = hasACL
         self.selectList = selectList
@@ -142,74 +160,24 @@ public final class ReadPlan: Sendable {
         }
     }
 
+    /// Gives `body` the cells of all columns and their openings, which are valid only during the call.
+    @inline(__always)
+    func withCells(_ body: (UnsafeBufferPointer<Cell>, Openings) -> Void) {
+        cells.withUnsafeBufferPointer { cells in
+            openings.withUnsafeBytes { body(cells, Openings(bytes: $0)) }
+        }
+    }
+
+    /// What stands before the values of columns.
+    struct Openings {
+        fileprivate let bytes: UnsafeRawBufferPointer
+
+        @inline(__always)
+        func write(_ cell: Cell, into writer: inout JSONWriter) {
+            writer.raw(UnsafeRawBufferPointer(rebasing: bytes[cell.opening]))
+        }
+    }
+
     /// The position of a column in the select list.
     func index(of column: String) -> Int? { columns.firstIndex { $0.name == column } }
-}
-
-/// The URLs of stored files, as they are written into answers.
-public struct FileLinks: Sendable {
-    /// What stands before the name, up to and with the last slash.
-    public var prefix: [UInt8]
-    /// The key of files that were stored by hosted Parse (`fileKey`); nil when there are none.
-    public var hostedKey: String?
-
-    /// Makes links below a base such as `https://host/parse/files/appId/`.
-    public init(base: String, hostedKey: String? = nil) {
-        prefix = Array(base.utf8)
-        self.hostedKey = hostedKey
-    }
-
-    /// Appends the URL of a file.
-    func write(_ name: UnsafeRawBufferPointer, into writer: inout JSONWriter) {
-        writer.byte(UInt8(ascii: "\""))
-        if let hostedKey, let base = Self.hostedBase(name, key: hostedKey) {
-            writer.raw(Array(base.utf8))
-        } else {
-            writer.raw(prefix)
-        }
-        for byte in name {
-            if Self.isPlain(byte) {
-                writer.byte(byte)
-            } else {
-                writer.byte(UInt8(ascii: "%"))
-                writer.byte(Self.hexadecimal[Int(byte >> 4)])
-                writer.byte(Self.hexadecimal[Int(byte & 15)])
-            }
-        }
-        writer.byte(UInt8(ascii: "\""))
-    }
-
-    /// The URL of a file as text.
-    public func url(_ name: String) -> String {
-        var writer = JSONWriter(capacity: 128)
-        var name = name
-        name.withUTF8 { write(UnsafeRawBufferPointer($0), into: &writer) }
-        return String(writer.text.dropFirst().dropLast())
-    }
-
-    private static let hexadecimal = Array("0123456789ABCDEF".utf8)
-
-    /// What JavaScript's `encodeURIComponent` leaves alone, and the slashes of directories.
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"):
-            true
-        // - _ . ! ~ * ' ( ) /
-        case 0x2D, 0x5F, 0x2E, 0x21, 0x7E, 0x2A, 0x27, 0x28, 0x29, 0x2F: true
-        default: false
-        }
-    }
-
-    private static func hostedBase(_ name: UnsafeRawBufferPointer, key: String) -> String? {
-        let text = String(decoding: name, as: UTF8.self)
-        if text.hasPrefix("tfss-") { return "http://files.parsetfss.com/\(key)/" }
-        let parts = text.prefix(37)
-        let isUUID =
-            parts.count == 37 && parts.last == "-"
-            && parts.enumerated().allSatisfy { index, character in
-                [8, 13, 18, 23, 36].contains(index) ? character == "-" : character.isHexDigit
-            }
-        return isUUID ? "http://files.parse.com/\(key)/" : nil
-    }
 }

@@ -22,7 +22,11 @@ struct RowWriter {
         // Every member begins with a comma; that of the first becomes the opening brace.
         let opening = writer.count
         if hidden.isEmpty && node?.isPlain ?? true {
-            for index in plan.columns.indices { writeColumn(result, row, index, plan, into: &writer) }
+            plan.withCells { cells, openings in
+                for index in cells.indices {
+                    writeColumn(result, row, index, cells[index], openings, plan, into: &writer)
+                }
+            }
         } else {
             writeChosen(result, row, plan, node, omitting: hidden, into: &writer)
         }
@@ -47,35 +51,37 @@ struct RowWriter {
         _ result: PostgresResult, _ row: Int, _ plan: ReadPlan, _ node: IncludeNode?, omitting hidden: Set<String>,
         into writer: inout JSONWriter
     ) {
-        for index in plan.columns.indices {
-            let encoding = plan.columns[index].encoding
-            // Most columns hold no pointers: then their names need not be looked up, unless fields are left out.
-            guard encoding == .pointer || encoding == .json || !hidden.isEmpty || node?.isSelective ?? false else {
-                writeColumn(result, row, index, plan, into: &writer)
-                continue
+        plan.withCells { cells, openings in
+            for index in cells.indices {
+                let encoding = cells[index].encoding
+                // Most columns hold no pointers: then their names need not be looked up, unless fields are left out.
+                if encoding == .pointer || encoding == .json || !hidden.isEmpty || node?.isSelective ?? false {
+                    let column = plan.columns[index]
+                    if hidden.contains(column.name) { continue }
+                    if let child = node?.children[column.name],
+                        writeIncluded(result, row, index, column, child, into: &writer)
+                    {
+                        continue
+                    }
+                    if let node, node.leavesOut(column.name) { continue }
+                }
+                writeColumn(result, row, index, cells[index], openings, plan, into: &writer)
             }
-            let column = plan.columns[index]
-            if hidden.contains(column.name) { continue }
-            if let child = node?.children[column.name],
-                writeIncluded(result, row, index, column, child, into: &writer)
-            {
-                continue
-            }
-            if let node, node.leavesOut(column.name) { continue }
-            writeColumn(result, row, index, plan, into: &writer)
         }
     }
 
     /// Writes a comma, the name of a column and its value, or nothing when the value is NULL.
     @inline(__always)
     private func writeColumn(
-        _ result: PostgresResult, _ row: Int, _ index: Int, _ plan: ReadPlan, into writer: inout JSONWriter
+        _ result: PostgresResult, _ row: Int, _ index: Int, _ cell: ReadPlan.Cell, _ openings: ReadPlan.Openings,
+        _ plan: ReadPlan, into writer: inout JSONWriter
     ) {
-        let encoding = plan.columns[index].encoding
-        if case .authData = encoding { return writeAuthData(result, row, index, plan.columns[index], into: &writer) }
+        if cell.encoding == .authData {
+            return writeAuthData(result, row, index, plan.columns[index], into: &writer)
+        }
         _ = result.withValue(row, index) { value in
-            writer.raw(plan.columns[index].opening)
-            writeValue(value, result, row, index, encoding, into: &writer)
+            openings.write(cell, into: &writer)
+            writeValue(value, result, row, index, cell.encoding, into: &writer)
         }
     }
 
@@ -89,16 +95,16 @@ struct RowWriter {
         case .text:
             writer.escaped(utf8: value)
             writer.byte(UInt8(ascii: "\""))
-        case .number: writer.number(result.double(row, index) ?? 0)
+        case .number: writer.number(BinaryValue(value).double(type: result.columnType(index)) ?? 0)
         case .boolean: writer.bool(value.first == 1)
         case .json:
             // The first byte of binary jsonb is the version of its format.
             writer.raw(UnsafeRawBufferPointer(rebasing: value.dropFirst()))
         case .plainDate:
-            ParseDate(milliseconds: result.timestamp(row, index) ?? 0).write(into: &writer)
+            ParseDate(milliseconds: BinaryValue(value).milliseconds ?? 0).write(into: &writer)
             writer.byte(UInt8(ascii: "\""))
         case .date:
-            ParseDate(milliseconds: result.timestamp(row, index) ?? 0).write(into: &writer)
+            ParseDate(milliseconds: BinaryValue(value).milliseconds ?? 0).write(into: &writer)
             writer.raw("\"}")
         case .pointer:
             writer.escaped(utf8: value)
@@ -109,7 +115,7 @@ struct RowWriter {
             links.write(value, into: &writer)
             writer.byte(UInt8(ascii: "}"))
         case .point:
-            let point = result.point(row, index) ?? (x: 0, y: 0)
+            let point = BinaryValue(value).point ?? (x: 0, y: 0)
             writer.number(point.y)
             writer.raw(",\"longitude\":")
             writer.number(point.x)

@@ -6,27 +6,12 @@ extension PostgresResult {
 
     /// An integer of two, four or eight bytes; nil for NULL.
     public func int(_ row: Int, _ column: Int) -> Int64? {
-        guard !isNull(row, column) else { return nil }
-        return withBytes(row, column) { bytes in
-            switch bytes.count {
-            case 2: Int64(Self.integer(bytes, 0, as: Int16.self))
-            case 4: Int64(Self.integer(bytes, 0, as: Int32.self))
-            case 8: Self.integer(bytes, 0, as: Int64.self)
-            default: nil
-            }
-        }
+        isNull(row, column) ? nil : withBytes(row, column) { BinaryValue($0).integer }
     }
 
     /// A floating-point number or an integer; nil for NULL.
     public func double(_ row: Int, _ column: Int) -> Double? {
-        guard !isNull(row, column) else { return nil }
-        switch PostgresType(rawValue: columnType(column)) {
-        case .float8:
-            return withBytes(row, column) { Double(bitPattern: Self.integer($0, 0, as: UInt64.self)) }
-        case .float4:
-            return withBytes(row, column) { Double(Float(bitPattern: Self.integer($0, 0, as: UInt32.self))) }
-        default: return int(row, column).map(Double.init)
-        }
+        isNull(row, column) ? nil : withBytes(row, column) { BinaryValue($0).double(type: columnType(column)) }
     }
 
     /// A truth value; nil for NULL.
@@ -36,13 +21,7 @@ extension PostgresResult {
 
     /// A time in milliseconds since 1970, rounded down; nil for NULL. Infinity is a time beyond all others.
     public func timestamp(_ row: Int, _ column: Int) -> Int64? {
-        guard !isNull(row, column) else { return nil }
-        return withBytes(row, column) { bytes in
-            guard bytes.count == 8 else { return nil }
-            let microseconds = Self.integer(bytes, 0, as: Int64.self)
-            let milliseconds = microseconds / 1000 - (microseconds % 1000 < 0 ? 1 : 0)
-            return milliseconds + ParameterEncoding.epoch
-        }
+        isNull(row, column) ? nil : withBytes(row, column) { BinaryValue($0).milliseconds }
     }
 
     /// The text of a JSON value, without the version byte of jsonb; nil for NULL.
@@ -67,8 +46,7 @@ extension PostgresResult {
 
     /// A point; nil for NULL.
     public func point(_ row: Int, _ column: Int) -> (x: Double, y: Double)? {
-        guard !isNull(row, column) else { return nil }
-        return withBytes(row, column) { $0.count == 16 ? Self.point($0, 0) : nil }
+        isNull(row, column) ? nil : withBytes(row, column) { BinaryValue($0).point }
     }
 
     /// The corners of a polygon; nil for NULL.
@@ -76,21 +54,10 @@ extension PostgresResult {
         guard !isNull(row, column) else { return nil }
         return withBytes(row, column) { bytes in
             guard bytes.count >= 4 else { return nil }
-            let count = Int(Self.integer(bytes, 0, as: Int32.self))
+            let value = BinaryValue(bytes)
+            let count = Int(value.integer(0, as: Int32.self))
             guard count >= 0, bytes.count == 4 + 16 * count else { return nil }
-            return (0..<count).map { Self.point(bytes, 4 + 16 * $0) }
+            return (0..<count).map { value.point(4 + 16 * $0) }
         }
-    }
-
-    private static func point(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> (x: Double, y: Double) {
-        (
-            Double(bitPattern: integer(bytes, offset, as: UInt64.self)),
-            Double(bitPattern: integer(bytes, offset + 8, as: UInt64.self))
-        )
-    }
-
-    @inline(__always)
-    static func integer<I: FixedWidthInteger>(_ bytes: UnsafeRawBufferPointer, _ offset: Int, as: I.Type) -> I {
-        I(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: I.self))
     }
 }

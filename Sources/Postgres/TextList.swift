@@ -22,10 +22,10 @@ public struct TextList {
         result.withBytes(row, column) { bytes in
             // No dimension is no element; of more than one, the elements follow each other all the same.
             guard bytes.count >= 12 else { return false }
-            let dimensions = Int(PostgresResult.integer(bytes, 0, as: Int32.self))
+            let dimensions = Int(BinaryValue(bytes).integer(0, as: Int32.self))
             var position = 12 + 8 * max(0, dimensions)
             while position + 4 <= bytes.count {
-                let length = Int(PostgresResult.integer(bytes, position, as: Int32.self))
+                let length = Int(BinaryValue(bytes).integer(position, as: Int32.self))
                 position += 4
                 guard length >= 0 else { continue }
                 guard position + length <= bytes.count else { break }

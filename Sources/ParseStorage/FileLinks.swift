@@ -1,0 +1,69 @@
+import JSON
+
+/// The URLs of stored files, as they are written into answers.
+public struct FileLinks: Sendable {
+    /// What stands before the name, up to and with the last slash.
+    public var prefix: [UInt8]
+    /// The key of files that were stored by hosted Parse (`fileKey`); nil when there are none.
+    public var hostedKey: String?
+
+    /// Makes links below a base such as `https://host/parse/files/appId/`.
+    public init(base: String, hostedKey: String? = nil) {
+        prefix = Array(base.utf8)
+        self.hostedKey = hostedKey
+    }
+
+    /// Appends the URL of a file.
+    func write(_ name: UnsafeRawBufferPointer, into writer: inout JSONWriter) {
+        writer.byte(UInt8(ascii: "\""))
+        if let hostedKey, let base = Self.hostedBase(name, key: hostedKey) {
+            writer.raw(Array(base.utf8))
+        } else {
+            writer.raw(prefix)
+        }
+        for byte in name {
+            if Self.isPlain(byte) {
+                writer.byte(byte)
+            } else {
+                writer.byte(UInt8(ascii: "%"))
+                writer.byte(Self.hexadecimal[Int(byte >> 4)])
+                writer.byte(Self.hexadecimal[Int(byte & 15)])
+            }
+        }
+        writer.byte(UInt8(ascii: "\""))
+    }
+
+    /// The URL of a file as text.
+    public func url(_ name: String) -> String {
+        var writer = JSONWriter(capacity: 128)
+        var name = name
+        name.withUTF8 { write(UnsafeRawBufferPointer($0), into: &writer) }
+        return String(writer.text.dropFirst().dropLast())
+    }
+
+    private static let hexadecimal = Array("0123456789ABCDEF".utf8)
+
+    /// What JavaScript's `encodeURIComponent` leaves alone, and the slashes of directories.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        // - _ . ! ~ * ' ( ) /
+        case 0x2D, 0x5F, 0x2E, 0x21, 0x7E, 0x2A, 0x27, 0x28, 0x29, 0x2F: true
+        default: false
+        }
+    }
+
+    private static func hostedBase(_ name: UnsafeRawBufferPointer, key: String) -> String? {
+        let text = String(decoding: name, as: UTF8.self)
+        if text.hasPrefix("tfss-") { return "http://files.parsetfss.com/\(key)/" }
+        let parts = text.prefix(37)
+        let isUUID =
+            parts.count == 37 && parts.last == "-"
+            && parts.enumerated().allSatisfy { index, character in
+                [8, 13, 18, 23, 36].contains(index) ? character == "-" : character.isHexDigit
+            }
+        return isUUID ? "http://files.parse.com/\(key)/" : nil
+    }
+}
