@@ -63,6 +63,11 @@ public struct ClassSchema: Sendable {
     /// The permissions in force: those that were set, or everything open.
     public var effectivePermissions: ClassLevelPermissions { permissions ?? .open }
 
+    /// Whether an object can be refused because of the values that another has.
+    public var hasUniqueFields: Bool {
+        name.hasPrefix("_") || indexes.values.contains { $0["$unique"]?.boolValue ?? false }
+    }
+
     /// The type of a field, or nil when the class has no such field.
     public func type(of field: String) -> FieldType? { fields[field]?.type }
 }

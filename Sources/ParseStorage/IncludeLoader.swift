@@ -73,8 +73,12 @@ struct IncludeLoader {
                     targets.append(Target(pointer: Pointer(className: className, objectId: id), node: node))
                 }
             case .json:
-                if let bytes = source.result.jsonb(source.row, index), let json = try? JSONValue(parsing: bytes) {
-                    collect(json, node, into: &targets)
+                _ = source.result.withJSON(source.row, index) { text in
+                    if let pointers = PointerList.read(text) {
+                        targets += pointers.map { Target(pointer: $0, node: node) }
+                    } else if let json = try? JSONValue(parsing: text) {
+                        collect(json, node, into: &targets)
+                    }
                 }
             default: break
             }

@@ -79,6 +79,13 @@ public struct ObjectStore: Sendable {
         return try await client.group(statements, readOnly: readOnly)
     }
 
+    /// Runs statements that add or change one object as one. Unless objects of the class must be unique in some field, they
+    /// may share a transaction with other changes.
+    func change(_ schema: ClassSchema, _ objectId: String, _ statements: [Statement]) async throws -> [PostgresResult] {
+        if session != nil || schema.hasUniqueFields { return try await group(statements) }
+        return try await client.change(row: objectId, statements)
+    }
+
     /// A find, ready to be compiled.
     public struct FindRequest: Sendable {
         /// The class.

@@ -45,7 +45,13 @@ extension ObjectStore {
                 guard let schema = catalog.schema(object.className) else { throw ParseError.notFound }
                 rows.append(try WriteCompiler(schema: schema).insertRow(objectId: object.objectId, object.write))
             }
-            _ = try await group(InsertRow.statements(rows))
+            let statements = InsertRow.statements(rows)
+            if objects.count == 1, let schema = catalog.schema(objects[0].className) {
+                _ = try await change(schema, objects[0].objectId, statements)
+            } else {
+                // Many rows are worth a commit of their own.
+                _ = try await group(statements)
+            }
         }
     }
 
@@ -68,8 +74,9 @@ extension ObjectStore {
             let statement = try compiler.update(
                 objectId: objectId, write, condition: condition,
                 returning: echo.isEmpty ? [] : columns + (plan.hasACL ? ["_rperm", "_wperm"] : []))
-            let result = try await query(statement)
-            guard result.rowCount > 0 else { return nil }
+            guard let result = try await change(schema, objectId, [statement]).first, result.rowCount > 0 else {
+                return nil
+            }
             guard !echo.isEmpty else { return [:] }
             let found = Found(
                 result: result, plan: plan, access: ReadAccess(), included: IncludedObjects(), include: nil,

@@ -181,18 +181,39 @@ struct RowWriter {
                 return true
             }
             writer.raw(column.key)
-            write(
-                found.result, found.row, found.plan, node: node, isEmbedded: true, omitting: found.hidden,
-                into: &writer)
+            write(found, node, into: &writer)
             return true
         case .json:
-            guard let bytes = result.jsonb(row, index), let json = try? JSONValue(parsing: bytes) else { return false }
-            writer.raw(column.key)
-            if !write(json, node, into: &writer) { writer.null() }
-            return true
+            return result.withJSON(row, index) { text in
+                writer.raw(column.key)
+                if let pointers = PointerList.read(text) {
+                    write(pointers, node, into: &writer)
+                } else if let json = try? JSONValue(parsing: text) {
+                    if !write(json, node, into: &writer) { writer.null() }
+                } else {
+                    writer.raw(text)
+                }
+            }
         default:
             return false
         }
+    }
+
+    private func write(_ found: IncludedObjects.Found, _ node: IncludeNode, into writer: inout JSONWriter) {
+        write(
+            found.result, found.row, found.plan, node: node, isEmbedded: true, omitting: found.hidden, into: &writer)
+    }
+
+    /// Writes a list of those of the objects that can be seen.
+    private func write(_ pointers: [Pointer], _ node: IncludeNode, into writer: inout JSONWriter) {
+        writer.byte(UInt8(ascii: "["))
+        var isFirst = true
+        for pointer in pointers {
+            guard let found = included.find(pointer.className, pointer.objectId) else { continue }
+            Self.separate(&isFirst, &writer)
+            write(found, node, into: &writer)
+        }
+        writer.byte(UInt8(ascii: "]"))
     }
 
     private static func separate(_ isFirst: inout Bool, _ writer: inout JSONWriter) {
@@ -219,9 +240,7 @@ struct RowWriter {
         case .object(let object):
             if let pointer = Pointer(json: value), object["__type"] == "Pointer" {
                 guard let found = included.find(pointer.className, pointer.objectId) else { return false }
-                write(
-                    found.result, found.row, found.plan, node: node, isEmbedded: true, omitting: found.hidden,
-                    into: &writer)
+                write(found, node, into: &writer)
                 return true
             }
             writer.byte(UInt8(ascii: "{"))

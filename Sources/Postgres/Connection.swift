@@ -40,6 +40,8 @@ final class Connection {
     var unsynced = 0
     /// How many of those under way were sent in company.
     var company = 0
+    /// How many of those under way change a row, or one each for several callers.
+    var changes = 0
     /// Whether libpq may hold bytes that were not written yet.
     var needsFlush = false
     /// Whether the socket was full, so that one has to poll for writing.
@@ -165,6 +167,7 @@ final class Connection {
         scriptPhase = nil
         unsynced = 0
         company = 0
+        changes = 0
         needsFlush = false
         isBlocked = false
     }

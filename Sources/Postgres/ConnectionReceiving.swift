@@ -95,6 +95,7 @@ extension Connection {
     func finishHead() {
         guard let request = inFlight.popFirst() else { return }
         if request.isInCompany { company -= 1 }
+        if request.row != nil { changes -= 1 }
         headSince = context.now
         for preparation in request.preparations { cache.remove(preparation.statement) }
         lane.didFinish(request, on: self)

@@ -42,6 +42,7 @@ extension Connection {
     private func begin(_ request: Request) {
         sequence += 1
         request.prepareToSend(sequence: sequence)
+        if request.row != nil { changes += 1 }
         if inFlight.isEmpty { headSince = context.now }
         inFlight.append(request)
     }

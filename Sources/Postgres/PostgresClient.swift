@@ -112,6 +112,26 @@ public final class PostgresClient: Sendable {
             Request(.statements(encoded), isReadOnly: readOnly, isQuick: statements.allSatisfy(\.isQuick)))
     }
 
+    /// Runs statements that add or change one row in a transaction that those of other callers may share.
+    ///
+    /// For rows that must be unique in more than their key ``group(_:readOnly:)`` is better: there nobody who shares a
+    /// transaction can stand in the way of others that do.
+    ///
+    /// - Parameter row: A name for the row.
+    /// - Returns: A result for each statement.
+    /// - Throws: `PostgresError`, the first one; then none of the statements was carried out.
+    public func change(row: String, _ statements: [Statement]) async throws -> [PostgresResult] {
+        guard !statements.isEmpty else { return [] }
+        for statement in statements { try SharedLaneRules.check(statement.sql) }
+        let request = Request(.statements(try statements.map { try EncodedStatement($0) }), row: row)
+        do {
+            return try await perform(request)
+        } catch let error as PostgresError where error.sqlState == "55P03" {
+            // It waited for a lock in vain, and nothing was changed. Where nobody else is kept waiting it may take longer.
+            return try await exclusively { try await $0.group(statements) }
+        }
+    }
+
     /// Announces something to everybody who listens to a channel.
     ///
     /// - Throws: `PostgresError`.

@@ -26,9 +26,19 @@ extension PostgresResult {
 
     /// The text of a JSON value, without the version byte of jsonb; nil for NULL.
     public func jsonb(_ row: Int, _ column: Int) -> [UInt8]? {
-        guard !isNull(row, column) else { return nil }
-        let isVersioned = columnType(column) == PostgresType.jsonb.rawValue
-        return withBytes(row, column) { Array(isVersioned ? $0.dropFirst() : $0[...]) }
+        var text: [UInt8]?
+        return withJSON(row, column) { text = Array($0) } ? text : nil
+    }
+
+    /// Gives `body` the text of a JSON value, without the version byte of jsonb, if it is not NULL. It is valid only during
+    /// the call.
+    ///
+    /// - Returns: Whether there was a value.
+    public func withJSON(_ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
+        withValue(row, column) { bytes in
+            let isVersioned = columnType(column) == PostgresType.jsonb.rawValue
+            body(isVersioned ? UnsafeRawBufferPointer(rebasing: bytes.dropFirst()) : bytes)
+        }
     }
 
     /// A list of texts, without its NULLs; nil for NULL.

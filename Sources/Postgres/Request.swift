@@ -16,6 +16,11 @@ final class Request: @unchecked Sendable {
     let content: Content
     /// Whether it changes nothing, and so may be sent again when its answer was lost.
     let isReadOnly: Bool
+    /// The one row that it adds or changes, so that it may share a transaction with others that do so; nil when it does
+    /// something else.
+    let row: String?
+    /// The requests of other callers that this one carries out as one; see ``init(together:)``.
+    let members: [Request]
     /// Whether it takes no longer than others can be kept waiting for it.
     let isQuick: Bool
     /// Where the results go.
@@ -54,17 +59,28 @@ final class Request: @unchecked Sendable {
     /// Whether it gets a sync of its own, since sharing one did not do.
     var travelsAlone = false
 
-    init(_ content: Content, isReadOnly: Bool = false, isQuick: Bool = false) {
+    init(_ content: Content, isReadOnly: Bool = false, row: String? = nil, isQuick: Bool = false) {
         self.content = content
         self.isReadOnly = isReadOnly
+        self.row = row
         self.isQuick = isQuick
+        members = []
+    }
+
+    /// Several requests as one, which succeed or fail together.
+    init(together members: [Request]) {
+        content = .statements(members.flatMap(\.statements))
+        isReadOnly = false
+        row = ""
+        isQuick = false
+        self.members = members
     }
 
     /// Statements without anybody who waits for them.
-    init(internal statements: [EncodedStatement]) {
-        content = .statements(statements)
-        isReadOnly = false
-        isQuick = false
+    convenience init(internal statements: [EncodedStatement]) { self.init(.statements(statements)) }
+
+    private var statements: [EncodedStatement] {
+        if case .statements(let statements) = content { statements } else { [] }
     }
 
     /// Forgets what an earlier sending brought.
@@ -84,11 +100,21 @@ final class Request: @unchecked Sendable {
 
     /// Ends the wait with what was received.
     func finish() {
-        if let error { fail(error) } else { answer.give(.success(results)) }
+        if let error { return fail(error) }
+        var rest = results[...]
+        for member in members {
+            let count = member.statements.count
+            member.answer.give(.success(Array(rest.prefix(count))))
+            rest = rest.dropFirst(count)
+        }
+        answer.give(.success(results))
     }
 
     /// Ends the wait with an error.
-    func fail(_ error: PostgresError) { answer.give(.failure(error)) }
+    func fail(_ error: PostgresError) {
+        for member in members { member.fail(error) }
+        answer.give(.failure(error))
+    }
 
     /// Whether a statement among those that were carried out ended a transaction, so that sending all again would
     /// repeat what was committed.

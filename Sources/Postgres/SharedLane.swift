@@ -6,6 +6,11 @@ import Collections
 /// A request that writes is sent at once. It is a transaction of its own, and ends with a sync of its own, so that an
 /// error in one leaves its neighbours alone.
 ///
+/// Requests that change one row each share a transaction, so that the server commits and waits for the disk once for
+/// several. There is one such transaction under way, and whoever comes meanwhile makes up the next. When one of them
+/// fails, none was carried out, and each is sent again by itself. One that has to wait for a lock fails; its caller then
+/// takes a connection of its own.
+///
 /// Requests that only read go in company: a few of them share a sync, and thus a packet and a transaction. Of these there
 /// is one company under way on each connection, and whoever comes meanwhile makes up the next. That way companies are as
 /// large as the load asks for, and nobody waits where there is none. What an error keeps from being carried out is sent
@@ -18,6 +23,8 @@ final class SharedLane: Lane {
     private var reopenings: [Moment?] = []
     /// Requests that only read, and wait until those before them are answered.
     private var reads: Deque<Request> = []
+    /// Requests that change one row each, and wait until those before them are answered.
+    private var changes = ChangeQueue()
     /// Requests that wait for a connection.
     private var backlog: Deque<Request> = []
     /// Requests that the server undid for the sake of others, with the time of their next attempt.
@@ -38,7 +45,7 @@ final class SharedLane: Lane {
         }
     }
 
-    var waiting: Int { reads.count + backlog.count + postponed.count }
+    var waiting: Int { reads.count + changes.count + backlog.count + postponed.count }
 
     var nextDeadline: Moment? {
         var earliest = EarliestMoment()
@@ -48,6 +55,7 @@ final class SharedLane: Lane {
         }
         for (moment, _) in postponed { earliest.consider(moment) }
         earliest.consider(backlog.first?.deadline)
+        if !changes.isEmpty { earliest.consider(context.now.after(.milliseconds(Self.patience))) }
         return earliest.moment
     }
 
@@ -67,11 +75,16 @@ final class SharedLane: Lane {
     /// Sends a request on the connection with the fewest before it, or lets it wait.
     func submit(_ request: Request) {
         guard !request.answer.isGiven else { return }
-        if request.isReadOnly, !request.travelsAlone, connections.contains(where: \.isReady) {
-            reads.append(request)
-            return sendReads()
+        if !request.travelsAlone, connections.contains(where: \.isReady) {
+            if request.isReadOnly {
+                reads.append(request)
+                return sendReads()
+            }
+            // Sent with the next tick, when all that came meanwhile are here.
+            if request.row != nil { return changes.append(request) }
         }
-        if let connection = leastBusy(), connection.send(request) { return }
+        let lockTimeout = request.row != nil && request.travelsAlone ? ChangeQueue.lockTimeout : nil
+        if let connection = leastBusy(), connection.send(request, prelude: lockTimeout) { return }
         if context.isStopping { return request.fail(.shutDown) }
         wait(request)
     }
@@ -80,12 +93,30 @@ final class SharedLane: Lane {
     private func sendReads() {
         while let request = reads.first {
             if !request.answer.isGiven {
-                guard let connection = connections.first(where: \.takesCompany) ?? leastBusy(withCompany: false),
+                guard
+                    let connection = connections.first(where: \.takesCompany) ?? leastBusy(where: { $0.company == 0 }),
                     connection.sendInCompany(request)
                 else { return }
             }
             reads.removeFirst()
         }
+    }
+
+    /// Sends the requests that change one row each, if those before them are done, or take long for once.
+    private func sendChanges() {
+        while !changes.isEmpty, connections.allSatisfy({ $0.changes == 0 || isSlow($0) }),
+            let connection = leastBusy(where: { $0.changes == 0 })
+        {
+            guard let request = changes.next() else { continue }
+            let lockTimeout = request.members.isEmpty ? nil : ChangeQueue.lockTimeout
+            guard !connection.send(request, prelude: lockTimeout) else { continue }
+            for member in request.members.isEmpty ? [request] : request.members { wait(member) }
+        }
+    }
+
+    /// Whether something slow is in front, perhaps a lock: better to wait behind many quick ones.
+    private func isSlow(_ connection: Connection) -> Bool {
+        !connection.inFlight.isEmpty && connection.headSince.isOlder(than: Self.patience, at: context.now)
     }
 
     /// Lets a request wait for a new connection.
@@ -94,13 +125,11 @@ final class SharedLane: Lane {
         backlog.append(request)
     }
 
-    private func leastBusy(withCompany: Bool = true) -> Connection? {
+    private func leastBusy(where isWanted: (Connection) -> Bool = { _ in true }) -> Connection? {
         var best: Connection?
         var bestLoad = Int.max
-        for connection in connections where connection.isReady && (withCompany || connection.company == 0) {
-            var load = connection.inFlight.count
-            // Something slow is in front, perhaps a lock: better to wait behind many quick ones.
-            if load > 0, connection.headSince.isOlder(than: Self.patience, at: context.now) { load += 1_000_000 }
+        for connection in connections where connection.isReady && isWanted(connection) {
+            let load = connection.inFlight.count + (isSlow(connection) ? 1_000_000 : 0)
             if load < bestLoad { (best, bestLoad) = (connection, load) }
         }
         return best
@@ -114,13 +143,13 @@ final class SharedLane: Lane {
                 connections[index].open()
             }
         }
-        if !reads.isEmpty {
-            if connections.contains(where: \.isReady) {
-                sendReads()
-            } else {
-                for request in reads { wait(request) }
-                reads.removeAll()
-            }
+        if connections.contains(where: \.isReady) {
+            sendReads()
+            sendChanges()
+        } else {
+            for request in reads { wait(request) }
+            for request in changes.removeAll() { wait(request) }
+            reads.removeAll()
         }
         let due = postponed.filter { $0.0 <= context.now || context.isStopping }
         if !due.isEmpty {
@@ -160,6 +189,14 @@ final class SharedLane: Lane {
             return submit(request)
         }
         guard let error = request.error else { return request.finish() }
+        if !request.members.isEmpty {
+            if error.isStaleStatement { connection.dropStatements(of: request) }
+            for member in request.members {
+                member.travelsAlone = true
+                submit(member)
+            }
+            return
+        }
         if error.isStaleStatement, request.attempts < 4, !request.hasEndedTransaction {
             connection.dropStatements(of: request)
             return submit(request)
@@ -207,6 +244,7 @@ final class SharedLane: Lane {
     func end() {
         for starter in starters { starter.answer.give(.failure(.shutDown)) }
         for request in reads { request.fail(.shutDown) }
+        for request in changes.removeAll() { request.fail(.shutDown) }
         for request in backlog { request.fail(.shutDown) }
         for (_, request) in postponed { request.fail(.shutDown) }
         (starters, reads, backlog, postponed) = ([], [], [], [])

@@ -86,7 +86,7 @@ struct SharedSyncTests {
                     }
                 }
             }
-            #expect(database.client.statistics.inFlight == 0)
+            #expect(try await eventually { database.client.statistics.inFlight == 0 })
         }
     }
 

@@ -1,0 +1,157 @@
+import Postgres
+import Testing
+
+@Suite("Requests that change one row each, and share a transaction")
+struct SharedChangesTests {
+    /// Runs so many changes at once, and gives what each answered.
+    private static func change(
+        _ count: Int, on client: PostgresClient, _ statement: @escaping @Sendable (Int) -> Statement
+    ) async -> [Int: Result<[PostgresResult], any Error>] {
+        await withTaskGroup(of: (Int, Result<[PostgresResult], any Error>).self) { group in
+            for number in 0..<count {
+                group.addTask {
+                    do {
+                        return (number, .success(try await client.change(row: "\(number)", [statement(number)])))
+                    } catch {
+                        return (number, .failure(error))
+                    }
+                }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+    }
+
+    private static func insertion(_ number: Int) -> Statement {
+        Statement(
+            "INSERT INTO t VALUES ($1, 0) RETURNING id, pg_current_xact_id()::text", [.int(Int64(number))])
+    }
+
+    private static let table = "CREATE TABLE t (id int8 PRIMARY KEY CHECK (id % 7 <> 3), number int8)"
+
+    @Test("Those that come together are one transaction, and each gets its own result")
+    func together() async throws {
+        try await TestDatabase.run { (database) async throws in
+            _ = try await database.client.query("CREATE TABLE t (id int8, number int8)")
+            let answers = await Self.change(800, on: database.client, Self.insertion)
+            var members: [String: Int] = [:]
+            for (number, answer) in answers {
+                let result = try #require(try answer.get().first)
+                #expect(result.int(0, 0) == Int64(number))
+                members[result.string(0, 1) ?? "", default: 0] += 1
+            }
+            #expect(members.count < 200)
+            #expect(members.values.allSatisfy { $0 <= 32 })
+            #expect(try await database.client.query("SELECT count(*) FROM t").int(0, 0) == 800)
+        }
+    }
+
+    @Test("One that fails gets its own error, and the others are carried out once")
+    func failures() async throws {
+        try await TestDatabase.run { (database) async throws in
+            _ = try await database.client.query(Self.table)
+            let answers = await Self.change(400, on: database.client, Self.insertion)
+            for (number, answer) in answers {
+                switch answer {
+                case .success(let results):
+                    #expect(results.first?.int(0, 0) == Int64(number))
+                    #expect(number % 7 != 3)
+                case .failure(let error):
+                    #expect((error as? PostgresError)?.sqlState == "23514")
+                    #expect(number % 7 == 3)
+                }
+            }
+            let kept = answers.values.count { (try? $0.get()) != nil }
+            #expect(try await database.client.query("SELECT count(*) FROM t").int(0, 0) == Int64(kept))
+        }
+    }
+
+    @Test("Changes of one row add up")
+    func oneRow() async throws {
+        try await TestDatabase.run { (database) async throws in
+            _ = try await database.client.query("CREATE TABLE t AS SELECT 1::int8 AS id, 0::int8 AS number")
+            let answers = await Self.change(500, on: database.client) { _ in
+                Statement("UPDATE t SET number = number + 1 WHERE id = 1 RETURNING number")
+            }
+            let numbers = try answers.values.map { try $0.get().first?.int(0, 0) ?? 0 }
+            #expect(numbers.sorted() == Array(1...500))
+        }
+    }
+
+    @Test("Who waits for a row that a transaction has changed does not hold up the others, nor that transaction")
+    func lockedRows() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            _ = try await client.query(
+                "CREATE TABLE t AS SELECT i::int8 AS id, 0::int8 AS number FROM generate_series(0, 99) i")
+            let (others, locked) = try await client.transaction { session in
+                _ = try await session.query("UPDATE t SET number = 100 WHERE id = 50")
+                let locked = Task { await Self.change(100, on: client, Self.increment) }
+                // All but one are done while the row is locked. That includes the first row, which the others would keep
+                // locked if they waited together.
+                var others: Int64?
+                repeat {
+                    others = try await client.query("SELECT count(*) FROM t WHERE number = 1", readOnly: true).int(0, 0)
+                } while others != 99
+                _ = try await session.query("UPDATE t SET number = number + 10 WHERE id = 0")
+                return (others, locked)
+            }
+            #expect(others == 99)
+            for answer in await locked.value.values { #expect(try answer.get().first?.rowCount == 1) }
+            let rows = try await client.query("SELECT number FROM t WHERE id IN (0, 50) ORDER BY id")
+            #expect(rows.int(0, 0) == 11)
+            #expect(rows.int(1, 0) == 101)
+        }
+    }
+
+    private static func increment(_ number: Int) -> Statement {
+        Statement("UPDATE t SET number = number + 1 WHERE id = $1 RETURNING number", [.int(Int64(number))])
+    }
+
+    @Test("A table that changes meanwhile: each is carried out once")
+    func changedTables() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            _ = try await client.query("CREATE TABLE t (id int8, number int8)")
+            let statement: @Sendable (Int) -> Statement = { number in
+                Statement("INSERT INTO t VALUES ($1, 0) RETURNING *", [.int(Int64(number))])
+            }
+            for round in 0..<5 {
+                let answers = await Self.change(100, on: client, statement)
+                for answer in answers.values { #expect(try answer.get().first?.columnCount == 2 + round) }
+                _ = try await client.query("ALTER TABLE t ADD COLUMN column\(round) text")
+            }
+            #expect(try await client.query("SELECT count(*) FROM t").int(0, 0) == 500)
+        }
+    }
+
+    @Test("When connections break, what was answered is there, and nothing twice")
+    func brokenConnections() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            _ = try await client.query("CREATE TABLE t (id int8, number int8)")
+            let breaker = Task {
+                for _ in 0..<20 {
+                    try await Task.sleep(for: .milliseconds(5))
+                    _ = try? await client.query(
+                        """
+                        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                        WHERE datname = current_database() AND pid <> pg_backend_pid()
+                        """)
+                }
+            }
+            var made: Set<Int64> = []
+            for round in 0..<20 {
+                let answers = await Self.change(100, on: client) { Self.insertion(round * 100 + $0) }
+                for (number, answer) in answers where (try? answer.get()) != nil {
+                    made.insert(Int64(round * 100 + number))
+                }
+            }
+            try await breaker.value
+            let rows = try await client.query("SELECT id FROM t", readOnly: true)
+            let found = (0..<rows.rowCount).compactMap { rows.int($0, 0) }
+            #expect(Set(found).count == found.count)
+            #expect(made.isSubset(of: found))
+            #expect(!made.isEmpty)
+        }
+    }
+}
