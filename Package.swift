@@ -47,6 +47,7 @@ let package = Package(
             dependencies: [
                 "CCrypt", "JSON", "ParseModel", "ParseStorage", "ServerConfiguration", collections, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "_NIOFileSystem", package: "swift-nio"),

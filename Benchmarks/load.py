@@ -45,9 +45,9 @@ def rate(origin, name, connections, seconds, **rest):
 def settle(server, cluster):
     """Waits, at most thirty seconds, until both have finished what the load before left them with."""
     for _ in range(150):
-        before = processes.cpu_seconds(server.pid) + processes.cpu_seconds_with_children(cluster.pid)
+        before = processes.cpu_seconds_with_children(server.pid) + processes.cpu_seconds_with_children(cluster.pid)
         time.sleep(0.2)
-        after = processes.cpu_seconds(server.pid) + processes.cpu_seconds_with_children(cluster.pid)
+        after = processes.cpu_seconds_with_children(server.pid) + processes.cpu_seconds_with_children(cluster.pid)
         if after - before <= 0.01:
             return
 
@@ -58,11 +58,11 @@ def measure(server, cluster, name, connections, seconds, tokens=(), path="/", ta
     """
     settle(server, cluster)
     processes.forget_peak(server.pid)
-    roost = processes.cpu_seconds(server.pid)
+    roost = processes.cpu_seconds_with_children(server.pid)
     postgres = processes.cpu_seconds_with_children(cluster.pid)
     result = wrk(server.origin + path, name, connections, seconds, tokens, table)
     count = max(1, result["requests"])
-    result["roost"] = (processes.cpu_seconds(server.pid) - roost) / count * 1e6
+    result["roost"] = (processes.cpu_seconds_with_children(server.pid) - roost) / count * 1e6
     result["postgres"] = (processes.cpu_seconds_with_children(cluster.pid) - postgres) / count * 1e6
     result["peak"] = processes.peak_megabytes(server.pid)
     return result

@@ -27,7 +27,7 @@ def _children(pid):
 
 
 def cpu_seconds_with_children(pid):
-    """The same with the children that live: PostgreSQL has one for each connection."""
+    """The same with the children that live: PostgreSQL has one for each connection, Roost some for passwords."""
     total = cpu_seconds(pid)
     for child in _children(pid):
         try:
@@ -44,14 +44,24 @@ def _status(pid, key):
     raise KeyError(key)
 
 
+def _private_megabytes_of_children(pid):
+    """What the children do not share with their parent or others."""
+    total = 0
+    for child in _children(pid):
+        for line in pathlib.Path(f"/proc/{child}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Private_"):
+                total += int(line.split()[1]) / 1024
+    return total
+
+
 def resident_megabytes(pid):
-    """Memory that is resident now."""
-    return _status(pid, "VmRSS")
+    """Memory of a process and its children that is resident now."""
+    return _status(pid, "VmRSS") + _private_megabytes_of_children(pid)
 
 
 def peak_megabytes(pid):
-    """The most memory that was resident since the start, or since `forget_peak`."""
-    return _status(pid, "VmHWM")
+    """The most memory that was resident since the start, or since `forget_peak`; of the children, what is now."""
+    return _status(pid, "VmHWM") + _private_megabytes_of_children(pid)
 
 
 def forget_peak(pid):

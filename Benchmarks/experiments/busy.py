@@ -9,12 +9,14 @@ import time
 import urllib.parse
 
 import load
-from goals import Figure
+from goals import Figure, Goal
 
 # Few, so that gets alone do not saturate the machine.
 CONNECTIONS = 8
 LOG_INS = 32
 AGGREGATES = 4
+ROUNDS = 3
+GOAL = Goal(3, at_most=True)
 PIPELINE = [{"$group": {"_id": "$post", "count": {"$sum": 1}}}, {"$sort": {"count": -1}}, {"$limit": 10}]
 
 
@@ -55,21 +57,22 @@ def _while_aggregating(stand, server):
 
 
 def run(stand):
+    idle, logging_in, aggregating = [], [], []
     with stand.server() as server:
         load.wrk(server.origin, "get", CONNECTIONS, 1)
-        idle = [_late(server, stand.seconds)]
-        logging_in = _while_logging_in(stand, server)
-        load.settle(server, stand.cluster)
-        idle.append(_late(server, stand.seconds))
-        aggregating = _while_aggregating(stand, server)
-        load.settle(server, stand.cluster)
-        idle.append(_late(server, stand.seconds))
-    idle = statistics.median(idle)
+        for _ in range(ROUNDS):
+            idle.append(_late(server, stand.seconds))
+            logging_in.append(_while_logging_in(stand, server))
+            load.settle(server, stand.cluster)
+            aggregating.append(_while_aggregating(stand, server))
+            load.settle(server, stand.cluster)
+    idle, logging_in, aggregating = map(statistics.median, (idle, logging_in, aggregating))
     title = f"p99 of gets, {CONNECTIONS} connections, "
+    times = "times that of nothing else"
     return [
         Figure(title + "nothing else", idle, unit="ms"),
         Figure(title + f"{LOG_INS} clients logging in", logging_in, unit="ms"),
-        Figure(title + f"{LOG_INS} clients logging in: times that of nothing else", logging_in / idle, digits=1),
+        Figure(title + f"{LOG_INS} clients logging in: {times}", logging_in / idle, GOAL, digits=1),
         Figure(title + f"{AGGREGATES} aggregates", aggregating, unit="ms"),
-        Figure(title + f"{AGGREGATES} aggregates: times that of nothing else", aggregating / idle, digits=1),
+        Figure(title + f"{AGGREGATES} aggregates: {times}", aggregating / idle, GOAL, digits=1),
     ]

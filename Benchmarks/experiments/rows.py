@@ -2,7 +2,7 @@
 
 import load
 from comparison import ratio
-from goals import Figure
+from goals import Figure, Goal
 from seed import make_games
 
 SIZES = {"Small": 10_000, "Large": 1_000_000}
@@ -22,6 +22,6 @@ def run(stand):
             share = ratio(
                 lambda: _rate(stand, server, operation, "Small"), lambda: _rate(stand, server, operation, "Large")
             )
-            figures.append(Figure(f"{operation}: class of 1,000,000 rows to one of 10,000", share))
+            figures.append(Figure(f"{operation}: class of 1,000,000 rows to one of 10,000", share, Goal(0.8)))
     stand.cluster.sql("".join(f'TRUNCATE "{name}"; ' for name in SIZES))
     return figures

@@ -4,7 +4,8 @@ import NIOPosix
 
 /// Password hashes as parse-server writes them: bcrypt, cost 10.
 ///
-/// Hashing takes tens of milliseconds of a processor by design, so it runs on threads of its own, never on an event loop.
+/// Hashing takes tens of milliseconds of a processor by design, so it runs in processes of its own if they were started,
+/// else on threads, never on an event loop.
 public struct Passwords: Sendable {
     private static let threads = {
         let pool = NIOThreadPool(numberOfThreads: 2)
@@ -53,15 +54,24 @@ public struct Passwords: Sendable {
     }
 
     private static func crypt(_ password: String, setting: String) -> String? {
+        #if os(Linux)
+            let result = HashingProcesses.crypt(password, setting: setting) ?? cryptHere(password, setting: setting)
+        #else
+            let result = cryptHere(password, setting: setting)
+        #endif
+        guard let result, !result.hasPrefix("*") else { return nil }
+        return result
+    }
+
+    /// The hash as `crypt` gives it, computed by the thread that asks; nil or `*` and more for what cannot be hashed.
+    static func cryptHere(_ password: String, setting: String) -> String? {
         let data = UnsafeMutablePointer<crypt_data>.allocate(capacity: 1)
         data.initialize(to: crypt_data())
         defer {
             data.deinitialize(count: 1)
             data.deallocate()
         }
-        guard let result = crypt_r(password, setting, data) else { return nil }
-        let hash = String(cString: result)
-        return hash.hasPrefix("*") ? nil : hash
+        return crypt_r(password, setting, data).map { String(cString: $0) }
     }
 
     private static func text(_ characters: [CChar]) -> String {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Backend
 import NIOCore
 import NIOPosix
 
@@ -14,6 +15,9 @@ struct Roost: AsyncParsableCommand {
     /// Runs the command on the event loops themselves: a request then changes threads as seldom as it can.
     static func main() async {
         FreeMemory.limitWhatIsKept()
+        #if os(Linux)
+            if CommandLine.arguments.dropFirst().first == Serve._commandName { HashingProcesses.start() }
+        #endif
         _ = NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
         await main(nil)
     }

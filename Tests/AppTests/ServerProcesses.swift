@@ -6,6 +6,8 @@ import Testing
 /// Several Roosts as processes of their own on one database, and what they know of each other.
 struct ServerProcesses: Sendable {
     let servers: [TestServer]
+    /// Their process ids.
+    let identifiers: [pid_t]
 
     /// Starts processes on a new database for `body`, and leaves neither processes nor files behind.
     ///
@@ -30,7 +32,7 @@ struct ServerProcesses: Sendable {
                     }
                     try #require(serves, "process \(number): \(output(number, folder))")
                 }
-                try await body(ServerProcesses(servers: servers))
+                try await body(ServerProcesses(servers: servers, identifiers: running.map(\.identifier)))
             } catch {
                 outcome = .failure(error)
             }
