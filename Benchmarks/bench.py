@@ -3,6 +3,7 @@
 
 import argparse
 import datetime
+import itertools
 import os
 import pathlib
 import signal
@@ -94,6 +95,12 @@ def kind(options, operations):
     )
 
 
+def unused(folder, name):
+    """A path for results, beside those of earlier runs of the day: NAME.md, NAME-2.md…"""
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    return next(path for path in (folder / f"{name}.md" for name in names) if not path.exists())
+
+
 def main():
     options = arguments()
     # A terminated run stops its servers too.
@@ -117,7 +124,7 @@ def main():
     if not options.only:
         results = HERE / "results"
         results.mkdir(exist_ok=True)
-        (results / f"{today}{'-quick' if options.quick else ''}.md").write_text(text, encoding="utf-8")
+        unused(results, f"{today}-quick" if options.quick else today).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

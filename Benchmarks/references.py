@@ -14,8 +14,8 @@ MOST_CLIENTS = 8
 class References:
     """Starts the other servers on entering, and stops them on leaving a `with` block."""
 
-    def __init__(self, stand):
-        self.stand = stand
+    def __init__(self, stand, server):
+        self.stand, self.server = stand, server
         self._stack = contextlib.ExitStack()
         self._neighbours = {}
 
@@ -33,20 +33,16 @@ class References:
     def __exit__(self, *_):
         self._stack.close()
 
-    def measure(self, operation, counts, seconds):
-        """The reference at each number of connections, in units a second; empty when there is none, or when it is
-        another operation.
-        """
+    def measure(self, operation, connections, seconds):
+        """The reference at a number of connections, in units a second; None when there is none."""
         if operation.reference == "crypt":
-            return dict.fromkeys(counts, hashes.hashes_a_second(seconds))
+            return hashes.hashes_a_second(seconds)
         if operation.reference == "pgbench":
-            clients = {connections: min(connections, MOST_CLIENTS) for connections in counts}
-            rates = {number: self._pgbench(operation, number, seconds) for number in sorted(set(clients.values()))}
-            return {connections: rates[number] for connections, number in clients.items()}
+            return self._pgbench(operation, min(connections, MOST_CLIENTS), seconds)
+        if operation.reference == "health":
+            return load.rate(self.server.origin, "health", connections, seconds)
         neighbour = self._neighbours.get(operation.reference)
-        if not neighbour:
-            return {}
-        return {number: self._wrk(neighbour, operation, number, seconds) for number in counts}
+        return self._wrk(neighbour, operation, connections, seconds) if neighbour else None
 
     def _wrk(self, neighbour, operation, connections, seconds):
         sample = load.wrk(neighbour.origin + "/song.mp3", operation.name, connections, seconds)

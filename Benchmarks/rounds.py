@@ -25,7 +25,10 @@ class Measured:
 
     @property
     def ratio(self):
-        return self.median("rate") / self.reference if self.references else None
+        """Median of the ratios of the rounds: the speed of the machine changes from round to round."""
+        if not self.references:
+            return None
+        return statistics.median(sample["rate"] / rate for sample, rate in zip(self.samples, self.references))
 
 
 def _check(stand, operation, sample):
@@ -46,7 +49,7 @@ def run(stand, server, operations, counts, rounds):
         (operation.name, connections): Measured(operation, connections)
         for operation in operations for connections in counts
     }
-    with References(stand) as references:
+    with References(stand, server) as references:
         for number in range(1, rounds + 1):
             for operation in operations:
                 _run_operation(stand, server, operation, counts, references, table, f"round {number}")
@@ -57,18 +60,16 @@ def _run_operation(stand, server, operation, counts, references, table, title):
     path = stand.file_path if operation.reference == "nginx" else "/"
     seconds = max(stand.seconds, operation.shortest)
     load.settle(server, stand.cluster)
-    found = references.measure(operation, counts, seconds)
     # Many clients of what is slow would leave work behind for longer than `settle` waits.
     warm_up = counts[0] if operation.shortest > 1 else counts[-1]
     load.wrk(server.origin + path, operation.name, warm_up, 1, stand.tokens)
     for connections in counts:
+        reference = references.measure(operation, connections, seconds)
         stand.prepare(operation)
         measured = table[operation.name, connections]
         sample = load.measure(server, stand.cluster, operation.name, connections, seconds, stand.tokens, path)
         _check(stand, operation, sample)
         measured.samples.append(sample)
-        other = table.get((operation.reference, connections))
-        reference = other.samples[-1]["rate"] if other and other.samples else found.get(connections)
         if reference:
             measured.references.append(reference)
         print(

@@ -83,7 +83,7 @@
             _exit(0)
         }
 
-        /// A ninth of a processor at least stays for hashes when all are busy.
+        /// About a tenth of a processor stays for hashes when all are busy.
         private static func giveWay() {
             _ = nice(10)
             let group = open("/proc/self/autogroup", O_WRONLY)
