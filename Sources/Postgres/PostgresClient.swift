@@ -92,10 +92,8 @@ public final class PostgresClient: Sendable {
     /// - Parameter readOnly: Whether it changes nothing, and so may be sent again when its answer was lost.
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement, readOnly: Bool = false) async throws -> PostgresResult {
-        try SharedLaneRules.check(statement.sql)
-        let encoded = try EncodedStatement(statement)
         let results = try await perform(
-            Request(.statements([encoded]), isReadOnly: readOnly, isQuick: statement.isQuick))
+            Request(Self.content([statement]), isReadOnly: readOnly, isQuick: statement.isQuick))
         guard let result = results.first else { throw PostgresError(.server, "the statement gave no result") }
         return result
     }
@@ -106,10 +104,9 @@ public final class PostgresClient: Sendable {
     /// - Throws: `PostgresError`, the first one.
     public func group(_ statements: [Statement], readOnly: Bool = false) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
-        for statement in statements { try SharedLaneRules.check(statement.sql) }
-        let encoded = try statements.map { try EncodedStatement($0) }
         return try await perform(
-            Request(.statements(encoded), isReadOnly: readOnly, isQuick: statements.allSatisfy(\.isQuick)))
+            Request(
+                Self.content(statements), isReadOnly: readOnly, isQuick: statements.allSatisfy(\.isQuick)))
     }
 
     /// Runs statements that add or change one row in a transaction that those of other callers may share.
@@ -122,14 +119,22 @@ public final class PostgresClient: Sendable {
     /// - Throws: `PostgresError`, the first one; then none of the statements was carried out.
     public func change(row: String, _ statements: [Statement]) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
-        for statement in statements { try SharedLaneRules.check(statement.sql) }
-        let request = Request(.statements(try statements.map { try EncodedStatement($0) }), row: row)
+        let content = try Self.content(statements)
         do {
-            return try await perform(request)
+            return try await perform(Request(content, row: row))
         } catch let error as PostgresError where error.sqlState == "55P03" {
             // It waited for a lock in vain, and nothing was changed. Where nobody else is kept waiting it may take longer.
             return try await exclusively { try await $0.group(statements) }
         }
+    }
+
+    /// Statements as they are sent on shared connections, if they have a place there.
+    private static func content(_ statements: [Statement]) throws -> Request.Content {
+        .statements(
+            try statements.map { statement in
+                try SharedLaneRules.check(statement.sql)
+                return try EncodedStatement(statement)
+            })
     }
 
     /// Announces something to everybody who listens to a channel.

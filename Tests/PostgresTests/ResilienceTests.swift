@@ -63,7 +63,7 @@ struct ResilienceTests {
                     return try await tasks.reduce(into: []) { $0.append($1) }
                 }
                 try await Task.sleep(for: .milliseconds(10))
-                try await endAllConnections(of: database)
+                try await database.endAllConnections()
                 #expect(try await reads == Array(repeating: 7, count: 50))
             }
             #expect(database.client.statistics.reconnects > 0)
@@ -88,7 +88,7 @@ struct ResilienceTests {
                         ).int(0, 0) == 1
                     })
             }
-            try await endAllConnections(of: database)
+            try await database.endAllConnections()
             #expect(try await write.value?.kind == .connectionLost)
             // Afterwards the client works as before.
             #expect(try await database.client.query("SELECT count(*) FROM t", readOnly: true).int(0, 0) == 0)
@@ -102,7 +102,7 @@ struct ResilienceTests {
             let error = try await failure {
                 try await database.client.transaction { session in
                     _ = try await session.query("INSERT INTO t VALUES (1)")
-                    try await endAllConnections(of: database)
+                    try await database.endAllConnections()
                     _ = try await session.query("INSERT INTO t VALUES (2)")
                 }
             }
@@ -145,7 +145,7 @@ struct ResilienceTests {
                 Issue.record("the first event must be that the connection stands")
                 return
             }
-            try await endAllConnections(of: database)
+            try await database.endAllConnections()
             guard case .disconnected = await iterator.next() else {
                 Issue.record("the end of the connection must be told")
                 return
@@ -252,12 +252,5 @@ struct ResilienceTests {
             for task in tasks { await task.value }
             #expect(answered.value == 200)
         }
-    }
-
-    /// Ends every connection to the database but the one that does so.
-    private func endAllConnections(of database: TestDatabase) async throws {
-        try await database.client.execute(
-            script: "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                + "WHERE datname = current_database() AND pid <> pg_backend_pid()")
     }
 }

@@ -132,11 +132,7 @@ struct SharedChangesTests {
             let breaker = Task {
                 for _ in 0..<20 {
                     try await Task.sleep(for: .milliseconds(5))
-                    _ = try? await client.query(
-                        """
-                        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                        WHERE datname = current_database() AND pid <> pg_backend_pid()
-                        """)
+                    try? await database.endAllConnections()
                 }
             }
             var made: Set<Int64> = []

@@ -35,6 +35,13 @@ struct TestDatabase: Sendable {
         return try await gate.enter { [configuration] in try await runInside(configuration, body) }
     }
 
+    /// Ends every connection to the database but the one that does so.
+    func endAllConnections() async throws {
+        try await client.execute(
+            script: "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                + "WHERE datname = current_database() AND pid <> pg_backend_pid()")
+    }
+
     private static let gate = Gate(places: 10)
 
     private static func runInside<R: Sendable>(
