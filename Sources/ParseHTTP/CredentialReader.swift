@@ -1,4 +1,3 @@
-import HTTPTypes
 import JSON
 import ParseModel
 
@@ -11,19 +10,18 @@ struct CredentialReader: Sendable {
     /// How deep a context may be nested.
     private static let maximumContextDepth = 200
 
-    private static let credentials: [String: WritableKeyPath<Credentials, String?> & Sendable] = [
-        HTTPField.Name.parseApplicationID.canonicalName: \.applicationID,
-        HTTPField.Name.parseSessionToken.canonicalName: \.sessionToken,
-        HTTPField.Name.parseMasterKey.canonicalName: \.masterKey,
-        HTTPField.Name.parseMaintenanceKey.canonicalName: \.maintenanceKey,
-        HTTPField.Name.parseInstallationID.canonicalName: \.installationID,
-        HTTPField.Name.parseClientKey.canonicalName: \.clientKey,
-        HTTPField.Name.parseJavascriptKey.canonicalName: \.javascriptKey,
-        HTTPField.Name.parseWindowsKey.canonicalName: \.dotNetKey,
-        HTTPField.Name.parseRESTAPIKey.canonicalName: \.restAPIKey,
-        HTTPField.Name.parseClientVersion.canonicalName: \.clientVersion,
-        HTTPField.Name.parseRequestID.canonicalName: \.requestID,
+    private static let credentials: [(name: HeaderName, credential: Credential)] = [
+        (.parseApplicationID, .applicationID), (.parseSessionToken, .sessionToken), (.parseMasterKey, .masterKey),
+        (.parseMaintenanceKey, .maintenanceKey), (.parseInstallationID, .installationID),
+        (.parseClientKey, .clientKey), (.parseJavascriptKey, .javascriptKey), (.parseWindowsKey, .dotNetKey),
+        (.parseRESTAPIKey, .restAPIKey), (.parseClientVersion, .clientVersion), (.parseRequestID, .requestID),
+        (.parseCloudContext, .context), (.authorization, .authorization),
     ]
+
+    private enum Credential {
+        case applicationID, sessionToken, masterKey, maintenanceKey, installationID, clientKey, javascriptKey, dotNetKey
+        case restAPIKey, clientVersion, requestID, context, authorization
+    }
 
     /// What a body said besides the credentials.
     struct BodyFindings {
@@ -33,23 +31,35 @@ struct CredentialReader: Sendable {
     /// Reads the headers.
     ///
     /// - Throws: `ParseError` 107 when the context is not a JSON object.
-    func read(headers: HTTPFields) throws -> Credentials {
+    func read(headers: RequestHeaders) throws -> Credentials {
         var credentials = Credentials()
         var authorization: String?
         // One pass: looking each name up would walk through all fields a dozen times.
-        for field in headers {
-            let name = field.name.canonicalName
-            if name == "authorization" {
-                authorization = field.value
-            } else if name.hasPrefix("x-parse-"), let credential = Self.credentials[name] {
-                let earlier = credentials[keyPath: credential]
-                credentials[keyPath: credential] = earlier.map { "\($0), \(field.value)" } ?? field.value
-            } else if name == HTTPField.Name.parseCloudContext.canonicalName {
-                credentials.context = try Self.context(field.value)
+        for (name, value) in headers.all {
+            guard let known = Self.credentials.first(where: { $0.name.matches(name) }) else { continue }
+            switch known.credential {
+            case .applicationID: Self.add(value, to: &credentials.applicationID)
+            case .sessionToken: Self.add(value, to: &credentials.sessionToken)
+            case .masterKey: Self.add(value, to: &credentials.masterKey)
+            case .maintenanceKey: Self.add(value, to: &credentials.maintenanceKey)
+            case .installationID: Self.add(value, to: &credentials.installationID)
+            case .clientKey: Self.add(value, to: &credentials.clientKey)
+            case .javascriptKey: Self.add(value, to: &credentials.javascriptKey)
+            case .dotNetKey: Self.add(value, to: &credentials.dotNetKey)
+            case .restAPIKey: Self.add(value, to: &credentials.restAPIKey)
+            case .clientVersion: Self.add(value, to: &credentials.clientVersion)
+            case .requestID: Self.add(value, to: &credentials.requestID)
+            case .context: credentials.context = try Self.context(value)
+            case .authorization: authorization = value
             }
         }
         if let authorization { readBasic(authorization, into: &credentials) }
         return credentials
+    }
+
+    /// A field that comes twice counts as one with a comma in it, which no key has.
+    private static func add(_ value: String, to credential: inout String?) {
+        credential = credential.map { "\($0), \(value)" } ?? value
     }
 
     /// Completes the credentials from a JSON body if the headers did not name this application, and takes them out of

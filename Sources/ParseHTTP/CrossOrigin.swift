@@ -1,9 +1,7 @@
-import HTTPTypes
-
 /// The header fields that let pages of other origins call the interface (CORS).
 struct CrossOrigin: Sendable {
-    private let byOrigin: [String: HTTPFields]
-    private let fallback: HTTPFields
+    private let byOrigin: [String: [UInt8]]
+    private let fallback: [UInt8]
 
     /// Works the fields out for every allowed origin.
     ///
@@ -12,21 +10,22 @@ struct CrossOrigin: Sendable {
     ///   - extraHeaders: Header fields that pages may send besides Parse's own.
     init(origins: [String], extraHeaders: [String]) {
         let headers = ([Self.parseHeaders] + extraHeaders).joined(separator: ", ")
-        func fields(_ origin: String) -> HTTPFields {
-            var fields = HTTPFields()
-            fields[.accessControlAllowOrigin] = origin
-            fields[.accessControlAllowMethods] = "GET,PUT,POST,DELETE,OPTIONS"
-            fields[.accessControlAllowHeaders] = headers
-            fields[.accessControlExposeHeaders] = "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id"
-            if origins.count > 1 { fields[.vary] = "Origin" }
-            return fields
+        func lines(_ origin: String) -> [UInt8] {
+            var fields = [
+                ("Access-Control-Allow-Origin", origin),
+                ("Access-Control-Allow-Methods", "GET,PUT,POST,DELETE,OPTIONS"),
+                ("Access-Control-Allow-Headers", headers),
+                ("Access-Control-Expose-Headers", "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id"),
+            ]
+            if origins.count > 1 { fields.append(("Vary", "Origin")) }
+            return fields.flatMap { Array("\($0): \(ResponseHead.singleLine($1))\r\n".utf8) }
         }
-        byOrigin = Dictionary(origins.map { ($0, fields($0)) }) { first, _ in first }
-        fallback = fields(origins.first ?? "*")
+        byOrigin = Dictionary(origins.map { ($0, lines($0)) }) { first, _ in first }
+        fallback = lines(origins.first ?? "*")
     }
 
-    /// The fields for an answer to a page of `origin`; nil for callers that are no pages.
-    func fields(origin: String?) -> HTTPFields {
+    /// The fields for an answer to a page of `origin`, as they go on the wire; nil for callers that are no pages.
+    func lines(origin: String?) -> [UInt8] {
         origin.flatMap { byOrigin[$0] } ?? fallback
     }
 

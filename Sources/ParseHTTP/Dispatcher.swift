@@ -1,4 +1,3 @@
-import HTTPTypes
 import JSON
 import Logging
 import ParseModel
@@ -25,7 +24,7 @@ struct Dispatcher: Sendable {
     }
 
     /// Whether a client that asks before it sends a body may send it.
-    func mayTake(_ body: IncomingBody, headers: HTTPFields) -> Bool {
+    func mayTake(_ body: IncomingBody, headers: RequestHeaders) -> Bool {
         guard let length = body.declaredLength, headers[.parseFileMaximumUploadSize] == nil else { return true }
         return length <= settings.maximumBodySize
     }

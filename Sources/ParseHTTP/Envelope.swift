@@ -1,4 +1,3 @@
-public import HTTPTypes
 public import JSON
 public import OrderedCollections
 
@@ -26,8 +25,6 @@ public struct Envelope: Sendable {
     public var access: Access
     /// The client's IP address; the one that trusted proxies report, if there are such.
     public var address: String
-    /// The header fields, for the few routes that need more.
-    public var headers: HTTPFields
     /// `scheme://host/mount`, for links to this server; `publicServerURL` if that is configured.
     public var mountURL: String
     /// The files of a form (`multipart/form-data`), by the names of their parts; the body holds its other parts.
@@ -39,7 +36,7 @@ public struct Envelope: Sendable {
     public init(
         id: String = "", method: Method, path: [String], rawPath: String, query: JSONObject = [:],
         queryString: String = "", body: JSONObject = [:], credentials: Credentials = Credentials(),
-        access: Access = .client, address: String = "", headers: HTTPFields = [:], mountURL: String = "",
+        access: Access = .client, address: String = "", mountURL: String = "",
         uploads: [String: [UInt8]] = [:], isBatchElement: Bool = false
     ) {
         self.id = id
@@ -52,7 +49,6 @@ public struct Envelope: Sendable {
         self.credentials = credentials
         self.access = access
         self.address = address
-        self.headers = headers
         self.mountURL = mountURL
         self.uploads = uploads
         self.isBatchElement = isBatchElement

@@ -1,4 +1,3 @@
-import HTTPTypes
 import JSON
 
 /// Makes envelopes of requests.
@@ -28,7 +27,7 @@ struct EnvelopeOpener: Sendable {
         var envelope = Envelope(
             id: request.id, method: method, path: try target.components.map(Self.decodeComponent),
             rawPath: String(target.path), body: body, credentials: credentials, access: access, address: address,
-            headers: request.headers, mountURL: mountURL(of: request), uploads: uploads)
+            mountURL: mountURL(of: request), uploads: uploads)
         if let query = target.query, !query.isEmpty {
             envelope.query = FormEncoding.values(query)
             envelope.queryString = String(query)
@@ -92,7 +91,7 @@ struct EnvelopeOpener: Sendable {
     }
 
     /// Refuses compressed bodies: nothing here unpacks them.
-    static func refuseEncodings(_ headers: HTTPFields) throws(HTTPFault) {
+    static func refuseEncodings(_ headers: RequestHeaders) throws(HTTPFault) {
         guard let encoding = headers[.contentEncoding]?.lowercased(), encoding != "identity" else { return }
         throw HTTPFault(status: 415, message: "unsupported content encoding \"\(encoding)\"")
     }

@@ -1,5 +1,3 @@
-import HTTPTypes
-import HummingbirdCore
 import NIOCore
 
 /// The body of a request while it arrives: read at most once, counted, and watched for standing still.
@@ -19,18 +17,17 @@ final class IncomingBody: AsyncSequence {
     /// Whether the client waits for a word before it sends the body, and has not had one.
     var awaitsContinue = false
 
-    private var source: HummingbirdCore.RequestBody.AsyncIterator
     private var firstChunk: ByteBuffer?
     private var ticket: StallGuard.Ticket?
-    private let channel: any Channel
+    private let connection: HTTPConnection
     private let stallGuard: StallGuard
 
-    init(_ request: Request, channel: any Channel, stallGuard: StallGuard) {
-        source = request.body.makeAsyncIterator()
-        self.channel = channel
+    init(headers: RequestHeaders, connection: HTTPConnection, stallGuard: StallGuard) {
+        self.connection = connection
         self.stallGuard = stallGuard
-        let hasBody = request.headers[.contentLength] != nil || request.headers[.transferEncoding] != nil
-        declaredLength = hasBody ? request.headers[.contentLength].flatMap { Int($0) } : 0
+        let length = headers[.contentLength]
+        let hasBody = length != nil || headers[.transferEncoding] != nil
+        declaredLength = hasBody ? length.flatMap { Int($0) } : 0
         isComplete = declaredLength == 0
     }
 
@@ -100,7 +97,7 @@ final class IncomingBody: AsyncSequence {
 
     private func receive() async throws -> ByteBuffer? {
         guard !isComplete else { return nil }
-        let ticket = self.ticket ?? stallGuard.begin(on: channel)
+        let ticket = self.ticket ?? stallGuard.begin(on: connection.channel)
         self.ticket = ticket
         guard let chunk = try await nextFromConnection() else {
             finish()
@@ -117,9 +114,11 @@ final class IncomingBody: AsyncSequence {
 
     private func nextFromConnection() async throws -> ByteBuffer? {
         do {
-            let chunk = try await source.next(isolation: #isolation)
-            if chunk == nil, let declaredLength, receivedLength < declaredLength { throw HTTPFault.aborted }
-            return chunk
+            switch try await connection.nextPart() {
+            case .body(let chunk): return chunk
+            case .end: return nil
+            case .head, nil: throw HTTPFault.aborted
+            }
         } catch {
             isBroken = true
             throw HTTPFault.aborted

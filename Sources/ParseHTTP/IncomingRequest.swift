@@ -1,5 +1,3 @@
-import HTTPTypes
-
 /// A request as it came from the connection.
 struct IncomingRequest {
     /// A short id under which the log speaks about it.
@@ -9,7 +7,7 @@ struct IncomingRequest {
     /// The target in the request line.
     let target: String
     /// The header fields.
-    let headers: HTTPFields
+    let headers: RequestHeaders
     /// The host, and port, that the client called.
     let authority: String?
     /// The IP address of the other end of the connection.

@@ -1,4 +1,3 @@
-import HTTPTypes
 import JSON
 
 /// Turns the bytes of a request body into a JSON object, whatever its content type says.

@@ -1,22 +1,48 @@
-import NIOCore
 import Synchronization
 
-/// The connections that are open, so that the last of them can be closed when a shutdown takes too long.
+/// The connections that are open, so that those that nobody uses can be closed, and the last of them when a shutdown
+/// takes too long.
 final class OpenConnections: Sendable {
-    private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
+    private struct State {
+        var connections: [ObjectIdentifier: HTTPConnection] = [:]
+        var isClosed = false
+    }
 
-    /// Closes every connection, whatever it is doing.
+    private let state = Mutex(State())
+
+    /// Closes every connection, whatever it is doing, and those that are still to come.
     func closeAll() {
-        for channel in channels.withLock({ Array($0.values) }) { channel.close(promise: nil) }
+        let connections = state.withLock { state in
+            state.isClosed = true
+            return Array(state.connections.values)
+        }
+        for connection in connections { connection.channel.close(promise: nil) }
+    }
+
+    /// Closes connections without requests until the task is cancelled.
+    ///
+    /// - Parameter patience: How long a connection may be without.
+    func closeIdle(after patience: Duration) async {
+        while (try? await Task.sleep(for: min(patience / 4, .seconds(5)))) != nil {
+            let moment = ContinuousClock.now - patience
+            let connections = state.withLock { Array($0.connections.values) }
+            for connection in connections where connection.isIdle(since: moment) {
+                connection.channel.close(promise: nil)
+            }
+        }
     }
 
     /// Takes a connection into the list.
-    func insert(_ channel: any Channel) {
-        channels.withLock { $0[ObjectIdentifier(channel)] = channel }
+    func insert(_ connection: HTTPConnection) {
+        let isClosed = state.withLock { state in
+            state.connections[ObjectIdentifier(connection)] = connection
+            return state.isClosed
+        }
+        if isClosed { connection.channel.close(promise: nil) }
     }
 
     /// Takes a connection out of the list.
-    func remove(_ channel: any Channel) {
-        channels.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(channel)) }
+    func remove(_ connection: HTTPConnection) {
+        state.withLock { _ = $0.connections.removeValue(forKey: ObjectIdentifier(connection)) }
     }
 }

@@ -71,6 +71,7 @@ public struct ParseServer: Service {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await listen() }
                 group.addTask { await stallGuard.run() }
+                group.addTask { await connections.closeIdle(after: limits.idle) }
                 group.addTask { await closeLateConnections() }
                 try await group.next()
                 group.cancelAll()
@@ -84,19 +85,13 @@ public struct ParseServer: Service {
 
     private func listen() async throws {
         let connections = connections
-        var configuration = HTTP1Channel.Configuration(idleTimeout: TimeAmount(limits.idle))
-        configuration.httpDecoder = .init(maxHeaderFieldSize: limits.headers / 2, maxHeaderListSize: limits.headers)
-        let responder = responder
         let listeningPort = listeningPort
-        let http = HTTP1Channel(
-            responder: { request, writer, channel in
-                try await responder.respond(to: request, writer: writer, channel: channel)
-            }, configuration: configuration)
-        let server = WatchedConnection(http: http, connections: connections).server(
-            configuration: HummingbirdCore.ServerConfiguration(address: .hostname(host, port: port)),
-            onServerRunning: { channel in listeningPort.settle(.success(channel.localAddress?.port ?? 0)) },
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-            logger: logger)
+        let server = ConnectionHandler(responder: responder, connections: connections, headerLimit: limits.headers)
+            .server(
+                configuration: HummingbirdCore.ServerConfiguration(address: .hostname(host, port: port)),
+                onServerRunning: { channel in listeningPort.settle(.success(channel.localAddress?.port ?? 0)) },
+                eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
+                logger: logger)
         try await withTaskCancellationHandler {
             try await server.run()
         } onCancel: {

@@ -20,13 +20,13 @@ public struct Reply: Sendable {
         /// Takes the next bytes; returns when the connection can take more.
         public typealias Sink = (ByteBuffer) async throws -> Void
 
-        /// How many bytes will come, if that is known.
-        public var length: Int?
+        /// How many bytes will come.
+        public var length: Int
         /// Gives the bytes to the sink, piece by piece.
         public var produce: @Sendable (Sink) async throws -> Void
 
         /// A stream of `length` bytes that `produce` makes.
-        public init(length: Int?, produce: @escaping @Sendable (Sink) async throws -> Void) {
+        public init(length: Int, produce: @escaping @Sendable (Sink) async throws -> Void) {
             self.length = length
             self.produce = produce
         }

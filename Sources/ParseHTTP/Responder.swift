@@ -1,9 +1,8 @@
-import HTTPTypes
-import HummingbirdCore
 import Logging
 import NIOCore
+import NIOHTTP1
 
-/// Answers one request on a connection: everything between Hummingbird's request and its response writer.
+/// Answers one request on a connection.
 struct Responder: Sendable {
     private let dispatcher: Dispatcher
     private let crossOrigin: CrossOrigin
@@ -11,9 +10,6 @@ struct Responder: Sendable {
     private let stallGuard: StallGuard
     private let logger: Logger
     private let requestIDs = RequestIDs()
-
-    /// Ends a connection that cannot carry another request.
-    private struct ConnectionMustClose: Error {}
 
     init(dispatcher: Dispatcher, settings: TransportSettings, stallGuard: StallGuard, logger: Logger) {
         self.dispatcher = dispatcher
@@ -28,53 +24,74 @@ struct Responder: Sendable {
 
     /// Reads, answers and logs a request.
     ///
-    /// - Throws: An error that closes the connection, when it cannot be used any more.
-    @concurrent
-    func respond(to request: Request, writer: consuming ResponseWriter, channel: any Channel) async throws {
+    /// - Parameters:
+    ///   - head: The request line and the header fields.
+    ///   - connection: Where the body comes from, and the answer goes.
+    /// - Returns: Whether the connection can carry another request.
+    /// - Throws: The error of the connection when the answer cannot be sent.
+    func respond(to head: HTTPRequestHead, on connection: HTTPConnection) async throws -> Bool {
         let start = ContinuousClock.now
-        let body = IncomingBody(request, channel: channel, stallGuard: stallGuard)
-        if request.headers[.expect]?.lowercased() == "100-continue", !body.isComplete {
-            if dispatcher.mayTake(body, headers: request.headers) {
-                try await writer.writeInformationalHead(HTTPResponse(status: .continue))
+        let headers = RequestHeaders(head.headers)
+        let body = IncomingBody(headers: headers, connection: connection, stallGuard: stallGuard)
+        if !body.isComplete, headers[.expect]?.lowercased() == "100-continue" {
+            if dispatcher.mayTake(body, headers: headers) {
+                try await connection.send(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n"))
             } else {
                 body.awaitsContinue = true
             }
         }
-        let id = requestIDs.next()
-        let incoming = IncomingRequest(
-            id: id, method: request.method.rawValue, target: request.head.path ?? "/", headers: request.headers,
-            authority: request.head.authority, peer: channel.remoteAddress?.ipAddress ?? "", body: body)
-        let reply = await dispatcher.answer(incoming)
-        var response = ResponseHead(reply: reply, request: incoming, crossOrigin: crossOrigin)
-        let keepsConnection = !body.isBroken && !body.awaitsContinue && (body.declaredLength ?? 0) <= drainLimit
-        if !keepsConnection { response.fields[.connection] = "close" }
-        try await write(response, writer: writer, channel: channel)
-        log(incoming, status: response.status, duration: .now - start)
-        if body.isBroken || body.awaitsContinue { throw ConnectionMustClose() }
-        if !body.isComplete {
-            guard await body.drain(upTo: drainLimit), keepsConnection else { throw ConnectionMustClose() }
+        let request = IncomingRequest(
+            id: requestIDs.next(), method: head.method.rawValue, target: head.uri, headers: headers,
+            authority: headers[.host], peer: connection.peer, body: body)
+        let reply = await dispatcher.answer(request)
+        var response = ResponseHead(reply: reply, request: request, crossOrigin: crossOrigin)
+        let keepsConnection =
+            head.isKeepAlive && !body.isBroken && !body.awaitsContinue && (body.declaredLength ?? 0) <= drainLimit
+        if !keepsConnection { response.closeConnection() }
+        try await send(response, on: connection)
+        log(request, status: response.status, duration: .now - start)
+        guard !body.isBroken, !body.awaitsContinue else { return false }
+        if !body.isComplete, await !body.drain(upTo: drainLimit) { return false }
+        return keepsConnection
+    }
+
+    private func send(_ response: ResponseHead, on connection: HTTPConnection) async throws {
+        // One piece of memory and one write for all of an answer that is not large.
+        var buffer = ByteBufferAllocator().buffer(capacity: response.size)
+        response.write(to: &buffer)
+        if case .bytes(let bytes) = response.content { buffer.writeBytes(bytes) }
+        if case .stream(let stream) = response.content {
+            return try await sendWatched(on: connection) { sink in
+                try await sink(buffer)
+                try await stream.produce(sink)
+            }
+        }
+        if buffer.readableBytes <= Self.pieceSize {
+            if connection.write(buffer) { return }
+            buffer.clear()
+        }
+        try await sendWatched(on: connection) { sink in
+            repeat {
+                let piece = buffer.readSlice(length: min(buffer.readableBytes, Self.pieceSize))
+                try await sink(piece ?? ByteBuffer())
+            } while buffer.readableBytes > 0
         }
     }
 
-    @concurrent
-    private func write(_ response: ResponseHead, writer: consuming ResponseWriter, channel: any Channel) async throws {
-        let head = HTTPResponse(status: .init(code: response.status), headerFields: response.fields)
-        switch response.content {
-        case .none:
-            try await writer.writeResponse(head)
-        case .bytes(let bytes):
-            try await writer.write(response: head, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
-        case .stream(let stream):
-            let ticket = stallGuard.begin(on: channel)
-            defer { stallGuard.end(ticket) }
-            var bodyWriter = try await writer.writeHead(head)
-            try await stream.produce { buffer in
-                try await bodyWriter.write(buffer)
-                stallGuard.moved(ticket, bytes: buffer.readableBytes)
-            }
-            try await bodyWriter.finish(nil)
+    /// Sends piece by piece as the client takes them, and closes the connection of one that takes none.
+    private func sendWatched(
+        on connection: HTTPConnection, _ produce: (Reply.ByteStream.Sink) async throws -> Void
+    ) async throws {
+        let ticket = stallGuard.begin(on: connection.channel)
+        defer { stallGuard.end(ticket) }
+        try await produce { piece in
+            try await connection.send(piece)
+            stallGuard.moved(ticket, bytes: piece.readableBytes)
         }
     }
+
+    /// The bytes that are written at once.
+    private static let pieceSize = 128 * 1024
 
     /// One line a request. The path is without the query string, which may hold secrets.
     private func log(_ request: IncomingRequest, status: Int, duration: Duration) {

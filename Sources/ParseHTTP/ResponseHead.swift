@@ -1,4 +1,5 @@
-import HTTPTypes
+import NIOCore
+import NIOHTTP1
 
 /// The status, header fields and content that go on the wire for a reply.
 struct ResponseHead {
@@ -10,20 +11,22 @@ struct ResponseHead {
     }
 
     var status: Int
-    var fields: HTTPFields
     var content: Content
+    private var fields: [(name: String, value: String)]
+    /// The fields for other origins, as they go on the wire.
+    private let crossOrigin: [UInt8]
 
     /// Adds what every answer has: the fields for other origins, the length, the date, the tag of a JSON answer, and
     /// that caches must not keep it. Leaves the content out where HTTP does: after `HEAD`, and when nothing changed.
     init(reply: Reply, request: IncomingRequest, crossOrigin: CrossOrigin) {
         status = reply.status
-        fields = crossOrigin.fields(origin: request.headers[.origin])
-        // The fields are appended: setting one would first look for it among all that are there.
-        fields.append(HTTPField(name: .date, value: HTTPDate.now))
+        self.crossOrigin = crossOrigin.lines(origin: request.headers[.origin])
+        fields = Self.ownFields(of: reply)
+        fields.append(("Date", HTTPDate.now))
         var contentType: String?
         switch reply.body {
         case .json(let bytes):
-            contentType = Self.json
+            contentType = "application/json; charset=utf-8"
             content = .bytes(bytes)
         case .text(let text, let type):
             contentType = type
@@ -33,41 +36,79 @@ struct ResponseHead {
         case .stream(let stream):
             content = .stream(stream)
         }
-        if !reply.headers.isEmpty { addHeaders(of: reply, &contentType) }
-        let ownTag = reply.headers.isEmpty ? nil : fields[.eTag]
-        if ownTag == nil { fields.append(HTTPField(name: .cacheControl, value: "no-store")) }
+        if !reply.headers.isEmpty, value(.contentType) != nil { contentType = nil }
+        let ownTag = reply.headers.isEmpty ? nil : value(.entityTag)
+        if ownTag == nil { fields.append(("Cache-Control", "no-store")) }
         if case .bytes(let bytes) = content, status == 200, request.isConditional {
             let tag = ownTag ?? EntityTag.weak(bytes)
-            if ownTag == nil { fields.append(HTTPField(name: .eTag, value: tag)) }
+            if ownTag == nil { fields.append((HeaderName.entityTag.text, tag)) }
             if let known = request.headers[.ifNoneMatch], EntityTag.matches(known, tag) {
                 status = 304
                 contentType = nil
                 content = .none
             }
         }
-        if let contentType { fields.append(HTTPField(name: .contentType, value: contentType)) }
-        if status != 304, status != 204 { addLength() }
+        if let contentType { fields.append((HeaderName.contentType.text, contentType)) }
+        if status != 304, status != 204 { fields.append((HeaderName.contentLength.text, String(length))) }
         if request.isHead { content = .none }
     }
 
-    private static let json = "application/json; charset=utf-8"
-
-    /// Adds the fields of a reply's own; the last one of a name counts, and before what every answer has.
-    private mutating func addHeaders(of reply: Reply, _ contentType: inout String?) {
-        for (name, value) in reply.headers {
-            guard let name = HTTPField.Name(name) else { continue }
-            if name == .contentType { contentType = nil }
-            fields[name] = value
-        }
+    /// Tells the client that no other request will be answered on the connection.
+    mutating func closeConnection() {
+        fields.append(("Connection", "close"))
     }
 
-    private mutating func addLength() {
+    /// Writes all that comes before the content (RFC 9112).
+    func write(to buffer: inout ByteBuffer) {
+        buffer.writeStaticString("HTTP/1.1 ")
+        buffer.writeString(String(status))
+        buffer.writeStaticString(" ")
+        buffer.writeString(HTTPResponseStatus(statusCode: status).reasonPhrase)
+        buffer.writeStaticString("\r\n")
+        buffer.writeBytes(crossOrigin)
+        for field in fields {
+            buffer.writeString(field.name)
+            buffer.writeStaticString(": ")
+            buffer.writeString(field.value)
+            buffer.writeStaticString("\r\n")
+        }
+        buffer.writeStaticString("\r\n")
+    }
+
+    /// The bytes that the head and the content take, roughly; without those that are made while they are sent.
+    var size: Int {
+        let head = crossOrigin.count + 64 + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        if case .bytes(let bytes) = content { return head + bytes.count }
+        return head
+    }
+
+    /// A value that cannot end its line, whoever chose it: line breaks and NUL become spaces.
+    static func singleLine(_ value: String) -> String {
+        func breaks(_ byte: UInt8) -> Bool { byte == 0x0D || byte == 0x0A || byte == 0 }
+        guard value.utf8.contains(where: breaks) else { return value }
+        return String(decoding: value.utf8.map { breaks($0) ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
+    }
+
+    /// The fields of a reply's own; the last one of a name counts.
+    private static func ownFields(of reply: Reply) -> [(name: String, value: String)] {
+        var fields: [(name: String, value: String)] = []
+        fields.reserveCapacity(reply.headers.count + 6)
+        for (name, value) in reply.headers {
+            fields.removeAll { $0.name == name }
+            fields.append((name, singleLine(value)))
+        }
+        return fields
+    }
+
+    private func value(_ name: HeaderName) -> String? {
+        fields.first { name.matches($0.name) }?.value
+    }
+
+    private var length: Int {
         switch content {
-        case .none:
-            if fields[.contentLength] == nil { fields.append(HTTPField(name: .contentLength, value: "0")) }
-        case .bytes(let bytes): fields.append(HTTPField(name: .contentLength, value: String(bytes.count)))
-        case .stream(let stream):
-            if let length = stream.length { fields[.contentLength] = String(length) }
+        case .none: 0
+        case .bytes(let bytes): bytes.count
+        case .stream(let stream): stream.length
         }
     }
 }

@@ -141,6 +141,59 @@ struct TransportConnectionTests {
         }
     }
 
+    @Test(
+        "A connection stays open as the client's version of HTTP and its fields say",
+        arguments: [
+            ("1.1", "", true), ("1.1", "Connection: close\r\n", false), ("1.1", "connection: Close\r\n", false),
+            ("1.0", "", false), ("1.0", "Connection: keep-alive\r\n", true),
+        ])
+    func keepAlive(version: String, field: String, staysOpen: Bool) async throws {
+        try await Server.run { client in
+            let request = "GET /parse/x HTTP/\(version)\r\n\(Self.keys)\(field)\r\n"
+            let answers = try await client.connect { connection in
+                try await connection.send(request)
+                let first = try await connection.receive()
+                try? await connection.send(request)
+                return [first, try await connection.receive()]
+            }
+            #expect(answers[0]?.status == 200)
+            #expect(answers[0]?.header("Connection") == (staysOpen ? nil : "close"))
+            #expect(answers[1]?.status == (staysOpen ? 200 : nil))
+        }
+    }
+
+    @Test("A request may take longer than a connection may be idle")
+    func longRequest() async throws {
+        try await Server.run(limits: Self.impatient(.milliseconds(50))) { client in
+            let answer = try await client.request("GET", "/parse/slow", headers: Server.client)
+            #expect(answer.status == 200)
+        }
+    }
+
+    @Test("A large answer arrives as a whole")
+    func largeAnswer() async throws {
+        try await Server.run { client in
+            let answer = try await client.request("GET", "/parse/large/3", headers: Server.client)
+            #expect(answer.body.count == 3 * 1024 * 1024)
+        }
+    }
+
+    @Test("A client that does not read its answer is cut off")
+    func unreadAnswer() async throws {
+        try await Server.run(limits: Self.impatient(.milliseconds(400))) { client in
+            let sent = try await client.connect { connection in
+                try await connection.send(Self.post("large/64", "Content-Length: 2", "{}"))
+                var sent = 0
+                while sent < 400, (try? await connection.send(" ")) != nil {
+                    sent += 1
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+                return sent
+            }
+            #expect(sent < 400)
+        }
+    }
+
     @Test("Heads that are too large or no HTTP are refused")
     func brokenHeads() async throws {
         try await Server.run { client in

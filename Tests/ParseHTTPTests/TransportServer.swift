@@ -23,6 +23,11 @@ struct EchoHandler: RequestHandler {
             try await Task.sleep(for: .milliseconds(300))
         case "stuck":
             try await Task.sleep(for: .seconds(300))
+        case "large":
+            let text = String(repeating: "a", count: 1024 * 1024 * (Int(envelope.path[1]) ?? 0))
+            return Reply(body: .text(text, contentType: "text/plain"))
+        case "line-break":
+            return Reply(headers: [("X-Test", "a\r\nX-Evil: b\0c")], body: .json(Array("{}".utf8)))
         case "unknown":
             throw HTTPFault.noRoute(method: envelope.method.rawValue, path: envelope.rawPath)
         default: break

@@ -161,6 +161,15 @@ struct TransportTests {
         }
     }
 
+    @Test("What a reply says in a header field cannot end the field")
+    func lineBreak() async throws {
+        try await Server.run { client in
+            let answer = try await client.request("GET", "/parse/line-break", headers: Server.client)
+            #expect(answer.header("X-Test") == "a  X-Evil: b c")
+            #expect(answer.header("X-Evil") == nil)
+        }
+    }
+
     @Test("An unchanged answer to a GET is 304")
     func entityTags() async throws {
         try await Server.run { client in

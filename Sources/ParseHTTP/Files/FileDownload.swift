@@ -1,5 +1,4 @@
 import Backend
-import HTTPTypes
 import NIOCore
 
 /// The answer that brings a file, or a part of it, to a client.
@@ -8,7 +7,7 @@ struct FileDownload {
     let file: StoredFile
     /// The text of a file that is encrypted on the disk.
     var decrypted: [UInt8]?
-    let headers: HTTPFields
+    let headers: RequestHeaders
 
     /// Works out what to send: the file, a range of it, or that nothing changed.
     ///

@@ -1,4 +1,3 @@
-import HTTPTypes
 import JSON
 
 /// A request below `/files`, whose body has not been read yet.
@@ -37,7 +36,7 @@ struct FileRequest {
         try state.check()
         return Envelope(
             id: request.id, method: method, path: ["files"] + (try decodedComponents()), rawPath: String(target.path),
-            body: body, credentials: credentials, access: access, address: address, headers: request.headers,
+            body: body, credentials: credentials, access: access, address: address,
             mountURL: opener.mountURL(of: request))
     }
 }

@@ -1,5 +1,4 @@
 public import Backend
-import HTTPTypes
 import JSON
 public import Logging
 import ParseModel

@@ -1,5 +1,4 @@
 import Backend
-import HTTPTypes
 import JSON
 import NIOCore
 import ParseModel
@@ -57,7 +56,7 @@ struct FileUpload {
     }
 
     private var settings: FileSettings { routes.settings.files }
-    private var headers: HTTPFields { request.request.headers }
+    private var headers: RequestHeaders { request.request.headers }
 
     // MARK: Form
 
@@ -85,10 +84,10 @@ struct FileUpload {
         return content
     }
 
-    private func jsonHeader(_ name: HTTPField.Name) throws -> JSONObject {
+    private func jsonHeader(_ name: HeaderName) throws -> JSONObject {
         guard let text = headers[name] else { return [:] }
         guard case .object(let object)? = try? JSONValue(parsing: Array(text.utf8), maximumDepth: JSONBody.maximumDepth)
-        else { throw ParseError(ParseError.invalidJSON, "Invalid JSON in \(name.rawName) header.") }
+        else { throw ParseError(ParseError.invalidJSON, "Invalid JSON in \(name.text) header.") }
         return object
     }
 

@@ -1,0 +1,116 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+import Postgres
+
+/// Takes the connections that Hummingbird's server accepts: SwiftNIO's parser of HTTP/1.1 in front, and behind it a task
+/// on the connection's event loop that answers one request after the other.
+///
+/// Answers are written to the socket from that task. Hummingbird's own channel of HTTP/1.1, which turns the parts of
+/// requests and answers into other types and sends each through an asynchronous sequence, takes three times as long.
+struct ConnectionHandler: ServerChildChannel {
+    let responder: Responder
+    let connections: OpenConnections
+    /// The most bytes of all header fields of a request together.
+    let headerLimit: Int
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTPConnection> {
+        channel.eventLoop.makeCompletedFuture {
+            let connection = HTTPConnection(channel)
+            var limits = NIOHTTPDecoderLimitConfiguration()
+            limits.maxHeaderFieldSize = headerLimit / 2
+            limits.maxHeaderListSize = headerLimit
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
+            try pipeline.addHandler(ConnectionReader(connection, connections: connections))
+            return connection
+        }
+    }
+
+    func handle(value connection: HTTPConnection, logger: Logger) async {
+        await withTaskExecutorPreference(EventLoopTaskExecutor(connection.channel.eventLoop)) {
+            await CallerPresence.$current.withValue(connection.caller) {
+                do {
+                    try await answerRequests(on: connection)
+                } catch {
+                    // The client is gone: there is nobody to tell.
+                    logger.trace("connection ended", metadata: ["error": "\(error)"])
+                }
+                connection.channel.close(promise: nil)
+            }
+        }
+    }
+
+    private func answerRequests(on connection: HTTPConnection) async throws {
+        do {
+            while let part = try await connection.nextPart() {
+                // Ends of requests come by here when nobody asked for their bodies.
+                guard case .head(let head) = part else { continue }
+                let isUsable = try await responder.respond(to: head, on: connection)
+                if connection.finishRequest() || !isUsable { break }
+            }
+        } catch is HTTPParserError {
+            try await connection.send(Self.badRequest)
+        }
+        try await connection.flush()
+    }
+
+    private static let badRequest = ByteBuffer(
+        staticString: "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+}
+
+extension HTTPConnection: ServerChildChannelValue {}
+
+/// Passes on what the parser makes of a connection, keeps the connection in the list of open ones, and tells it what its
+/// client does.
+private final class ConnectionReader: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundIn = ByteBuffer
+
+    private let connection: HTTPConnection
+    private let connections: OpenConnections
+
+    init(_ connection: HTTPConnection, connections: OpenConnections) {
+        self.connection = connection
+        self.connections = connections
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        connections.insert(connection)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        connections.remove(connection)
+        connection.caller.leave()
+        connection.parts.finish(.success(()))
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if connection.mayRead() { context.read() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        if case .head = part { connection.beginRequest() }
+        connection.parts.append(part)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        connection.parts.finish(.failure(error))
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case ChannelEvent.inputClosed:
+            // A client that closes its half counts as gone. That stops only slow statements that read; an answer that
+            // comes all the same is sent.
+            connection.caller.leave()
+            connection.parts.finish(.success(()))
+        case is ChannelShouldQuiesceEvent:
+            if connection.quiesce() { context.close(promise: nil) }
+        default:
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+}

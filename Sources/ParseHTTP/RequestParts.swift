@@ -1,0 +1,67 @@
+import Collections
+import NIOHTTP1
+import Synchronization
+
+/// What the parser makes of a connection, on its way to the task that answers: the head of a request, pieces of its body,
+/// its end, the head of the next one.
+///
+/// One task takes the parts. It waits on the event loop that adds them, so that taking one is not a change of threads.
+final class RequestParts: Sendable {
+    private struct State {
+        var parts = Deque<HTTPServerRequestPart>()
+        /// What comes after the last part; nil while the connection is open.
+        var end: Result<Void, any Error>?
+        var consumer: CheckedContinuation<HTTPServerRequestPart?, any Error>?
+    }
+
+    private let state = Mutex(State())
+
+    /// The number of parts that may wait before nothing more is read from the connection.
+    private static let most = 16
+
+    /// Whether so much waits that nothing more should be read.
+    var isFull: Bool {
+        state.withLock { $0.parts.count >= Self.most }
+    }
+
+    /// Takes the next part; waits until there is one.
+    ///
+    /// - Returns: The part, or nil after the last one.
+    /// - Throws: What ended the connection, when it was an error; `HTTPParserError` for what is no HTTP.
+    func next() async throws -> HTTPServerRequestPart? {
+        if let part = take() { return part }
+        return try await withCheckedThrowingContinuation { continuation in
+            let result: Result<HTTPServerRequestPart?, any Error>? = state.withLock { state in
+                if let part = state.parts.popFirst() { return .success(part) }
+                if let end = state.end { return end.map { nil } }
+                state.consumer = continuation
+                return nil
+            }
+            if let result { continuation.resume(with: result) }
+        }
+    }
+
+    /// Takes the next part if there is one already.
+    private func take() -> HTTPServerRequestPart? {
+        state.withLock { $0.parts.popFirst() }
+    }
+
+    /// Adds a part.
+    func append(_ part: HTTPServerRequestPart) {
+        let consumer = state.withLock { state in
+            let consumer = state.consumer.take()
+            if consumer == nil { state.parts.append(part) }
+            return consumer
+        }
+        consumer?.resume(returning: part)
+    }
+
+    /// Notes that no more parts come; the first reason counts.
+    func finish(_ end: Result<Void, any Error>) {
+        let consumer = state.withLock { state in
+            if state.end == nil { state.end = end }
+            return state.consumer.take()
+        }
+        consumer?.resume(with: end.map { nil })
+    }
+}
