@@ -189,10 +189,9 @@ extension Backend {
             throw ParseError(
                 ParseError.invalidSessionToken, "Invalid session token", publicMessage: "Permission denied")
         }
-        let linkBase = links(context).prefix
         let schemaVersion = catalog.version
-        if !isInTransaction, let known = sessions.find(user.token, now: context.now.milliseconds)?.record,
-            known.linkBase == linkBase, known.schemaVersion == schemaVersion
+        if !isInTransaction, let known = sessions.record(of: user.token, now: context.now.milliseconds),
+            known.mountURL == context.mountURL, known.schemaVersion == schemaVersion
         {
             return known.bytes
         }
@@ -207,7 +206,7 @@ extension Backend {
         let bytes = JSONValue.object(record).serialized()
         if !isInTransaction, bytes.count <= SessionCache.largestRecord {
             sessions.insert(
-                SessionCache.Record(bytes: bytes, linkBase: linkBase, schemaVersion: schemaVersion), of: user,
+                SessionCache.Record(bytes: bytes, mountURL: context.mountURL, schemaVersion: schemaVersion), of: user,
                 generation: generation)
         }
         return bytes

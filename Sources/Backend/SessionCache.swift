@@ -19,8 +19,8 @@ final class SessionCache: Sendable {
     /// What a user reads of itself, as it is answered.
     struct Record: Sendable {
         var bytes: [UInt8]
-        /// The links to files in it begin with this.
-        var linkBase: [UInt8]
+        /// The URL under which the API was reached: links to files in it begin with that.
+        var mountURL: String
         /// The version of the schema by which it was read.
         var schemaVersion: Int
     }
@@ -47,6 +47,16 @@ final class SessionCache: Sendable {
         state.withLock {
             guard let entry = $0.entries[token], now - entry.loadedAt < timeToLive else { return nil }
             return entry
+        }
+    }
+
+    /// The remembered record of a token's user, unless it is too old.
+    func record(of token: String, now: Int64) -> Record? {
+        state.withLock {
+            guard let index = $0.entries.index(forKey: token),
+                now - $0.entries.values[index].loadedAt < timeToLive
+            else { return nil }
+            return $0.entries.values[index].record
         }
     }
 

@@ -70,9 +70,11 @@ struct CredentialReader: Sendable {
     ///   string; `ParseError` 107 when the context is not a JSON object.
     @discardableResult
     func complete(_ credentials: inout Credentials, from body: inout JSONObject) throws -> BodyFindings {
+        let isNamed = rules.serves(credentials.applicationID)
+        if isNamed, body.isEmpty { return BodyFindings() }
         body["_noBody"] = nil
         body["_RevocableSession"] = nil
-        if rules.serves(credentials.applicationID) {
+        if isNamed {
             body["_ClientVersion"] = nil
             return BodyFindings()
         }

@@ -51,14 +51,14 @@ struct EnvelopeOpener: Sendable {
         guard let host = forwardedHost ?? request.authority, Self.isHost(host) else {
             return settings.serverURL.withoutTrailingSlashes
         }
-        return "\(scheme)://\(host)\(settings.mountPath)"
+        return scheme + "://" + host + settings.mountPath
     }
 
     /// A component of the path without percent-encoding.
     ///
     /// - Throws: ``HTTPFault`` 400 when it is not encoded properly or holds a NUL character.
     static func decodeComponent(_ component: Substring) throws(HTTPFault) -> String {
-        guard let decoded = PercentEncoding.decode(component), !decoded.utf8.contains(0) else {
+        guard let decoded = PercentEncoding.decode(component), !decoded.utf8.contains(where: { $0 == 0 }) else {
             throw HTTPFault(status: 400, message: "Failed to decode param '\(component)'")
         }
         return decoded

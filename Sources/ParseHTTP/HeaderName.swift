@@ -7,11 +7,10 @@ struct HeaderName: Sendable {
         self.text = text.description
     }
 
-    /// Whether `other` is this name.
+    /// Whether `other` is this name. Most clients write names as Roost does.
     func matches(_ other: String) -> Bool {
-        let own = text.utf8
-        let other = other.utf8
-        return own.count == other.count && own.elementsEqual(other) { Self.lowercased($0) == Self.lowercased($1) }
+        guard text.utf8.count == other.utf8.count else { return false }
+        return text == other || text.utf8.elementsEqual(other.utf8) { Self.lowercased($0) == Self.lowercased($1) }
     }
 
     private static func lowercased(_ byte: UInt8) -> UInt8 {

@@ -7,6 +7,10 @@ public enum Method: String, Sendable {
 
     /// Reads a method name in any case. `PATCH` counts as `PUT`, `HEAD` as `GET`; nil for anything else.
     public init?(name: String) {
+        if let method = Method(rawValue: name) {
+            self = method
+            return
+        }
         switch name.uppercased() {
         case "GET", "HEAD": self = .get
         case "POST": self = .post

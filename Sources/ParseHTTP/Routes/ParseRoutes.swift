@@ -61,7 +61,9 @@ public struct ParseRoutes: RequestHandler {
     private static func ignoresToken(_ envelope: Envelope) -> Bool {
         switch envelope.path.count {
         case 1: envelope.path[0].lowercased() == "login"
-        case 2: envelope.method == .get && envelope.path.map { $0.lowercased() } == ["sessions", "me"]
+        case 2:
+            envelope.method == .get && envelope.path[1].lowercased() == "me"
+                && envelope.path[0].lowercased() == "sessions"
         default: false
         }
     }
