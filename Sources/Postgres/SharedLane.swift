@@ -55,6 +55,7 @@ final class SharedLane: Lane {
         }
         for (moment, _) in postponed { earliest.consider(moment) }
         earliest.consider(backlog.first?.deadline)
+        earliest.consider(changes.deadline)
         if !changes.isEmpty { earliest.consider(context.now.after(.milliseconds(Self.patience))) }
         return earliest.moment
     }
@@ -104,6 +105,7 @@ final class SharedLane: Lane {
 
     /// Sends the requests that change one row each, if those before them are done, or take long for once.
     private func sendChanges() {
+        guard !changes.isGathering(at: context.now) else { return }
         while !changes.isEmpty, connections.allSatisfy({ $0.changes == 0 || isSlow($0) }),
             let connection = leastBusy(where: { $0.changes == 0 })
         {
@@ -188,7 +190,10 @@ final class SharedLane: Lane {
             request.travelsAlone = true
             return submit(request)
         }
-        guard let error = request.error else { return request.finish() }
+        guard let error = request.error else {
+            if !request.members.isEmpty { changes.didCarryOut(request.members.count, at: context.now) }
+            return request.finish()
+        }
         if !request.members.isEmpty {
             if error.isStaleStatement { connection.dropStatements(of: request) }
             for member in request.members {

@@ -1,0 +1,50 @@
+import Testing
+
+@testable import Postgres
+
+@Suite("The queue of changes that share a transaction")
+struct ChangeQueueTests {
+    private static func queue(of count: Int) -> ChangeQueue {
+        var queue = ChangeQueue()
+        for _ in 0..<count { queue.append(Request(internal: [])) }
+        return queue
+    }
+
+    @Test(
+        "After a transaction its callers are waited for while most are away, if there are enough",
+        arguments: [
+            (members: 16, waiting: 0, expected: true), (16, 9, true), (16, 10, true), (16, 16, true), (16, 27, false),
+            (12, 0, true), (11, 0, false), (4, 4, false), (32, 31, true), (32, 32, false), (2, 100, false),
+        ])
+    func gathering(members: Int, waiting: Int, expected: Bool) {
+        var queue = Self.queue(of: waiting)
+        queue.didCarryOut(members, at: .now)
+        #expect(queue.isGathering(at: .now) == expected)
+    }
+
+    @Test("They are waited for a millisecond, and not once more")
+    func patience() throws {
+        let now = Moment.now
+        var queue = Self.queue(of: 3)
+        queue.didCarryOut(16, at: now)
+        let deadline = try #require(queue.deadline)
+        #expect(deadline == now.after(.milliseconds(1)))
+        #expect(!queue.isGathering(at: deadline))
+        _ = queue.next()
+        queue.append(Request(internal: []))
+        #expect(!queue.isGathering(at: now))
+        #expect(queue.deadline == nil)
+    }
+
+    @Test("They are waited for until enough are back")
+    func returning() {
+        let now = Moment.now
+        var queue = Self.queue(of: 0)
+        queue.didCarryOut(16, at: now)
+        for _ in 0..<10 {
+            #expect(queue.isGathering(at: now))
+            queue.append(Request(internal: []))
+        }
+        #expect(!queue.isGathering(at: now))
+    }
+}
