@@ -21,6 +21,8 @@ struct EchoHandler: RequestHandler {
         case "unexpected": throw Unexpected()
         case "slow":
             try await Task.sleep(for: .milliseconds(300))
+        case "seconds":
+            try await Task.sleep(for: .seconds(Int(envelope.path[1]) ?? 0))
         case "stuck":
             try await Task.sleep(for: .seconds(300))
         case "large":
