@@ -38,6 +38,13 @@ public final class LogRing: Sendable {
         fileprivate static func cut(_ text: String) -> String {
             text.utf8.count > 1000 ? text.prefix(1000) + "... (truncated)" : text
         }
+
+        fileprivate static func cut(_ metadata: Logger.Metadata) -> Logger.Metadata {
+            let isShort = metadata.values.allSatisfy { value in
+                if case .string(let text) = value { text.utf8.count <= 1000 } else { false }
+            }
+            return isShort ? metadata : metadata.mapValues { .string(cut($0.description)) }
+        }
     }
 
     private struct Lines {
@@ -62,8 +69,7 @@ public final class LogRing: Sendable {
         let line = Line(
             moment: ParseDate(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)), level: event.level,
             message: Line.cut(event.message.description),
-            metadata: (event.metadata.map { metadata.merging($0) { $1 } } ?? metadata)
-                .mapValues { .string(Line.cut("\($0)")) })
+            metadata: Line.cut(event.metadata.map { metadata.merging($0) { $1 } } ?? metadata))
         lines.withLock { lines in
             if lines.all.count == capacity { lines.all.removeFirst() }
             lines.all.append(line)

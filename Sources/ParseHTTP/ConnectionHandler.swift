@@ -21,6 +21,7 @@ struct ConnectionHandler: ServerChildChannel {
             var limits = NIOHTTPDecoderLimitConfiguration()
             limits.maxHeaderFieldSize = headerLimit / 2
             limits.maxHeaderListSize = headerLimit
+            limits.maxHeaderFieldCount = 1000
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
             try pipeline.addHandler(ConnectionReader(connection, connections: connections))
@@ -48,11 +49,12 @@ struct ConnectionHandler: ServerChildChannel {
                 // Ends of requests come by here when nobody asked for their bodies.
                 guard case .head(let head) = part else { continue }
                 let isUsable = try await responder.respond(to: head, on: connection)
-                if connection.finishRequest() || !isUsable { break }
+                if connection.activity.withLock({ $0.finishRequest(at: .now) }) || !isUsable { break }
             }
         } catch is HTTPParserError {
             try await connection.send(Self.badRequest)
         }
+        connection.activity.withLock { $0.end(at: .now) }
         try await connection.flush()
     }
 
@@ -92,7 +94,7 @@ private final class ConnectionReader: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
-        if case .head = part { connection.beginRequest() }
+        if case .head = part { connection.activity.withLock { $0.beginRequest() } }
         connection.parts.append(part)
     }
 
@@ -108,7 +110,7 @@ private final class ConnectionReader: ChannelDuplexHandler {
             connection.caller.leave()
             connection.parts.finish(.success(()))
         case is ChannelShouldQuiesceEvent:
-            if connection.quiesce() { context.close(promise: nil) }
+            if connection.activity.withLock({ $0.quiesce() }) { context.close(promise: nil) }
         default:
             context.fireUserInboundEventTriggered(event)
         }

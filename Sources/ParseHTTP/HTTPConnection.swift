@@ -3,7 +3,7 @@ import NIOHTTP1
 import Postgres
 import Synchronization
 
-/// A connection of a client: where answers go, and whether requests are under way on it.
+/// A connection of a client: where requests come from and answers go, and what is under way on it.
 final class HTTPConnection: Sendable {
     let channel: any Channel
     /// The IP address of the other end; empty when there is none.
@@ -13,16 +13,9 @@ final class HTTPConnection: Sendable {
     /// What the client sends.
     let parts = RequestParts()
 
-    private struct State {
-        /// The requests that were begun and are not answered yet.
-        var requests = 0
-        /// When the last request was answered, or the connection was opened.
-        var idleSince = ContinuousClock.now
-        /// Whether the server shuts down.
-        var isQuiescing = false
-    }
-
-    private let state = Mutex(State())
+    /// What is under way on it.
+    let activity = Mutex(ConnectionActivity(at: .now))
+    /// Whether nothing is read because too much is waiting.
     private let holdsReads = Atomic(false)
 
     init(_ channel: any Channel) {
@@ -33,7 +26,6 @@ final class HTTPConnection: Sendable {
     /// Takes the next part of what the client sends; see ``RequestParts/next()``.
     func nextPart() async throws -> HTTPServerRequestPart? {
         let part = try await parts.next()
-        // Reading may have stopped because too much was waiting.
         if holdsReads.exchange(false, ordering: .sequentiallyConsistent) { channel.read() }
         return part
     }
@@ -42,7 +34,7 @@ final class HTTPConnection: Sendable {
     func mayRead() -> Bool {
         guard parts.isFull else { return true }
         holdsReads.store(true, ordering: .sequentiallyConsistent)
-        // What was taken meanwhile did not ask.
+        // Whoever took parts before that did not see it.
         return !parts.isFull && holdsReads.exchange(false, ordering: .sequentiallyConsistent)
     }
 
@@ -66,36 +58,5 @@ final class HTTPConnection: Sendable {
     /// - Throws: The error of the connection.
     func flush() async throws {
         try await channel.writeAndFlush(ByteBuffer()).get()
-    }
-
-    /// Notes that a request has come.
-    func beginRequest() {
-        state.withLock { $0.requests += 1 }
-    }
-
-    /// Notes that a request has been answered.
-    ///
-    /// - Returns: Whether the server shuts down, and this was the last one that it owes an answer.
-    func finishRequest() -> Bool {
-        state.withLock { state in
-            state.requests -= 1
-            state.idleSince = .now
-            return state.isQuiescing && state.requests == 0
-        }
-    }
-
-    /// Notes that the server shuts down.
-    ///
-    /// - Returns: Whether the connection is not needed any more.
-    func quiesce() -> Bool {
-        state.withLock { state in
-            state.isQuiescing = true
-            return state.requests == 0
-        }
-    }
-
-    /// Whether nothing is under way, and has not been since some moment.
-    func isIdle(since moment: ContinuousClock.Instant) -> Bool {
-        state.withLock { $0.requests == 0 && $0.idleSince < moment }
     }
 }

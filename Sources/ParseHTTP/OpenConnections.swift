@@ -26,7 +26,7 @@ final class OpenConnections: Sendable {
         while (try? await Task.sleep(for: min(patience / 4, .seconds(5)))) != nil {
             let moment = ContinuousClock.now - patience
             let connections = state.withLock { Array($0.connections.values) }
-            for connection in connections where connection.isIdle(since: moment) {
+            for connection in connections where connection.activity.withLock({ $0.isIdle(since: moment) }) {
                 connection.channel.close(promise: nil)
             }
         }

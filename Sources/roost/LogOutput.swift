@@ -6,11 +6,8 @@ import ServerConfiguration
 enum LogOutput {
     /// The server's logger; it never sees passwords, tokens or keys, because nobody hands them to it.
     static func logger(_ configuration: Configuration) -> Logger {
-        let isJSON = configuration.jsonLogs
-        LoggingSystem.bootstrap { label in
-            if isJSON { return JSONLogHandler() }
-            return StreamLogHandler.standardError(label: label)
-        }
+        let format = configuration.jsonLogs ? LineLogHandler.Format.json : .text
+        LoggingSystem.bootstrap { label in LineLogHandler(label: label, format: format) }
         var logger = Logger(label: "roost")
         logger.logLevel = level(configuration.logLevel)
         return logger

@@ -8,11 +8,16 @@ struct ServerProcesses: Sendable {
     let servers: [TestServer]
     /// Their process ids.
     let identifiers: [pid_t]
+    private let folder: String
 
     /// Starts processes on a new database for `body`, and leaves neither processes nor files behind.
     ///
     /// They do not look for themselves in the time of a test, so that only announcements help.
-    static func run(_ count: Int, _ body: @Sendable (ServerProcesses) async throws -> Void) async throws {
+    ///
+    /// - Parameter options: Options of the configuration, beside or in the place of the usual ones.
+    static func run(
+        _ count: Int, _ options: JSONObject = [:], _ body: @Sendable (ServerProcesses) async throws -> Void
+    ) async throws {
         try await TestServer.withDatabase { uri in
             let folder = FileManager.default.temporaryDirectory.path + "/roost-processes-\(UUID().uuidString)"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -22,7 +27,7 @@ struct ServerProcesses: Sendable {
             do {
                 var servers: [TestServer] = []
                 for number in 0..<count {
-                    let (server, process) = try start(number, uri, folder)
+                    let (server, process) = try start(number, uri, folder, options)
                     servers.append(server)
                     running.append(process)
                 }
@@ -32,7 +37,8 @@ struct ServerProcesses: Sendable {
                     }
                     try #require(serves, "process \(number): \(output(number, folder))")
                 }
-                try await body(ServerProcesses(servers: servers, identifiers: running.map(\.identifier)))
+                try await body(
+                    ServerProcesses(servers: servers, identifiers: running.map(\.identifier), folder: folder))
             } catch {
                 outcome = .failure(error)
             }
@@ -41,15 +47,18 @@ struct ServerProcesses: Sendable {
         }
     }
 
-    private static func start(_ number: Int, _ uri: String, _ folder: String) throws -> (TestServer, CrashProcess) {
+    private static func start(
+        _ number: Int, _ uri: String, _ folder: String, _ options: JSONObject
+    ) throws -> (TestServer, CrashProcess) {
         let port = try CrashServer.freePort()
-        let configuration: JSONObject = [
+        let usual: JSONObject = [
             "appId": .string(TestServer.applicationID), "masterKey": .string(TestServer.masterKey),
             "restAPIKey": .string(TestServer.restKey), "host": "127.0.0.1", "port": .number(Double(port)),
             "mountPath": "/parse", "databaseURI": .string(uri), "allowClientClassCreation": true,
             "enforcePrivateUsers": false, "logLevel": "warn", "cacheTTL": 3_600_000,
             "databaseOptions": ["schemaCacheTtl": 3_600_000],
         ]
+        let configuration = usual.merging(options) { $1 }
         let file = folder + "/\(number).json"
         try Data(configuration.serialized()).write(to: URL(fileURLWithPath: file))
         let process = try CrashProcess(
@@ -57,6 +66,9 @@ struct ServerProcesses: Sendable {
             output: folder + "/\(number).txt")
         return (TestServer(url: "http://127.0.0.1:\(port)/parse", databaseURI: uri), process)
     }
+
+    /// What the first process has written to its log.
+    var log: String { Self.output(0, folder) }
 
     private static func output(_ number: Int, _ folder: String) -> String {
         (try? String(contentsOfFile: folder + "/\(number).txt", encoding: .utf8)) ?? ""
