@@ -92,7 +92,8 @@ let package = Package(
         .testTarget(
             name: "ParseStorageTests",
             dependencies: ["JSON", "ParseModel", "ParseStorage", "Postgres", "TestSupport", "TestTools", logging]),
-        .testTarget(name: "BackendTests", dependencies: ["Backend", "JSON", "LocalPostgres", "Postgres", "TestSupport"]),
+        .testTarget(
+            name: "BackendTests", dependencies: ["Backend", "JSON", "LocalPostgres", "Postgres", "TestSupport"]),
         .testTarget(
             name: "ParseHTTPTests",
             dependencies: [
