@@ -47,7 +47,7 @@ struct Responder: Sendable {
         var response = ResponseHead(reply: reply, request: request, crossOrigin: crossOrigin)
         let keepsConnection =
             head.isKeepAlive && !body.isBroken && !body.awaitsContinue && (body.declaredLength ?? 0) <= drainLimit
-        if !keepsConnection { response.closeConnection() }
+        response.announce(keepsConnection: keepsConnection, to: head.version)
         try await send(response, on: connection)
         log(request, status: response.status, duration: .now - start)
         guard !body.isBroken, !body.awaitsContinue else { return false }

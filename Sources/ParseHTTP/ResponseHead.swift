@@ -53,9 +53,14 @@ struct ResponseHead {
         if request.isHead { content = .none }
     }
 
-    /// Tells the client that no other request will be answered on the connection.
-    mutating func closeConnection() {
-        fields.append(("Connection", "close"))
+    /// Tells the client whether another request will be answered on the connection; clients of HTTP/1.1 take that for
+    /// granted, those of HTTP/1.0 do not.
+    mutating func announce(keepsConnection: Bool, to version: HTTPVersion) {
+        if !keepsConnection {
+            fields.append(("Connection", "close"))
+        } else if version == .http1_0 {
+            fields.append(("Connection", "keep-alive"))
+        }
     }
 
     /// Writes all that comes before the content (RFC 9112).

@@ -25,8 +25,8 @@ struct ChangeQueue {
 
     mutating func append(_ request: Request) { requests.append(request) }
 
-    /// When the requests that wait are sent at the latest, if they wait for others.
-    var deadline: Moment? { requests.isEmpty ? nil : gathering?.until }
+    /// When the requests that wait no longer wait for others, if they do.
+    func deadline(at now: Moment) -> Moment? { !requests.isEmpty && isGathering(at: now) ? gathering?.until : nil }
 
     /// Whether it is better to wait a little for more requests.
     func isGathering(at now: Moment) -> Bool {

@@ -55,7 +55,7 @@ final class SharedLane: Lane {
         }
         for (moment, _) in postponed { earliest.consider(moment) }
         earliest.consider(backlog.first?.deadline)
-        earliest.consider(changes.deadline)
+        earliest.consider(changes.deadline(at: context.now))
         if !changes.isEmpty { earliest.consider(context.now.after(.milliseconds(Self.patience))) }
         return earliest.moment
     }

@@ -27,13 +27,14 @@ struct ChangeQueueTests {
         let now = Moment.now
         var queue = Self.queue(of: 3)
         queue.didCarryOut(16, at: now)
-        let deadline = try #require(queue.deadline)
+        let deadline = try #require(queue.deadline(at: now))
         #expect(deadline == now.after(.milliseconds(1)))
         #expect(!queue.isGathering(at: deadline))
+        #expect(queue.deadline(at: deadline) == nil)
         _ = queue.next()
         queue.append(Request(internal: []))
         #expect(!queue.isGathering(at: now))
-        #expect(queue.deadline == nil)
+        #expect(queue.deadline(at: now) == nil)
     }
 
     @Test("They are waited for until enough are back")
