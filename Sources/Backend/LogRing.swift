@@ -1,5 +1,4 @@
 import Collections
-import Foundation
 import JSON
 public import Logging
 import ParseModel
@@ -67,7 +66,7 @@ public final class LogRing: Sendable {
 
     func add(_ event: LogEvent, _ metadata: Logger.Metadata) {
         let line = Line(
-            moment: ParseDate(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)), level: event.level,
+            moment: .now, level: event.level,
             message: Line.cut(event.message.description),
             metadata: Line.cut(event.metadata.map { metadata.merging($0) { $1 } } ?? metadata))
         lines.withLock { lines in

@@ -8,7 +8,7 @@ extension Backend {
     ///
     /// What is no value for a parameter counts as absent: parse-server's defaults hold then.
     public func logLines(_ parameters: JSONObject) -> [JSONValue] {
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let now = ParseDate.now.milliseconds
         let from = Self.moment(parameters["from"]) ?? ParseDate(milliseconds: now - 7 * 86_400_000)
         let until = Self.moment(parameters["until"]) ?? ParseDate(milliseconds: now)
         let lines = log.lines(onlyErrors: parameters["level"]?.stringValue == "error", from: from, until: until)

@@ -10,11 +10,7 @@ struct HeaderName: Sendable {
     /// Whether `other` is this name. Most clients write names as Roost does.
     func matches(_ other: String) -> Bool {
         guard text.utf8.count == other.utf8.count else { return false }
-        return text == other || text.utf8.elementsEqual(other.utf8) { Self.lowercased($0) == Self.lowercased($1) }
-    }
-
-    private static func lowercased(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+        return text == other || text.utf8.elementsEqual(other.utf8) { $0.lowercasedASCII == $1.lowercasedASCII }
     }
 }
 

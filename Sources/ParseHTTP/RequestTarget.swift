@@ -36,15 +36,15 @@ struct RequestTarget: Sendable, Equatable {
 
     private static func below(_ mount: String, _ path: Substring.UTF8View) -> Substring.UTF8View? {
         let head = path.prefix(mount.utf8.count)
-        guard head.elementsEqual(mount.utf8, by: equalIgnoringCase) else { return nil }
+        guard head.elementsEqual(mount.utf8, by: { $0.lowercasedASCII == $1.lowercasedASCII }) else { return nil }
         let rest = path[head.endIndex...]
         return rest.isEmpty || rest.first == UInt8(ascii: "/") ? rest : nil
     }
+}
 
-    private static func equalIgnoringCase(_ left: UInt8, _ right: UInt8) -> Bool {
-        func lowercased(_ byte: UInt8) -> UInt8 {
-            (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
-        }
-        return lowercased(left) == lowercased(right)
+extension UInt8 {
+    /// The byte of the small letter, where this is that of a capital of ASCII.
+    var lowercasedASCII: UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
 }

@@ -28,7 +28,7 @@ struct LineLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let now = ParseDate(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)).iso
+        let now = ParseDate.now.iso
         let fields = event.metadata.map { metadata.merging($0) { $1 } } ?? metadata
         let line = format == .text ? text(event, fields, now) : json(event, fields, now)
         // A full disk under the log must not stop the server.

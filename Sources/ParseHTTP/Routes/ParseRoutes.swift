@@ -1,5 +1,4 @@
 import Backend
-import Foundation
 import JSON
 import Logging
 import ParseModel
@@ -48,7 +47,7 @@ public struct ParseRoutes: RequestHandler {
         case .maintenance: caller.power = .maintenance
         case .client: caller.power = .client
         }
-        let now = ParseDate(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+        let now = ParseDate.now
         if caller.power == .client, let token = envelope.credentials.sessionToken, !token.isEmpty,
             !Self.ignoresToken(envelope)
         {
