@@ -72,6 +72,8 @@ struct TransportClient: Sendable {
     /// Opens a connection for the time of a closure.
     func connect<Result: Sendable>(_ body: (inout Connection) async throws -> Result) async throws -> Result {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            // All tests begin at once, and the machine may be small.
+            .connectTimeout(.seconds(60))
             .channelOption(ChannelOptions.allowRemoteHalfClosure, value: true)
             .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {

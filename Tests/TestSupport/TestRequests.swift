@@ -21,6 +21,13 @@ public struct TestAnswer: Sendable {
 }
 
 extension TestServer {
+    /// All tests begin at once, and the machine may be small: connecting may take longer than usual.
+    private static let client = {
+        var configuration = HTTPClient.Configuration.singletonConfiguration
+        configuration.timeout.connect = .seconds(60)
+        return HTTPClient(configuration: configuration)
+    }()
+
     /// As whom a request is made.
     public enum Identity: Sendable {
         /// With the application id and the REST key.
@@ -58,7 +65,7 @@ extension TestServer {
             request.headers.replaceOrAdd(name: name, value: value)
         }
         if !bytes.isEmpty { request.body = .bytes(bytes) }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        let response = try await Self.client.execute(request, timeout: .seconds(60))
         let buffer = try await response.body.collect(upTo: 64 * 1024 * 1024)
         var fields: [String: String] = [:]
         for (name, value) in response.headers { fields[name.lowercased()] = value }
