@@ -42,6 +42,8 @@ final class Connection {
     var company = 0
     /// How many of those under way change a row, or one each for several callers.
     var changes = 0
+    /// How many of the requests under way do not only read.
+    var writes = 0
     /// Whether libpq may hold bytes that were not written yet.
     var needsFlush = false
     /// Whether the socket was full, so that one has to poll for writing.
@@ -168,6 +170,7 @@ final class Connection {
         unsynced = 0
         company = 0
         changes = 0
+        writes = 0
         needsFlush = false
         isBlocked = false
     }

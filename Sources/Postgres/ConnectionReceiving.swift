@@ -96,6 +96,7 @@ extension Connection {
         guard let request = inFlight.popFirst() else { return }
         if request.isInCompany { company -= 1 }
         if request.row != nil { changes -= 1 }
+        if !request.isReadOnly { writes -= 1 }
         headSince = context.now
         for preparation in request.preparations { cache.remove(preparation.statement) }
         lane.didFinish(request, on: self)

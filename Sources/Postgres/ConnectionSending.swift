@@ -43,6 +43,7 @@ extension Connection {
         sequence += 1
         request.prepareToSend(sequence: sequence)
         if request.row != nil { changes += 1 }
+        if !request.isReadOnly { writes += 1 }
         if inFlight.isEmpty { headSince = context.now }
         inFlight.append(request)
     }

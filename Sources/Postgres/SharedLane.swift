@@ -4,7 +4,8 @@ import Collections
 /// The connections that everybody shares.
 ///
 /// A request that writes is sent at once. It is a transaction of its own, and ends with a sync of its own, so that an
-/// error in one leaves its neighbours alone.
+/// error in one leaves its neighbours alone. One connection is without writes, so that nobody who only reads has to wait
+/// until the disk has what another wrote.
 ///
 /// Requests that change one row each share a transaction, so that the server commits and waits for the disk once for
 /// several. There is one such transaction under way, and whoever comes meanwhile makes up the next. When one of them
@@ -85,7 +86,8 @@ final class SharedLane: Lane {
             if request.row != nil { return changes.append(request) }
         }
         let lockTimeout = request.row != nil && request.travelsAlone ? ChangeQueue.lockTimeout : nil
-        if let connection = leastBusy(), connection.send(request, prelude: lockTimeout) { return }
+        let connection = request.isReadOnly ? leastBusy() : leastBusyForWrites()
+        if let connection, connection.send(request, prelude: lockTimeout) { return }
         if context.isStopping { return request.fail(.shutDown) }
         wait(request)
     }
@@ -94,10 +96,7 @@ final class SharedLane: Lane {
     private func sendReads() {
         while let request = reads.first {
             if !request.answer.isGiven {
-                guard
-                    let connection = connections.first(where: \.takesCompany) ?? leastBusy(where: { $0.company == 0 }),
-                    connection.sendInCompany(request)
-                else { return }
+                guard let connection = connectionForReads(), connection.sendInCompany(request) else { return }
             }
             reads.removeFirst()
         }
@@ -107,7 +106,7 @@ final class SharedLane: Lane {
     private func sendChanges() {
         guard !changes.isGathering(at: context.now) else { return }
         while !changes.isEmpty, connections.allSatisfy({ $0.changes == 0 || isSlow($0) }),
-            let connection = leastBusy(where: { $0.changes == 0 })
+            let connection = leastBusyForWrites(where: { $0.changes == 0 })
         {
             guard let request = changes.next() else { continue }
             let lockTimeout = request.members.isEmpty ? nil : ChangeQueue.lockTimeout
@@ -125,6 +124,21 @@ final class SharedLane: Lane {
     private func wait(_ request: Request) {
         if request.deadline == nil { request.deadline = context.now.after(context.configuration.connectTimeout) }
         backlog.append(request)
+    }
+
+    /// The connection for the next that only read: not one with a write before them, whose commit they would wait for, if
+    /// there is any other.
+    private func connectionForReads() -> Connection? {
+        if let connection = connections.first(where: \.takesCompany) { return connection }
+        let isAnyQuiet = connections.contains { $0.isReady && $0.writes == 0 }
+        return leastBusy(where: { $0.company == 0 && !(isAnyQuiet && $0.writes > 0) })
+    }
+
+    /// The connection with the fewest before it, but not the first if there are others: that one is left to reads.
+    private func leastBusyForWrites(where isWanted: (Connection) -> Bool = { _ in true }) -> Connection? {
+        let first = connections.first(where: \.isReady)
+        let hasOthers = connections.contains { $0.isReady && $0 !== first }
+        return leastBusy(where: { isWanted($0) && !(hasOthers && $0 === first) })
     }
 
     private func leastBusy(where isWanted: (Connection) -> Bool = { _ in true }) -> Connection? {

@@ -41,6 +41,32 @@ struct SharedLaneTests {
         }
     }
 
+    @Test("Whoever reads does not wait for writes, however many are under way")
+    func readsBesideWrites() async throws {
+        try await TestDatabase.run(shared: 4) { (database) async throws in
+            let client = database.client
+            let writes = try await client.exclusively { session in
+                _ = try await session.query("SELECT pg_advisory_lock(9)")
+                let writes = (0..<12).map { _ in
+                    Task { _ = try await client.query("SELECT pg_advisory_xact_lock(9)::text") }
+                }
+                while try await session.query("SELECT 1 FROM pg_locks WHERE NOT granted").rowCount < 3 {}
+                let reads = (0..<100).map { number in
+                    Task { try await client.query("SELECT $1", [.int(number)], readOnly: true).int(0, 0) }
+                }
+                let watch = Task {
+                    try await Task.sleep(for: .seconds(20))
+                    for read in reads { read.cancel() }
+                }
+                for (number, read) in reads.enumerated() { #expect(try await read.value == Int64(number)) }
+                watch.cancel()
+                _ = try await session.query("SELECT pg_advisory_unlock(9)")
+                return writes
+            }
+            for write in writes { try await write.value }
+        }
+    }
+
     @Test("A request that the server undid for the sake of another is repeated unseen")
     func conflicts() async throws {
         try await TestDatabase.run { (database) async throws in
