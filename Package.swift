@@ -27,6 +27,7 @@ let package = Package(
         .systemLibrary(
             name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .systemLibrary(name: "CCrypt", providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]),
+        .systemLibrary(name: "CFiles"),
         .systemLibrary(name: "CMalloc"),
         .target(name: "JSON", dependencies: [collections]),
         .target(
@@ -44,7 +45,7 @@ let package = Package(
         .target(
             name: "Backend",
             dependencies: [
-                "CCrypt", "JSON", "ParseModel", "ParseStorage", "ServerConfiguration", collections, logging,
+                "CCrypt", "CFiles", "JSON", "ParseModel", "ParseStorage", "ServerConfiguration", collections, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -38,6 +38,11 @@ final class HTTPConnection: Sendable {
         return !parts.isFull && holdsReads.exchange(false, ordering: .sequentiallyConsistent)
     }
 
+    /// Takes bytes that leave with those that are sent next.
+    func hold(_ buffer: ByteBuffer) {
+        channel.write(buffer, promise: nil)
+    }
+
     /// Sends bytes without waiting.
     ///
     /// - Returns: Whether the connection can take more.

@@ -60,11 +60,10 @@ struct Responder: Sendable {
         var buffer = ByteBufferAllocator().buffer(capacity: response.size)
         response.write(to: &buffer)
         if case .bytes(let bytes) = response.content { buffer.writeBytes(bytes) }
-        if case .stream(let stream) = response.content {
-            return try await sendWatched(on: connection) { sink in
-                try await sink(buffer)
-                try await stream.produce(sink)
-            }
+        if case .stream(let stream) = response.content, stream.length > 0 {
+            // It leaves with the first piece.
+            connection.hold(buffer)
+            return try await sendWatched(on: connection) { try await stream.produce($0) }
         }
         if buffer.readableBytes <= Self.pieceSize {
             if connection.write(buffer) { return }

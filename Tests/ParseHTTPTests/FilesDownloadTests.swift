@@ -1,4 +1,5 @@
 import Backend
+import Foundation
 import JSON
 import NIOCore
 import ParseHTTP
@@ -151,6 +152,53 @@ struct FilesDownloadTests {
         }
         #expect(try await FileStore(directory: parent).find(name: "secret.txt") != nil)
         try await FileSystem.shared.removeItem(at: FilePath(parent))
+    }
+
+    @Test(
+        "A file that is being sent stays what it was when another takes its name, or it is deleted",
+        arguments: [true, false])
+    func changedMeanwhile(isReplaced: Bool) async throws {
+        let directory = try await Server.temporaryDirectory()
+        let store = FileStore(directory: directory)
+        var bytes = [UInt8](repeating: 7, count: 16_000_000)
+        for index in stride(from: 0, to: bytes.count, by: 997) { bytes[index] = UInt8(truncatingIfNeeded: index / 997) }
+        try await store.write(name: "large.bin", bytes: bytes)
+        try await Server.run(directory: directory) { client in
+            let part = 3_000_001..<9_000_003
+            let range = "bytes=\(part.lowerBound)-\(part.upperBound - 1)"
+            let answer = try await client.request("GET", "/parse/files/app/large.bin", headers: ["Range": range])
+            #expect(answer.status == 206)
+            #expect(answer.body == Array(bytes[part]))
+            try await client.connect { connection in
+                try await connection.send("GET /parse/files/app/large.bin HTTP/1.1\r\nHost: a\r\n\r\n")
+                // As much as fits between the server and a client that does not read is on its way by then.
+                try await Task.sleep(for: .milliseconds(200))
+                if isReplaced {
+                    try await store.write(name: "large.bin", bytes: Array("another".utf8))
+                } else {
+                    try await store.delete(name: "large.bin")
+                }
+                let whole = try await connection.receive()
+                #expect(whole?.body == bytes)
+            }
+            let now = try await client.request("GET", "/parse/files/app/large.bin")
+            #expect(now.text == (isReplaced ? "another" : "File not found."))
+        }
+    }
+
+    @Test("What lies in the folder and is not a file is not found, and not waited for")
+    func notFiles() async throws {
+        let directory = try await Server.temporaryDirectory()
+        try await FileStore(directory: directory).prepare()
+        #expect(mkfifo(directory + "/pipe.txt", 0o600) == 0)
+        try await FileSystem.shared.createDirectory(
+            at: FilePath(directory + "/folder.txt"), withIntermediateDirectories: false)
+        try await Server.run(directory: directory) { client in
+            for name in ["pipe.txt", "folder.txt"] {
+                let answer = try await client.request("GET", "/parse/files/app/\(name)")
+                #expect(answer.status == 404)
+            }
+        }
     }
 
     @Test("Only the master key deletes, by name or by the path of the file's own address")

@@ -24,9 +24,6 @@ public struct FileStore: Sendable {
 
     private let fileSystem = FileSystem.shared
 
-    /// How many bytes are read at a time while a file is sent.
-    private static let chunkLength = ByteCount.kibibytes(128)
-
     /// The longest name of a folder entry on the usual file systems.
     private static let maximumEntryLength = 255
 
@@ -91,53 +88,35 @@ public struct FileStore: Sendable {
     public func find(name: String) async throws -> StoredFile? {
         guard let path = try? path(of: name) else { return nil }
         guard let info = try await fileSystem.info(forFileAt: path), info.type == .regular else { return nil }
+        let modified = info.lastDataModificationTime
         return StoredFile(
-            name: name, size: cipher == nil ? info.size : max(0, info.size - Int64(FileCipher.overhead)),
-            modifiedSeconds: info.lastDataModificationTime.seconds,
-            modifiedNanoseconds: info.lastDataModificationTime.nanoseconds)
+            name: name, size: plainSize(info.size), modified: (modified.seconds, modified.nanoseconds))
+    }
+
+    /// Opens a file for reading.
+    ///
+    /// - Parameter name: The name under which it was stored.
+    /// - Returns: The file and what is known of it, or nil if there is none.
+    /// - Throws: `IOError` when the system refuses.
+    public func open(name: String) async throws -> (StoredFile, OpenFile)? {
+        guard let path = try? path(of: name), let open = try await OpenFile.open(path.string) else { return nil }
+        return (StoredFile(name: name, size: plainSize(open.length), modified: open.modified), open)
     }
 
     /// The text of an encrypted file; nil when files are not encrypted.
     ///
-    /// - Throws: ``Failure/notFound``, `FileCipher.Failure`, or the file system's error.
-    public func decrypted(name: String) async throws -> [UInt8]? {
+    /// - Throws: `FileCipher.Failure`, or `IOError` when the disk fails.
+    public func decrypted(_ file: OpenFile) async throws -> [UInt8]? {
         guard let cipher else { return nil }
-        guard let file = try await find(name: name) else { throw Failure.notFound }
-        let length = file.size + Int64(FileCipher.overhead)
-        let sealed = try await ByteBuffer(contentsOf: path(of: name), maximumSizeAllowed: .bytes(length))
-        return try cipher.open(Array(sealed.readableBytesView))
+        var sealed: [UInt8] = []
+        sealed.reserveCapacity(Int(file.length))
+        try await file.read(0..<file.length) { sealed += $0.readableBytesView }
+        return try cipher.open(sealed)
     }
 
-    /// Reads a part of a file as it lies on the disk, piece by piece.
-    ///
-    /// - Parameters:
-    ///   - name: The file's name.
-    ///   - range: The bytes wanted.
-    ///   - sink: Takes the pieces; the next one is read when it returns.
-    /// - Throws: ``Failure/notFound``, the sink's error, or the file system's.
-    public func read(name: String, range: Range<Int64>, sink: (ByteBuffer) async throws -> Void) async throws {
-        let path = try path(of: name)
-        let handle: ReadFileHandle
-        do {
-            handle = try await fileSystem.openFile(forReadingAt: path, options: .init())
-        } catch let error as FileSystemError where error.code == .notFound {
-            throw Failure.notFound
-        }
-        do {
-            // Not `readChunks`, which reads a megabyte ahead: that much for each of many slow clients is too much.
-            var offset = range.lowerBound
-            while offset < range.upperBound {
-                let length = min(Self.chunkLength, .bytes(range.upperBound - offset))
-                let chunk = try await handle.readChunk(fromAbsoluteOffset: offset, length: length)
-                guard chunk.readableBytes > 0 else { break }
-                offset += Int64(chunk.readableBytes)
-                try await sink(chunk)
-            }
-        } catch {
-            try? await evenIfCancelled { try await handle.close() }
-            throw error
-        }
-        try await evenIfCancelled { try await handle.close() }
+    /// The size of a file whose size on the disk is known.
+    private func plainSize(_ size: Int64) -> Int64 {
+        cipher == nil ? size : max(0, size - Int64(FileCipher.overhead))
     }
 
     /// What the client said about a file when it was stored; empty details if it said nothing.

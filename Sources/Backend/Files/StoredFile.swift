@@ -10,11 +10,11 @@ public struct StoredFile: Sendable, Equatable {
     public var modifiedNanoseconds: Int
 
     /// Describes a file.
-    public init(name: String, size: Int64, modifiedSeconds: Int, modifiedNanoseconds: Int) {
+    init(name: String, size: Int64, modified: (seconds: Int, nanoseconds: Int)) {
         self.name = name
         self.size = size
-        self.modifiedSeconds = modifiedSeconds
-        self.modifiedNanoseconds = modifiedNanoseconds
+        modifiedSeconds = modified.seconds
+        modifiedNanoseconds = modified.nanoseconds
     }
 
     /// A tag that changes whenever the content does, in the form of an HTTP `ETag`.

@@ -5,6 +5,7 @@ import NIOCore
 struct FileDownload {
     let store: FileStore
     let file: StoredFile
+    let contents: OpenFile
     /// The text of a file that is encrypted on the disk.
     var decrypted: [UInt8]?
     let headers: RequestHeaders
@@ -71,15 +72,14 @@ struct FileDownload {
     }
 
     private func stream(_ range: Range<Int64>) -> Reply.ByteStream {
-        let store = store
-        let name = file.name
+        let contents = contents
         let decrypted = decrypted
         return Reply.ByteStream(length: range.count) { sink in
             guard !range.isEmpty else { return }
             if let decrypted {
                 return try await sink(ByteBuffer(bytes: decrypted[Int(range.lowerBound)..<Int(range.upperBound)]))
             }
-            try await store.read(name: name, range: range, sink: sink)
+            try await contents.read(range, sink: sink)
         }
     }
 }

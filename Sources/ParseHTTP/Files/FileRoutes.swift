@@ -51,12 +51,13 @@ public struct FileRoutes: Sendable {
             let metadata = try await store.details(name: name).metadata
             return .object(metadata.isEmpty ? [:] : ["metadata": .object(metadata)])
         }
-        guard let file = try await store.find(name: name) else {
+        guard let (file, contents) = try await store.open(name: name) else {
             return name.contains("/") ? nil : Self.notFound
         }
         do {
             return try await FileDownload(
-                store: store, file: file, decrypted: store.decrypted(name: name), headers: request.request.headers
+                store: store, file: file, contents: contents, decrypted: store.decrypted(contents),
+                headers: request.request.headers
             ).reply()
         } catch is FileCipher.Failure {
             logger.error(

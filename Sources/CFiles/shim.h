@@ -1,0 +1,22 @@
+#include <errno.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+// Declared by the system's headers only for _GNU_SOURCE, which Swift does not set.
+ssize_t preadv2(int, const struct iovec *, int, off_t, int);
+#endif
+
+/// pread(2); when only_cached is set, no more than what needs no waiting for the disk, and EAGAIN when there is nothing
+/// such or the system cannot tell (RWF_NOWAIT, preadv2(2)).
+static inline ssize_t read_file_part(int descriptor, void *bytes, size_t length, off_t offset, int only_cached) {
+    if (!only_cached) return pread(descriptor, bytes, length, offset);
+#if defined(__linux__)
+    struct iovec part = {bytes, length};
+    return preadv2(descriptor, &part, 1, offset, 0x00000008 /* RWF_NOWAIT */);
+#else
+    errno = EAGAIN;
+    return -1;
+#endif
+}
