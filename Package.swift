@@ -29,6 +29,7 @@ let package = Package(
         .systemLibrary(name: "CCrypt", providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]),
         .systemLibrary(name: "CFiles"),
         .systemLibrary(name: "CMalloc"),
+        .systemLibrary(name: "CScheduling"),
         .target(name: "JSON", dependencies: [collections]),
         .target(
             name: "Postgres", dependencies: ["CLibpq", collections, logging], swiftSettings: stayOnExecutor),
@@ -45,7 +46,8 @@ let package = Package(
         .target(
             name: "Backend",
             dependencies: [
-                "CCrypt", "CFiles", "JSON", "ParseModel", "ParseStorage", "ServerConfiguration", collections, logging,
+                "CCrypt", "CFiles", "CScheduling", "JSON", "ParseModel", "ParseStorage", "ServerConfiguration",
+                collections, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),

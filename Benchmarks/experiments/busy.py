@@ -15,7 +15,7 @@ from goals import Figure, Goal
 CONNECTIONS = 8
 LOG_INS = 32
 AGGREGATES = 4
-ROUNDS = 3
+ROUNDS = 5
 GOAL = Goal(3, at_most=True)
 PIPELINE = [{"$group": {"_id": "$post", "count": {"$sum": 1}}}, {"$sort": {"count": -1}}, {"$limit": 10}]
 

@@ -30,7 +30,8 @@
             }
         }
 
-        private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
+        /// What a clock of the system shows.
+        static func nanoseconds(_ clock: clockid_t) -> UInt64 {
             var time = timespec()
             clock_gettime(clock, &time)
             return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)

@@ -16,7 +16,10 @@ struct Roost: AsyncParsableCommand {
     static func main() async {
         FreeMemory.limitWhatIsKept()
         #if os(Linux)
-            if CommandLine.arguments.dropFirst().first == Serve._commandName { HashingProcesses.start() }
+            if CommandLine.arguments.dropFirst().first == Serve._commandName {
+                HashingProcesses.start()
+                Metronome.start()
+            }
         #endif
         _ = NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
         await main(nil)

@@ -11,11 +11,8 @@
         func killed() async throws {
             let last = Mutex<pid_t?>(nil)
             try await ServerProcesses.run(1) { processes in
-                let helpers = Self.children(of: processes.identifiers[0])
+                let helpers = HelperProcesses(of: processes.identifiers[0]).hashing
                 #expect(helpers.count == 2)
-                for helper in helpers {
-                    #expect(getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(helper)) == 10)
-                }
                 let server = processes[0]
                 _ = try await server.signUp("kim")
                 for helper in helpers.dropLast() {
@@ -32,9 +29,9 @@
         func none() async throws {
             try await ServerProcesses.run(1) { processes in
                 _ = try await processes[0].signUp("kim")
-                for helper in Self.children(of: processes.identifiers[0]) { kill(helper, SIGKILL) }
+                for helper in HelperProcesses(of: processes.identifiers[0]).hashing { kill(helper, SIGKILL) }
                 for _ in 0..<3 { try await Self.expectLogIns(processes[0]) }
-                #expect(Self.children(of: processes.identifiers[0]).isEmpty)
+                #expect(HelperProcesses(of: processes.identifiers[0]).hashing.isEmpty)
             }
         }
 
@@ -43,17 +40,6 @@
                 let answer = try await server.send(
                     "POST", "/login", ["username": "kim", "password": .string(password)])
                 #expect(answer.status == status)
-            }
-        }
-
-        /// The processes that a process has started and not buried.
-        private static func children(of parent: pid_t) -> [pid_t] {
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-            return names.compactMap { pid_t($0) }.filter { identifier in
-                let line = (try? String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)) ?? ""
-                // Behind the name, which may hold anything, stand the state and the parent.
-                let fields = line.split(separator: ")").last?.split(separator: " ") ?? []
-                return fields.count > 1 && fields[1] == "\(parent)"
             }
         }
     }
