@@ -5,7 +5,7 @@ import statistics
 TURNS = 3
 
 
-def ratio(first, second):
+def ratio(first, second, turns=TURNS):
     """Median of `second()` divided by that of `first()`, both in requests a second. The first turn warms up."""
-    rates = [(first(), second()) for _ in range(TURNS + 1)][1:]
+    rates = [(first(), second()) for _ in range(turns + 1)][1:]
     return statistics.median(rate for _, rate in rates) / statistics.median(rate for rate, _ in rates)
