@@ -43,6 +43,11 @@ struct TransportClient: Sendable {
             outbound.finish()
         }
 
+        /// Waits for the first bytes of an answer.
+        mutating func awaitAnswer() async throws {
+            if received.isEmpty, let chunk = try await inbound.next() { received += chunk.readableBytesView }
+        }
+
         /// Reads one answer; nil when the connection ends instead.
         mutating func receive(toHead: Bool = false) async throws -> Answer? {
             while true {
