@@ -6,23 +6,24 @@ struct ResilienceTests {
     @Test("Eight slow statements do not hold up a short one")
     func lanes() async throws {
         try await TestDatabase.run(exclusive: 8) { database in
+            let stillRunning: @Sendable () async throws -> Bool = {
+                let active = try await database.client.query(
+                    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+                        + "AND query LIKE '%pg_sleep(60)%' AND state = 'active' AND pid <> pg_backend_pid()")
+                return active.int(0, 0) == 8
+            }
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for _ in 0..<8 {
-                    tasks.addTask { _ = try await database.client.slowQuery(Statement("SELECT pg_sleep(1.5)")) }
+                    tasks.addTask { _ = try await database.client.slowQuery(Statement("SELECT pg_sleep(60)")) }
                 }
-                #expect(
-                    try await eventually {
-                        let busy = try await database.client.query(
-                            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
-                                + "AND query LIKE '%pg_sleep(1.5)%' AND state = 'active' AND pid <> pg_backend_pid()")
-                        return busy.int(0, 0) == 8
-                    })
-                let clock = ContinuousClock()
-                for _ in 0..<20 {
-                    let time = try await clock.measure { _ = try await database.client.query("SELECT 1") }
-                    #expect(time < .milliseconds(300))
+                #expect(try await eventually(stillRunning))
+                for _ in 0..<20 { _ = try await database.client.query("SELECT 1") }
+                // No limit in milliseconds: it would measure the machine. All eight have yet to end.
+                #expect(try await stillRunning())
+                tasks.cancelAll()
+                while let result = await tasks.nextResult() {
+                    #expect(throws: PostgresError.self) { try result.get() }
                 }
-                try await tasks.waitForAll()
             }
         }
     }
