@@ -32,7 +32,8 @@ let package = Package(
         .systemLibrary(name: "CScheduling"),
         .target(name: "JSON", dependencies: [collections]),
         .target(
-            name: "Postgres", dependencies: ["CLibpq", collections, logging], swiftSettings: stayOnExecutor),
+            name: "Postgres", dependencies: ["CLibpq", "CScheduling", collections, logging],
+            swiftSettings: stayOnExecutor),
         .target(name: "LocalPostgres", dependencies: [logging]),
         .target(name: "ParseModel", dependencies: ["JSON", collections]),
         .target(name: "ServerConfiguration", dependencies: ["JSON", collections]),

@@ -1,4 +1,5 @@
 #if os(Linux)
+    import CScheduling
     import Glibc
     import NIOConcurrencyHelpers
     import NIOCore
@@ -54,7 +55,7 @@
 
         /// What a process does, until the other end of its socket is closed.
         private static func run(on socket: Int32) {
-            haveLittleWeight()
+            _ = take_little_weight(getpid())
             let channel = HashingChannel(socket: socket)
             while let givesWay = channel.receive(), let password = channel.receive(), let setting = channel.receive() {
                 let hash = Pauses.during(givesWay == [1]) {
@@ -63,15 +64,6 @@
                 }
                 guard channel.send(Array((hash ?? "*").utf8)) else { return }
             }
-        }
-
-        /// About a tenth of a processor stays for hashes when all are busy.
-        private static func haveLittleWeight() {
-            _ = nice(10)
-            let group = open("/proc/self/autogroup", O_WRONLY)
-            guard group >= 0 else { return }
-            write(group, "10", 2)
-            close(group)
         }
     }
 #endif

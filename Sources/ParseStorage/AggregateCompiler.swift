@@ -27,30 +27,27 @@ struct AggregateCompiler {
     mutating func compile(_ stages: [(name: String, operand: JSONValue)]) throws(ParseError) -> Statement {
         guard stages.count <= 100 else { throw ParseError(ParseError.invalidQuery, "Too many aggregate stages") }
         var stages = stages[...]
-        var query = try source(&stages)
-        for (name, operand) in stages { query = try stage(name, operand, query) }
-        return Statement(query, builder.parameters)
-    }
-
-    /// The class's rows as documents. Conditions that come first are put on the table itself, where indexes are.
-    private mutating func source(_ stages: inout ArraySlice<(name: String, operand: JSONValue)>) throws(ParseError)
-        -> String
-    {
-        var conditions: [String] = []
-        var order = ""
-        var extra = ""
+        var input = AggregateInput(of: schema)
         if let first = stages.first, first.name == "$geoNear" {
             stages.removeFirst()
-            (conditions, order, extra) = try near(first.operand)
+            input = .documents(query: try near(first.operand, AggregateFields(stages)))
         }
-        while let first = stages.first, first.name == "$match", first.operand["$expr"] == nil {
+        while let (name, operand) = stages.first {
+            if !AggregateInput.readsColumns(name) {
+                input = .documents(query: documents(input, AggregateFields(stages)))
+            }
+            input = try stage(name, operand, input)
             stages.removeFirst()
-            conditions.append(try condition(first.operand, document: nil))
         }
-        let fields = AggregateFields(stages).names
-        var query = "SELECT \(document(schema, fields))\(extra) AS doc FROM \(SQLBuilder.quote(schema.name))"
-        if !conditions.isEmpty { query += " WHERE \(conditions.joined(separator: " AND "))" }
-        return query + order
+        return Statement(documents(input, AggregateFields(stages)), builder.parameters)
+    }
+
+    /// Makes documents of rows; those that are documents stay as they are.
+    private func documents(_ input: AggregateInput, _ fields: AggregateFields) -> String {
+        switch input {
+        case .rows(let schema, _): "SELECT \(document(schema, fields.names)) AS doc \(input.source)"
+        case .documents(let query): query
+        }
     }
 
     /// One row as a document: fields that are null are left out.
@@ -60,44 +57,51 @@ struct AggregateCompiler {
         var pairs: [String] = []
         for (name, field) in schema.fields
         where TableLayout.hasColumn(name, of: schema.name, type: field.type) && fields?.contains(name) ?? true {
-            let value = Self.value(SQLBuilder.quote(name), field.type)
-            pairs.append("(\(SQL.literal(name)), CASE WHEN \(SQLBuilder.quote(name)) IS NOT NULL THEN \(value) END)")
+            pairs.append("(\(SQL.literal(name)), \(Self.value(SQLBuilder.quote(name), field.type)))")
         }
         guard !pairs.isEmpty else { return "'{}'::jsonb" }
         return "COALESCE((SELECT jsonb_object_agg(k, v) FROM (VALUES \(pairs.joined(separator: ", "))) AS f(k, v) "
             + "WHERE v IS NOT NULL), '{}')"
     }
 
-    private static func value(_ column: String, _ type: FieldType) -> String {
+    /// A column as jsonb, NULL where it is.
+    static func value(_ column: String, _ type: FieldType) -> String {
         switch type {
-        case .file: "jsonb_build_object('__type', 'File', 'name', \(column))"
+        case .file: whenPresent(column, "jsonb_build_object('__type', 'File', 'name', \(column))")
         case .geoPoint:
-            "jsonb_build_object('__type', 'GeoPoint', 'latitude', (\(column))[1], 'longitude', (\(column))[0])"
+            whenPresent(
+                column,
+                "jsonb_build_object('__type', 'GeoPoint', 'latitude', (\(column))[1], 'longitude', (\(column))[0])")
         case .polygon: "to_jsonb(\(column)::text)"
+        case .pointer, .date: whenPresent(column, FilterCompiler.jsonValue(column, type))
         default: FilterCompiler.jsonValue(column, type)
         }
     }
 
-    /// A `$match` as a condition: on the table, or on documents.
-    mutating func condition(_ operand: JSONValue, document: String?) throws(ParseError) -> String {
+    private static func whenPresent(_ column: String, _ value: String) -> String {
+        "CASE WHEN \(column) IS NOT NULL THEN \(value) END"
+    }
+
+    /// A `$match` as a condition.
+    mutating func condition(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         guard var object = operand.objectValue else {
             throw ParseError(ParseError.invalidQuery, "$match needs an object")
         }
         var conditions: [String] = []
         if let expression = object.removeValue(forKey: "$expr") {
-            conditions.append("roost_truth(\(try self.expression(expression, document ?? "doc")))")
+            conditions.append("roost_truth(\(try self.expression(expression, document)))")
         }
         if let id = object.removeValue(forKey: "_id") { object["objectId"] = id }
         let parser = FilterParser(isMaster: true, now: now)
         var compiler = FilterCompiler(schemas: schemas, builder: builder)
-        compiler.document = document
+        if case .json(let document) = document { compiler.document = document }
         conditions.append(try compiler.compile(try parser.parse(object), schema))
         builder = compiler.builder
         return conditions.joined(separator: " AND ")
     }
 
     /// `$geoNear`: objects by their distance from a place, in metres.
-    private mutating func near(_ operand: JSONValue) throws(ParseError) -> ([String], String, String) {
+    private mutating func near(_ operand: JSONValue, _ fields: AggregateFields) throws(ParseError) -> String {
         let coordinates = operand["near"]?["coordinates"]?.arrayValue ?? operand["near"]?.arrayValue
         let place =
             operand["near"].flatMap(GeoPoint.init(json:))
@@ -122,12 +126,11 @@ struct AggregateCompiler {
         if let least = operand["minDistance"]?.numberValue {
             conditions.append("\(metres) >= \(builder.bind(.double(least)))")
         }
-        if let query = operand["query"] { conditions.append(try condition(query, document: nil)) }
+        if let query = operand["query"] { conditions.append(try condition(query, .row(schema))) }
         let field = operand["distanceField"]?.stringValue ?? "distance"
-        return (
-            conditions, " ORDER BY \(metres)",
-            " || jsonb_build_object(\(builder.bind(.text(try Self.checked(field))))::text, \(metres))"
-        )
+        let name = builder.bind(.text(try Self.checked(field)))
+        return "SELECT \(document(schema, fields.names)) || jsonb_build_object(\(name)::text, \(metres)) AS doc "
+            + "FROM \(SQLBuilder.quote(schema.name)) WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(metres)"
     }
 
     /// A field's name, dots included, after a check of its every step.
@@ -144,9 +147,54 @@ struct AggregateCompiler {
     }
 
     /// The steps of a name, in the words of documents.
-    mutating func path(_ name: String) throws(ParseError) -> String {
-        var steps = try Self.checked(name).split(separator: ".").map(String.init)
+    private static func steps(_ name: String) throws(ParseError) -> [String] {
+        var steps = try checked(name).split(separator: ".").map(String.init)
         steps[0] = TableLayout.field(steps[0])
-        return builder.bind(.textArray(steps))
+        return steps
+    }
+
+    /// The steps of a name, as a parameter.
+    mutating func path(_ name: String) throws(ParseError) -> String {
+        builder.bind(.textArray(try Self.steps(name)))
+    }
+
+    /// The value of a field as jsonb; NULL where it is missing.
+    mutating func field(_ name: String, _ document: AggregateDocument) throws(ParseError) -> String {
+        switch document {
+        case .json(let document): return "(\(document) #> \(try path(name)))"
+        case .row(let schema):
+            let steps = try Self.steps(name)
+            guard let column = Self.column(of: steps[0], schema) else { return "NULL::jsonb" }
+            let value = Self.value(column.name, column.type)
+            guard steps.count > 1 else { return value }
+            return "((\(value)) #> \(builder.bind(.textArray(Array(steps.dropFirst())))))"
+        }
+    }
+
+    /// The column that a value of a pipeline, such as `$price`, stands for as a whole, where it is read from rows.
+    static func column(_ value: JSONValue, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
+        guard let text = value.stringValue, text.hasPrefix("$") else { return nil }
+        return column(named: String(text.dropFirst()), document)
+    }
+
+    /// The column that a field's name stands for as a whole, where it is read from rows.
+    static func column(named name: String, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
+        guard case .row(let schema) = document else { return nil }
+        return column(of: TableLayout.field(name), schema)
+    }
+
+    private static func column(of field: String, _ schema: ClassSchema) -> (name: String, type: FieldType)? {
+        guard let type = schema.type(of: field), TableLayout.hasColumn(field, of: schema.name, type: type) else {
+            return nil
+        }
+        return (SQLBuilder.quote(field), type)
+    }
+
+    /// Whether values of a type have the same order in a column as in JSON.
+    static func keepsOrder(_ type: FieldType) -> Bool {
+        switch type {
+        case .string, .number, .boolean, .date: true
+        default: false
+        }
     }
 }

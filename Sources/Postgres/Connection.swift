@@ -51,6 +51,8 @@ final class Connection {
     /// Why it can no longer be used; it is cleared away when nobody is in the middle of using it.
     var failure: PostgresError?
     var openedAt = Moment.now
+    /// Whether the server's process leaves the processors to others, or cannot be told to.
+    private var hasGivenWay = false
     // Arrays that libpq reads from, used again for each statement.
     var pointers: [UnsafePointer<CChar>?] = []
     var lengths: [Int32] = []
@@ -93,6 +95,7 @@ final class Connection {
     func open() {
         handle = context.parameters.start()
         openedAt = context.now
+        hasGivenWay = false
         guard let handle, PQstatus(handle) != CONNECTION_BAD else {
             // Through connecting, so that a broken connection looks the same whenever it broke.
             state = .connecting(PGRES_POLLING_FAILED)
@@ -102,6 +105,16 @@ final class Connection {
         // Only verbose messages tell the SQLSTATE of why a connection was refused.
         PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
         state = .connecting(PGRES_POLLING_WRITING)
+    }
+
+    /// Has the server's process leave the processors to others, where it runs on this machine.
+    ///
+    /// To be called again before each use: the system may refuse for a moment.
+    func giveWay() {
+        #if os(Linux)
+            guard !hasGivenWay, let handle else { return }
+            hasGivenWay = ServerProcess(of: handle)?.giveWay() ?? true
+        #endif
     }
 
     /// Does what the socket is ready for.

@@ -18,6 +18,8 @@ final class ExclusiveLane: Lane {
     private let limit: Int
     /// How long a request waits for one.
     private let patience: Duration
+    /// Whether what is done here leaves the processors to others.
+    private let givesWay: Bool
 
     private static let idleTimeout: Int64 = 60_000
 
@@ -25,10 +27,11 @@ final class ExclusiveLane: Lane {
     ///
     /// - Parameter firstLease: The number of its first lease; with each it grows by two, so that the lanes of a client
     ///   can be told by their leases.
-    init(_ context: LoopContext, limit: Int, patience: Duration, firstLease: Int) {
+    init(_ context: LoopContext, limit: Int, patience: Duration, firstLease: Int, givesWay: Bool) {
         self.context = context
         self.limit = limit
         self.patience = patience
+        self.givesWay = givesWay
         lastNumber = firstLease - 2
     }
 
@@ -66,6 +69,7 @@ final class ExclusiveLane: Lane {
     /// Gives a clean connection to the first who waits.
     private func offer(_ connection: Connection) {
         connection.deallocateDropped()
+        if givesWay, !waiters.isEmpty { connection.giveWay() }
         while let waiter = waiters.popFirst() {
             lastNumber += 2
             let lease = Lease(number: lastNumber, connection: connection, prelude: waiter.prelude)

@@ -39,11 +39,12 @@ final class InputOutputLoop {
         shared = SharedLane(context)
         let settings = context.configuration
         exclusive = ExclusiveLane(
-            context, limit: settings.exclusiveConnections, patience: settings.connectTimeout, firstLease: 0)
+            context, limit: settings.exclusiveConnections, patience: settings.connectTimeout, firstLease: 0,
+            givesWay: false)
         // Whoever waits for others' heavy statements waits for as long as one of his own may take.
         heavy = ExclusiveLane(
             context, limit: settings.heavyConnections, patience: settings.connectTimeout + settings.statementTimeout,
-            firstLease: 1)
+            firstLease: 1, givesWay: true)
         listeners = ListenerLane(context)
         lanes = [shared, exclusive, heavy, listeners]
     }

@@ -1,0 +1,100 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// `$group`: what makes the groups, and what is counted in each.
+extension AggregateCompiler {
+    /// The query of a `$group`, which gives documents.
+    mutating func group(_ operand: JSONValue, _ input: AggregateInput) throws(ParseError) -> String {
+        guard let object = operand.objectValue else { throw Self.malformed("$group") }
+        guard object["objectId"] == nil else {
+            throw ParseError(ParseError.invalidQuery, "Cannot use 'objectId' in aggregation stage $group.")
+        }
+        guard let id = object["_id"] else {
+            throw ParseError(ParseError.invalidQuery, "Invalid parameter for query: group. Missing key _id")
+        }
+        let key = try groupKey(id, input.document)
+        var members = [("'objectId'", key.shown)]
+        var columns = ["\(key.value) AS grouped"]
+        for (field, accumulator) in object where field != "_id" {
+            let name = builder.bind(.text(try Self.checked(field)))
+            members.append(("\(name)::text", "a\(columns.count)"))
+            columns.append("\(try self.accumulator(accumulator, input.document)) AS a\(columns.count)")
+        }
+        // Grouping loses the order of the documents, so their places are noted before.
+        let isOrdered = columns.contains { $0.contains("ORDER BY \(Self.place)") }
+        let places = "SELECT \(input.everything), row_number() OVER () AS \(Self.place) \(input.source)"
+        let from = isOrdered ? input.replaced(by: places).source : input.source
+        // What makes groups without being shown.
+        let dates = mergesDateParts ? [] : try dates(of: id, input.document)
+        let keys = (["1"] + dates).joined(separator: ", ")
+        return "SELECT \(Self.object(members)) AS doc FROM (SELECT \(columns.joined(separator: ", ")) \(from) "
+            + "GROUP BY \(keys)) AS r"
+    }
+
+    /// The column of a document's place: a name that no field has.
+    private static let place = "_roost_place"
+
+    /// What makes a group, and how its documents show it under the name of `grouped`.
+    ///
+    /// A column is shown as JSON once for each group, not once for each row.
+    private mutating func groupKey(_ id: JSONValue, _ document: AggregateDocument) throws(ParseError)
+        -> (value: String, shown: String)
+    {
+        if id.isNull { return ("'null'::jsonb", "grouped") }
+        if let column = Self.column(id, document) {
+            switch column.type {
+            // parse-server groups pointers by what its column holds, which is the id alone.
+            case .string, .number, .boolean, .pointer: return (column.name, "to_jsonb(grouped)")
+            case .date: return ("date_trunc('milliseconds', \(column.name))", Self.value("grouped", .date))
+            default: break
+            }
+        }
+        var value = "COALESCE(\(try expression(id, document)), 'null'::jsonb)"
+        if let field = id.stringValue?.dropFirst(), case .pointer = schema.type(of: String(field)) {
+            value = "roost_key(\(value))"
+        }
+        return (value, "grouped")
+    }
+
+    private mutating func accumulator(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String
+    {
+        guard let object = operand.objectValue, object.count == 1,
+            let (name, argument) = object.elements.first.map({ ($0.key, $0.value) })
+        else { throw Self.malformed("$group") }
+        switch name {
+        case "$count": return "to_jsonb(count(*))"
+        case "$sum": return "to_jsonb(COALESCE(sum(\(try number(argument, document))), 0))"
+        case "$avg": return "to_jsonb(avg(\(try number(argument, document))))"
+        case "$stdDevPop": return "to_jsonb(stddev_pop(\(try number(argument, document))))"
+        case "$stdDevSamp": return "to_jsonb(stddev_samp(\(try number(argument, document))))"
+        case "$min", "$max":
+            if let column = Self.column(argument, document), Self.keepsOrder(column.type), column.type != .boolean {
+                return Self.value("\(name.dropFirst())(\(column.name))", column.type)
+            }
+            let direction = name == "$min" ? "ASC" : "DESC"
+            let value = try expression(argument, document)
+            return "(array_agg(\(value) ORDER BY \(value) \(direction)) FILTER (WHERE \(value) <> 'null'))[1]"
+        default: break
+        }
+        let value = try expression(argument, document)
+        switch name {
+        case "$first": return "(array_agg(\(value) ORDER BY \(Self.place)))[1]"
+        case "$last": return "(array_agg(\(value) ORDER BY \(Self.place) DESC))[1]"
+        case "$push":
+            return "COALESCE(jsonb_agg(\(value) ORDER BY \(Self.place)) FILTER (WHERE \(value) IS NOT NULL), '[]')"
+        case "$addToSet":
+            return "COALESCE(jsonb_agg(DISTINCT \(value)) FILTER (WHERE \(value) IS NOT NULL), '[]')"
+        default: throw Self.malformed(name)
+        }
+    }
+
+    /// An object of names and values, both expressions of SQL; a value that is NULL becomes null.
+    static func object(_ members: [(name: String, value: String)]) -> String {
+        // PostgreSQL's functions take a hundred arguments.
+        stride(from: 0, to: members.count, by: 50).map { start in
+            let some = members[start..<min(start + 50, members.count)]
+            return "jsonb_build_object(\(some.map { "\($0.name), \($0.value)" }.joined(separator: ", ")))"
+        }.joined(separator: " || ")
+    }
+}

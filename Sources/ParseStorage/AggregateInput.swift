@@ -1,0 +1,65 @@
+import ParseModel
+
+/// What an expression of a pipeline looks at.
+enum AggregateDocument {
+    /// The columns of a row of a class.
+    case row(ClassSchema)
+    /// A document that an earlier stage made, as an expression of jsonb.
+    case json(String)
+}
+
+/// The query that a stage reads.
+///
+/// Rows stay rows for as long as no stage asks for documents: to make documents of rows that are only counted, grouped
+/// or left out costs many times what the rest does.
+enum AggregateInput {
+    /// A query that gives the columns of a class.
+    case rows(ClassSchema, query: String)
+    /// A query that gives one column of jsonb, called `doc`.
+    case documents(query: String)
+
+    /// All rows of a class.
+    init(of schema: ClassSchema) {
+        self = .rows(schema, query: "SELECT * FROM \(SQLBuilder.quote(schema.name))")
+    }
+
+    /// Stages that read columns as well as documents.
+    private static let readersOfColumns: Set<String> = [
+        "$match", "$sort", "$limit", "$skip", "$sample", "$group", "$count", "$sortByCount",
+    ]
+
+    /// Whether a stage needs no documents.
+    static func readsColumns(_ stage: String) -> Bool { readersOfColumns.contains(stage) }
+
+    /// The source of the query that reads this. Rows are called what their class is, so that conditions find columns.
+    var source: String {
+        switch self {
+        case .rows(let schema, let query): "FROM (\(query)) AS \(SQLBuilder.quote(schema.name))"
+        case .documents(let query): "FROM (\(query)) AS s"
+        }
+    }
+
+    /// What a stage selects that leaves rows, or documents, as they are.
+    var everything: String {
+        switch self {
+        case .rows: "*"
+        case .documents: "doc"
+        }
+    }
+
+    /// What expressions look at.
+    var document: AggregateDocument {
+        switch self {
+        case .rows(let schema, _): .row(schema)
+        case .documents: .json("doc")
+        }
+    }
+
+    /// The same kind of input by another query.
+    func replaced(by query: String) -> AggregateInput {
+        switch self {
+        case .rows(let schema, _): .rows(schema, query: query)
+        case .documents: .documents(query: query)
+        }
+    }
+}
