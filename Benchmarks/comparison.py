@@ -1,11 +1,17 @@
-"""Two ways to do the same, measured in turn, so that other load on the machine meets both."""
+"""Ways to do the same, measured in turn, so that other load on the machine meets all of them."""
 
 import statistics
 
 TURNS = 3
 
 
+def medians(*functions, turns=TURNS):
+    """The median rate of each function, in requests a second. The first turn warms up."""
+    rates = [[function() for function in functions] for _ in range(turns + 1)][1:]
+    return [statistics.median(column) for column in zip(*rates)]
+
+
 def ratio(first, second, turns=TURNS):
-    """Median of `second()` divided by that of `first()`, both in requests a second. The first turn warms up."""
-    rates = [(first(), second()) for _ in range(turns + 1)][1:]
-    return statistics.median(rate for _, rate in rates) / statistics.median(rate for rate, _ in rates)
+    """Median rate of `second` divided by that of `first`."""
+    before, after = medians(first, second, turns=turns)
+    return after / before

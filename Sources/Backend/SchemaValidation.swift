@@ -136,26 +136,21 @@ extension Backend {
         try checkKeywords(.object(body), denied)
     }
 
-    private func checkKeywords(_ value: JSONValue, _ denied: [KeywordRule]) throws(ParseError) {
+    private func checkKeywords(_ value: JSONValue, _ denied: KeywordRules) throws(ParseError) {
         switch value {
         case .object(let object):
-            for (key, member) in object {
-                for rule in denied where rule.matches(key: key, value: member) {
-                    throw ParseError(
-                        ParseError.invalidKeyName, "Prohibited keyword in request data: \(rule.json.text).")
-                }
-                try checkKeywords(member, denied)
-            }
+            for (key, member) in object { try checkKeywords(key, member, denied) }
         case .array(let list):
-            for (index, element) in list.enumerated() {
-                for rule in denied where rule.matches(key: String(index), value: element) {
-                    throw ParseError(
-                        ParseError.invalidKeyName, "Prohibited keyword in request data: \(rule.json.text).")
-                }
-                try checkKeywords(element, denied)
-            }
+            for (index, element) in list.enumerated() { try checkKeywords(String(index), element, denied) }
         default: break
         }
+    }
+
+    private func checkKeywords(_ key: String, _ member: JSONValue, _ denied: KeywordRules) throws(ParseError) {
+        if let rule = denied.broken(byKey: key, value: member) {
+            throw ParseError(ParseError.invalidKeyName, "Prohibited keyword in request data: \(rule.text).")
+        }
+        try checkKeywords(member, denied)
     }
 
     /// Refuses files whose URL leads to a host that the deployment does not want, at any depth.

@@ -69,5 +69,8 @@ public struct ClassSchema: Sendable {
     }
 
     /// The type of a field, or nil when the class has no such field.
-    public func type(of field: String) -> FieldType? { fields[field]?.type }
+    public func type(of field: String) -> FieldType? {
+        // Without a copy of the whole field, which this is called too often for.
+        fields.index(forKey: field).map { fields.values[$0].type }
+    }
 }

@@ -138,14 +138,14 @@ public final class SchemaCatalog: Sendable {
     {
         var missing: OrderedDictionary<String, Field> = [:]
         for (name, field) in fields {
-            guard let known = schema.fields[name] else {
+            guard let known = schema.type(of: name) else {
                 missing[name] = field
                 continue
             }
-            guard known.type == field.type else {
+            guard known == field.type else {
                 throw ParseError(
                     ParseError.incorrectType,
-                    "schema mismatch for \(schema.name).\(name); expected \(known.type) but got \(field.type)")
+                    "schema mismatch for \(schema.name).\(name); expected \(known) but got \(field.type)")
             }
         }
         return missing

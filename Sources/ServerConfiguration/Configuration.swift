@@ -52,7 +52,7 @@ public struct Configuration: Sendable {
     public var enableAnonymousUsers = true
     public var defaultLimit = 100
     public var maxLimit: Int?
-    public var requestKeywordDenylist = KeywordRule.defaults
+    public var requestKeywordDenylist = KeywordRules.defaults
     public var enableSanitizedErrorResponse = true
     public var allowAggregationForReadOnlyMasterKey = true
     /// Whether answers to saves carry protected fields that the save changed.
@@ -246,53 +246,5 @@ public struct Configuration: Sendable {
         declared.beforeMigration = declared.beforeMigration.map(resolved)
         declared.afterMigration = declared.afterMigration.map(resolved)
         schema = declared
-    }
-}
-
-/// A key or a value that written data may not contain. Texts are regular expressions.
-public final class KeywordRule: Sendable {
-    /// The rule as it was given, for the error's text.
-    public let json: JSONValue
-    private let key: Part?
-    private let value: Part?
-
-    private enum Part: Sendable {
-        case pattern(Pattern)
-        case value(JSONValue)
-
-        init(_ json: JSONValue) {
-            self = if let source = json.stringValue { .pattern(Pattern(source)) } else { .value(json) }
-        }
-
-        func fits(_ given: JSONValue) -> Bool {
-            switch self {
-            case .pattern: given.stringValue.map(fits) ?? false
-            case .value(let value): given == value
-            }
-        }
-
-        func fits(_ given: String) -> Bool {
-            switch self {
-            case .pattern(let pattern): pattern.isFound(in: given)
-            case .value(let value): value == .string(given)
-            }
-        }
-    }
-
-    init(json: JSONValue) {
-        self.json = json
-        key = json["key"].map(Part.init)
-        value = json["value"].map(Part.init)
-    }
-
-    static let defaults = [
-        KeywordRule(json: ["key": "_bsontype", "value": "Code"]), KeywordRule(json: ["key": "constructor"]),
-        KeywordRule(json: ["key": "__proto__"]),
-    ]
-
-    /// Whether a member of an object breaks the rule.
-    public func matches(key: String, value: JSONValue) -> Bool {
-        if self.key == nil && self.value == nil { return false }
-        return (self.key?.fits(key) ?? true) && (self.value?.fits(value) ?? true)
     }
 }

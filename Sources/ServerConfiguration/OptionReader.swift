@@ -160,7 +160,7 @@ struct OptionReader {
                     }
                 }
             }
-            configuration.requestKeywordDenylist = rules.map(KeywordRule.init(json:))
+            configuration.requestKeywordDenylist = KeywordRules(rules)
         }
     }
 

@@ -26,12 +26,19 @@ struct Pattern: Sendable {
         }
     }
 
+    /// The fewest bytes of a text in which the pattern can be found, as far as that is known.
+    var shortestText: Int {
+        switch form {
+        case .word(let word): word.count
+        case .expression: 0
+        }
+    }
+
     /// Whether the pattern is found anywhere in a text.
     func isFound(in text: String) -> Bool {
         switch form {
         case .word(let word):
             var rest = text.utf8[...]
-            // Written keys are short, and most are shorter than any denied word.
             while rest.count >= word.count {
                 if rest.starts(with: word) { return true }
                 rest.removeFirst()

@@ -247,14 +247,19 @@ struct OptionRuleTests {
     @Test("Denied keywords are patterns for keys, values or both")
     func keywords() throws {
         let defaults = try load().requestKeywordDenylist
-        #expect(defaults.contains { $0.matches(key: "__proto__", value: 1) })
-        #expect(defaults.contains { $0.matches(key: "constructor", value: 1) })
-        #expect(defaults.contains { $0.matches(key: "_bsontype", value: "Code") })
-        #expect(!defaults.contains { $0.matches(key: "_bsontype", value: "Other") })
+        #expect(defaults.broken(byKey: "__proto__", value: 1) != nil)
+        #expect(defaults.broken(byKey: "constructor", value: 1) != nil)
+        #expect(defaults.broken(byKey: "_bsontype", value: "Code") != nil)
+        #expect(defaults.broken(byKey: "_bsontype", value: "Other") == nil)
         let own = try load(["requestKeywordDenylist": [["key": "^a.*z$"], ["value": 5]]]).requestKeywordDenylist
-        #expect(own.contains { $0.matches(key: "abcz", value: .null) })
-        #expect(own.contains { $0.matches(key: "x", value: 5) })
-        #expect(!own.contains { $0.matches(key: "x", value: "abcz") })
+        #expect(own.broken(byKey: "abcz", value: .null) != nil)
+        #expect(own.broken(byKey: "x", value: 5) != nil)
+        #expect(own.broken(byKey: "x", value: "abcz") == nil)
+        let ofValues = try load(["requestKeywordDenylist": [["value": "bad"], ["key": "forbidden"]]])
+            .requestKeywordDenylist
+        #expect(ofValues.broken(byKey: "x", value: "a bad one") == ["value": "bad"])
+        #expect(ofValues.broken(byKey: "forbidden", value: 1) == ["key": "forbidden"])
+        #expect(try load(["requestKeywordDenylist": []]).requestKeywordDenylist.isEmpty)
         #expect(
             refusal(["requestKeywordDenylist": [["key": "("]]])?.hasPrefix(
                 "Key requestKeywordDenylist has invalid value") == true)
