@@ -2,9 +2,10 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Compiles an aggregation pipeline into one statement: every stage is a query on the documents of the one before it.
+/// Compiles an aggregation pipeline into one statement: every stage is a query on that of the one before it.
 ///
-/// Documents are jsonb, in the form in which objects travel; stages come in any order and number.
+/// Stages read the rows of the class for as long as they can, then documents: jsonb, in the form in which objects travel.
+/// They come in any order and number.
 struct AggregateCompiler {
     let schemas: SchemaSnapshot
     let schema: ClassSchema
