@@ -14,10 +14,21 @@ struct ConnectionHandler: ServerChildChannel {
     let connections: OpenConnections
     /// The most bytes of all header fields of a request together.
     let headerLimit: Int
+    private let turnEnds: [ObjectIdentifier: TurnEnd]
+
+    /// - Parameter eventLoops: Those on which connections come.
+    init(responder: Responder, connections: OpenConnections, headerLimit: Int, eventLoops: any EventLoopGroup) {
+        self.responder = responder
+        self.connections = connections
+        self.headerLimit = headerLimit
+        turnEnds = Dictionary(
+            uniqueKeysWithValues: eventLoops.makeIterator().map { (ObjectIdentifier($0), TurnEnd(of: $0)) })
+    }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTPConnection> {
         channel.eventLoop.makeCompletedFuture {
-            let connection = HTTPConnection(channel)
+            let turnEnd = turnEnds[ObjectIdentifier(channel.eventLoop)] ?? TurnEnd(of: channel.eventLoop)
+            let connection = HTTPConnection(channel, turnEnd: turnEnd)
             var limits = NIOHTTPDecoderLimitConfiguration()
             limits.maxHeaderFieldSize = headerLimit / 2
             limits.maxHeaderListSize = headerLimit
@@ -38,7 +49,7 @@ struct ConnectionHandler: ServerChildChannel {
                     // The client is gone: there is nobody to tell.
                     logger.trace("connection ended", metadata: ["error": "\(error)"])
                 }
-                connection.channel.close(promise: nil)
+                connection.close()
             }
         }
     }
@@ -110,7 +121,7 @@ private final class ConnectionReader: ChannelDuplexHandler {
             connection.caller.leave()
             connection.parts.finish(.success(()))
         case is ChannelShouldQuiesceEvent:
-            if connection.activity.withLock({ $0.quiesce() }) { context.close(promise: nil) }
+            if connection.activity.withLock({ $0.quiesce() }) { connection.close() }
         default:
             context.fireUserInboundEventTriggered(event)
         }

@@ -17,9 +17,12 @@ final class HTTPConnection: Sendable {
     let activity = Mutex(ConnectionActivity(at: .now))
     /// Whether nothing is read because too much is waiting.
     private let holdsReads = Atomic(false)
+    private let turnEnd: TurnEnd
 
-    init(_ channel: any Channel) {
+    /// - Parameter turnEnd: That of the channel's event loop.
+    init(_ channel: any Channel, turnEnd: TurnEnd) {
         self.channel = channel
+        self.turnEnd = turnEnd
         peer = channel.remoteAddress?.ipAddress ?? ""
     }
 
@@ -43,13 +46,21 @@ final class HTTPConnection: Sendable {
         channel.write(buffer, promise: nil)
     }
 
-    /// Sends bytes without waiting.
+    /// Sends bytes without waiting. Few bytes leave when the turn of the event loop ends.
     ///
     /// - Returns: Whether the connection can take more.
     func write(_ buffer: ByteBuffer) -> Bool {
-        channel.writeAndFlush(buffer, promise: nil)
+        if buffer.readableBytes <= Self.few {
+            channel.write(buffer, promise: nil)
+            turnEnd.flush(channel)
+        } else {
+            // Many bytes keep a client busy for longer than a change of processes takes, so it may begin.
+            channel.writeAndFlush(buffer, promise: nil)
+        }
         return channel.isWritable
     }
+
+    private static let few = 16 * 1024
 
     /// Sends bytes; returns when the connection can take more.
     ///
@@ -63,5 +74,11 @@ final class HTTPConnection: Sendable {
     /// - Throws: The error of the connection.
     func flush() async throws {
         try await channel.writeAndFlush(ByteBuffer()).get()
+    }
+
+    /// Ends the connection; answers that wait for the end of a turn are sent before.
+    func close() {
+        channel.flush()
+        channel.close(promise: nil)
     }
 }

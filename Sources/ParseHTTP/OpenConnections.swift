@@ -16,7 +16,7 @@ final class OpenConnections: Sendable {
             state.isClosed = true
             return Array(state.connections.values)
         }
-        for connection in connections { connection.channel.close(promise: nil) }
+        for connection in connections { connection.close() }
     }
 
     /// Closes connections without requests until the task is cancelled.
@@ -27,7 +27,7 @@ final class OpenConnections: Sendable {
             let moment = ContinuousClock.now - patience
             let connections = state.withLock { Array($0.connections.values) }
             for connection in connections where connection.activity.withLock({ $0.isIdle(since: moment) }) {
-                connection.channel.close(promise: nil)
+                connection.close()
             }
         }
     }
@@ -38,7 +38,7 @@ final class OpenConnections: Sendable {
             state.connections[ObjectIdentifier(connection)] = connection
             return state.isClosed
         }
-        if isClosed { connection.channel.close(promise: nil) }
+        if isClosed { connection.close() }
     }
 
     /// Takes a connection out of the list.

@@ -86,12 +86,14 @@ public struct ParseServer: Service {
     private func listen() async throws {
         let connections = connections
         let listeningPort = listeningPort
-        let server = ConnectionHandler(responder: responder, connections: connections, headerLimit: limits.headers)
-            .server(
-                configuration: HummingbirdCore.ServerConfiguration(address: .hostname(host, port: port)),
-                onServerRunning: { channel in listeningPort.settle(.success(channel.localAddress?.port ?? 0)) },
-                eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-                logger: logger)
+        let eventLoops = MultiThreadedEventLoopGroup.singleton
+        let handler = ConnectionHandler(
+            responder: responder, connections: connections, headerLimit: limits.headers, eventLoops: eventLoops)
+        let server = handler.server(
+            configuration: HummingbirdCore.ServerConfiguration(address: .hostname(host, port: port)),
+            onServerRunning: { channel in listeningPort.settle(.success(channel.localAddress?.port ?? 0)) },
+            eventLoopGroup: eventLoops,
+            logger: logger)
         try await withTaskCancellationHandler {
             try await server.run()
         } onCancel: {
