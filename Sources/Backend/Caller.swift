@@ -56,29 +56,6 @@ public struct Caller: Sendable, Hashable {
     }
 }
 
-/// The user of a session.
-public struct SessionUser: Sendable, Hashable {
-    /// The user's id.
-    public var id: String
-    /// The id of the `_Session` row.
-    public var sessionId: String
-    /// The session's token.
-    public var token: String
-    /// The user's roles, inherited ones included, as `role:<name>`.
-    public var roles: [String]
-    /// Whether the user has no account but that of the anonymous provider.
-    public var isAnonymous: Bool
-
-    /// Makes the user of a session.
-    public init(id: String, sessionId: String, token: String, roles: [String], isAnonymous: Bool) {
-        self.id = id
-        self.sessionId = sessionId
-        self.token = token
-        self.roles = roles
-        self.isAnonymous = isAnonymous
-    }
-}
-
 /// What the rules know about the request that they serve.
 public struct RequestContext: Sendable {
     /// Who is calling.

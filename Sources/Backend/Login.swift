@@ -190,12 +190,11 @@ extension Backend {
                 ParseError.invalidSessionToken, "Invalid session token", publicMessage: "Permission denied")
         }
         let schemaVersion = catalog.version
-        if !isInTransaction, let known = sessions.record(of: user.token, now: context.now.milliseconds),
-            known.mountURL == context.mountURL, known.schemaVersion == schemaVersion
+        if !isInTransaction, let known = user.record, known.mountURL == context.mountURL,
+            known.schemaVersion == schemaVersion
         {
             return known.bytes
         }
-        let generation = sessions.generation
         var record = try await ownRecord(user.id, user, context)
         record["sessionToken"] = .string(user.token)
         if configuration.preset < 9 {
@@ -204,11 +203,12 @@ extension Backend {
             record["className"] = "_User"
         }
         let bytes = JSONValue.object(record).serialized()
-        if !isInTransaction, bytes.count <= SessionCache.largestRecord {
-            sessions.insert(
-                SessionCache.Record(bytes: bytes, mountURL: context.mountURL, schemaVersion: schemaVersion), of: user,
-                generation: generation)
+        if !isInTransaction, bytes.count <= Self.largestRecord {
+            user.record = SessionUser.Record(bytes: bytes, mountURL: context.mountURL, schemaVersion: schemaVersion)
         }
         return bytes
     }
+
+    /// Records of more bytes are not remembered, as there may be many of them.
+    private static let largestRecord = 16 * 1024
 }

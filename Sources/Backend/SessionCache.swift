@@ -12,17 +12,6 @@ final class SessionCache: Sendable {
         var updatedAt: Int64
         /// When this was looked up.
         var loadedAt: Int64
-        /// The user's own record, once it was asked for.
-        var record: Record?
-    }
-
-    /// What a user reads of itself, as it is answered.
-    struct Record: Sendable {
-        var bytes: [UInt8]
-        /// The URL under which the API was reached: links to files in it begin with that.
-        var mountURL: String
-        /// The version of the schema by which it was read.
-        var schemaVersion: Int
     }
 
     private struct State {
@@ -50,16 +39,6 @@ final class SessionCache: Sendable {
         }
     }
 
-    /// The remembered record of a token's user, unless it is too old.
-    func record(of token: String, now: Int64) -> Record? {
-        state.withLock {
-            guard let index = $0.entries.index(forKey: token),
-                now - $0.entries.values[index].loadedAt < timeToLive
-            else { return nil }
-            return $0.entries.values[index].record
-        }
-    }
-
     /// To be read before a look-up and given to ``insert(_:generation:)`` after it.
     var generation: Int { state.withLock { $0.generation } }
 
@@ -73,18 +52,6 @@ final class SessionCache: Sendable {
             }
             $0.entries[entry.user.token] = entry
             $0.tokens[entry.user.id, default: []].insert(entry.user.token)
-        }
-    }
-
-    /// Records of more bytes are not remembered, as there may be many of them.
-    static let largestRecord = 16 * 1024
-
-    /// Remembers the record of a session's user, unless something was forgotten since it was read, or the user was looked
-    /// up anew meanwhile, perhaps with other roles.
-    func insert(_ record: Record, of user: SessionUser, generation: Int) {
-        state.withLock {
-            guard $0.generation == generation, $0.entries[user.token]?.user == user else { return }
-            $0.entries[user.token]?.record = record
         }
     }
 

@@ -10,19 +10,6 @@ struct CredentialReader: Sendable {
     /// How deep a context may be nested.
     private static let maximumContextDepth = 200
 
-    private static let credentials: [(name: HeaderName, credential: Credential)] = [
-        (.parseApplicationID, .applicationID), (.parseSessionToken, .sessionToken), (.parseMasterKey, .masterKey),
-        (.parseMaintenanceKey, .maintenanceKey), (.parseInstallationID, .installationID),
-        (.parseClientKey, .clientKey), (.parseJavascriptKey, .javascriptKey), (.parseWindowsKey, .dotNetKey),
-        (.parseRESTAPIKey, .restAPIKey), (.parseClientVersion, .clientVersion), (.parseRequestID, .requestID),
-        (.parseCloudContext, .context), (.authorization, .authorization),
-    ]
-
-    private enum Credential {
-        case applicationID, sessionToken, masterKey, maintenanceKey, installationID, clientKey, javascriptKey, dotNetKey
-        case restAPIKey, clientVersion, requestID, context, authorization
-    }
-
     /// What a body said besides the credentials.
     struct BodyFindings {
         var contentType: String?
@@ -33,33 +20,21 @@ struct CredentialReader: Sendable {
     /// - Throws: `ParseError` 107 when the context is not a JSON object.
     func read(headers: RequestHeaders) throws -> Credentials {
         var credentials = Credentials()
-        var authorization: String?
-        // One pass: looking each name up would walk through all fields a dozen times.
-        for (name, value) in headers.all {
-            guard let known = Self.credentials.first(where: { $0.name.matches(name) }) else { continue }
-            switch known.credential {
-            case .applicationID: Self.add(value, to: &credentials.applicationID)
-            case .sessionToken: Self.add(value, to: &credentials.sessionToken)
-            case .masterKey: Self.add(value, to: &credentials.masterKey)
-            case .maintenanceKey: Self.add(value, to: &credentials.maintenanceKey)
-            case .installationID: Self.add(value, to: &credentials.installationID)
-            case .clientKey: Self.add(value, to: &credentials.clientKey)
-            case .javascriptKey: Self.add(value, to: &credentials.javascriptKey)
-            case .dotNetKey: Self.add(value, to: &credentials.dotNetKey)
-            case .restAPIKey: Self.add(value, to: &credentials.restAPIKey)
-            case .clientVersion: Self.add(value, to: &credentials.clientVersion)
-            case .requestID: Self.add(value, to: &credentials.requestID)
-            case .context: credentials.context = try Self.context(value)
-            case .authorization: authorization = value
-            }
-        }
-        if let authorization { readBasic(authorization, into: &credentials) }
+        // A field that comes twice counts as one with a comma in it, which no key has.
+        credentials.applicationID = headers[.parseApplicationID]
+        credentials.sessionToken = headers[.parseSessionToken]
+        credentials.masterKey = headers[.parseMasterKey]
+        credentials.maintenanceKey = headers[.parseMaintenanceKey]
+        credentials.installationID = headers[.parseInstallationID]
+        credentials.clientKey = headers[.parseClientKey]
+        credentials.javascriptKey = headers[.parseJavascriptKey]
+        credentials.dotNetKey = headers[.parseWindowsKey]
+        credentials.restAPIKey = headers[.parseRESTAPIKey]
+        credentials.clientVersion = headers[.parseClientVersion]
+        credentials.requestID = headers[.parseRequestID]
+        credentials.context = try headers[.parseCloudContext].map(Self.context)
+        if let authorization = headers[.authorization] { readBasic(authorization, into: &credentials) }
         return credentials
-    }
-
-    /// A field that comes twice counts as one with a comma in it, which no key has.
-    private static func add(_ value: String, to credential: inout String?) {
-        credential = credential.map { "\($0), \(value)" } ?? value
     }
 
     /// Completes the credentials from a JSON body if the headers did not name this application, and takes them out of
@@ -123,9 +98,9 @@ struct CredentialReader: Sendable {
 
     private static let malformedContext = ParseError(ParseError.invalidJSON, "Invalid object for context.")
 
-    /// `Basic`: the user is the application id, the password the master key or `javascript-key=` and that key.
+    /// `Basic`, the first that came: the user is the application id, the password the master key or `javascript-key=` and that key.
     private func readBasic(_ authorization: String, into credentials: inout Credentials) {
-        let parts = authorization.split(separator: " ", maxSplits: 1)
+        let parts = authorization.prefix { $0 != "," }.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "basic" else { return }
         let decoded = String(decoding: Base64.decode(parts[1].utf8), as: UTF8.self)
         guard let colon = decoded.firstIndex(of: ":") else { return }

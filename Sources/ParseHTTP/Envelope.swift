@@ -4,8 +4,8 @@ public import OrderedCollections
 /// One request as the routes see it: the method after an override, the path below the mount, the credentials taken
 /// out of wherever they were, and the body as JSON.
 public struct Envelope: Sendable {
-    /// A short id under which the log speaks about this request.
-    public var id: String
+    /// Who sent it.
+    public let sender: Sender
     /// The method, after `_method` in the body.
     public var method: Method
     /// The components below the mount path, percent-decoded; empty ones (double and trailing slashes) are dropped.
@@ -19,14 +19,6 @@ public struct Envelope: Sendable {
     /// The JSON body without the credentials that were taken from it. An array counts as an object with the keys
     /// `0`, `1`, ...; no body as an empty object.
     public var body: JSONObject
-    /// Who the caller says it is.
-    public var credentials: Credentials
-    /// What the caller's keys are worth.
-    public var access: Access
-    /// The client's IP address; the one that trusted proxies report, if there are such.
-    public var address: String
-    /// `scheme://host/mount`, for links to this server; `publicServerURL` if that is configured.
-    public var mountURL: String
     /// The files of a form (`multipart/form-data`), by the names of their parts; the body holds its other parts.
     public var uploads: [String: [UInt8]]
     /// Whether this is one element of a batch.
@@ -34,25 +26,29 @@ public struct Envelope: Sendable {
 
     /// Puts a request together.
     public init(
-        id: String = "", method: Method, path: [String], rawPath: String, query: JSONObject = [:],
-        queryString: String = "", body: JSONObject = [:], credentials: Credentials = Credentials(),
-        access: Access = .client, address: String = "", mountURL: String = "",
-        uploads: [String: [UInt8]] = [:], isBatchElement: Bool = false
+        from sender: Sender, method: Method, path: [String], rawPath: String, query: JSONObject = [:],
+        queryString: String = "", body: JSONObject = [:], uploads: [String: [UInt8]] = [:],
+        isBatchElement: Bool = false
     ) {
-        self.id = id
+        self.sender = sender
         self.method = method
         self.path = path
         self.rawPath = rawPath
         self.query = query
         self.queryString = queryString
         self.body = body
-        self.credentials = credentials
-        self.access = access
-        self.address = address
-        self.mountURL = mountURL
         self.uploads = uploads
         self.isBatchElement = isBatchElement
     }
+
+    /// A short id under which the log speaks about this request.
+    public var id: RequestID { sender.requestID }
+    /// Who the caller says it is.
+    public var credentials: Credentials { sender.credentials }
+    /// What the caller's keys are worth.
+    public var access: Access { sender.access }
+    /// `scheme://host/mount`, for links to this server; `publicServerURL` if that is configured.
+    public var mountURL: String { sender.mountURL }
 
     /// Body and query string as one object. The query string wins where both have a key.
     public var parameters: JSONObject {

@@ -4,10 +4,12 @@ import JSON
 struct EnvelopeOpener: Sendable {
     let settings: TransportSettings
     let credentialReader: CredentialReader
+    let mountURLs: MountURLs
 
     init(settings: TransportSettings) {
         self.settings = settings
         credentialReader = CredentialReader(rules: settings.access)
+        mountURLs = MountURLs(settings: settings)
     }
 
     /// Takes the method override and the credentials out of the body, and checks the keys.
@@ -24,10 +26,12 @@ struct EnvelopeOpener: Sendable {
         guard let method = Method(name: methodName) else {
             throw HTTPFault.noRoute(method: methodName, path: target.path)
         }
+        let sender = Sender(
+            requestID: request.id, credentials: consume credentials, access: access, address: address,
+            mountURL: mountURLs.url(for: request))
         var envelope = Envelope(
-            id: request.id, method: method, path: try target.components.map(Self.decodeComponent),
-            rawPath: String(target.path), body: body, credentials: credentials, access: access, address: address,
-            mountURL: mountURL(of: request), uploads: uploads)
+            from: sender, method: method, path: try target.components.map(Self.decodeComponent),
+            rawPath: String(target.path), body: body, uploads: uploads)
         if let query = target.query, !query.isEmpty {
             envelope.query = FormEncoding.values(query)
             envelope.queryString = String(query)
@@ -40,18 +44,6 @@ struct EnvelopeOpener: Sendable {
     func address(of request: IncomingRequest) -> String {
         ClientAddress.resolve(
             peer: request.peer, forwardedFor: request.headers[.forwardedFor], trust: settings.proxyTrust)
-    }
-
-    /// The address of the mount path as the client sees it.
-    func mountURL(of request: IncomingRequest) -> String {
-        if let publicURL = settings.publicServerURL { return publicURL.withoutTrailingSlashes }
-        let peerIsProxy = settings.proxyTrust.trusts(peer: request.peer)
-        let forwardedHost = peerIsProxy ? request.headers[.forwardedHost].map(Self.first) : nil
-        let scheme = peerIsProxy && request.headers[.forwardedProtocol].map(Self.first) == "https" ? "https" : "http"
-        guard let host = forwardedHost ?? request.authority, Self.isHost(host) else {
-            return settings.serverURL.withoutTrailingSlashes
-        }
-        return scheme + "://" + host + settings.mountPath
     }
 
     /// A component of the path without percent-encoding.
@@ -94,32 +86,5 @@ struct EnvelopeOpener: Sendable {
     static func refuseEncodings(_ headers: RequestHeaders) throws(HTTPFault) {
         guard let encoding = headers[.contentEncoding]?.lowercased(), encoding != "identity" else { return }
         throw HTTPFault(status: 415, message: "unsupported content encoding \"\(encoding)\"")
-    }
-
-    private static func first(_ list: String) -> String {
-        String(list.prefix { $0 != "," }.trimmingSpaces())
-    }
-
-    private static func isHost(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "["),
-                    UInt8(ascii: "]"):
-                    true
-                default: false
-                }
-            }
-    }
-}
-
-extension String {
-    var withoutTrailingSlashes: String {
-        var result = self
-        while result.hasSuffix("/") { result.removeLast() }
-        return result
     }
 }

@@ -9,7 +9,7 @@ struct ErrorReply: Sendable {
     let logger: Logger
 
     /// The answer for an error. What the caller is not told goes to the log, under the request's id.
-    func reply(to error: any Error, requestID: String) -> Reply {
+    func reply(to error: any Error, requestID: RequestID) -> Reply {
         switch error {
         case let error as ParseError:
             let text = text(error.message, error.publicMessage, requestID: requestID)
@@ -24,7 +24,7 @@ struct ErrorReply: Sendable {
         }
     }
 
-    private func text(_ message: String, _ publicMessage: String?, requestID: String) -> String {
+    private func text(_ message: String, _ publicMessage: String?, requestID: RequestID) -> String {
         guard sanitizes, let publicMessage, publicMessage != message else { return message }
         logger.info("refused", metadata: ["id": "\(requestID)", "reason": "\(message)"])
         return publicMessage

@@ -1,7 +1,7 @@
 /// A request as it came from the connection.
 struct IncomingRequest {
     /// A short id under which the log speaks about it.
-    let id: String
+    let id: RequestID
     /// The method's name in the request line.
     let method: String
     /// The target in the request line.

@@ -7,16 +7,15 @@ public enum Method: String, Sendable {
 
     /// Reads a method name in any case. `PATCH` counts as `PUT`, `HEAD` as `GET`; nil for anything else.
     public init?(name: String) {
-        if let method = Method(rawValue: name) {
-            self = method
-            return
-        }
-        switch name.uppercased() {
+        switch name {
         case "GET", "HEAD": self = .get
         case "POST": self = .post
         case "PUT", "PATCH": self = .put
         case "DELETE": self = .delete
-        default: return nil
+        default:
+            let capitals = name.uppercased()
+            guard capitals != name else { return nil }
+            self.init(name: capitals)
         }
     }
 }

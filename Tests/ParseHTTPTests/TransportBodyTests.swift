@@ -70,7 +70,8 @@ struct TransportBodyTests {
     @Test("The query string wins where it and the body have the same key")
     func parameters() {
         let envelope = Envelope(
-            method: .get, path: [], rawPath: "", query: ["a": .number(2)], body: ["a": .number(1), "b": .number(1)])
+            from: Sender(), method: .get, path: [], rawPath: "", query: ["a": .number(2)],
+            body: ["a": .number(1), "b": .number(1)])
         #expect(envelope.parameters == ["a": .number(2), "b": .number(1)])
     }
 

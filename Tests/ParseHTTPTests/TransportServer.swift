@@ -46,7 +46,7 @@ struct EchoHandler: RequestHandler {
             "installationID": envelope.credentials.installationID.map { .string($0) } ?? .null,
             "clientVersion": envelope.credentials.clientVersion.map { .string($0) } ?? .null,
             "context": envelope.credentials.context.map { .object($0) } ?? .null,
-            "address": .string(envelope.address),
+            "address": .string(envelope.sender.address),
             "mountURL": .string(envelope.mountURL),
         ])
     }

@@ -192,6 +192,19 @@ struct TransportTests {
             let answer = try await client.request("GET", "/parse/x", headers: headers)
             #expect(answer.json["mountURL"] == .string("http://127.0.0.1:\(client.port)/parse"))
             #expect(answer.json["address"] == .string("127.0.0.1"))
+            // Each client's own, also after another one's.
+            for (host, url) in [
+                ("a.example", "http://a.example/parse"), ("b.example:8080", "http://b.example:8080/parse"),
+                ("a.example", "http://a.example/parse"), ("<a>", "http://localhost:1337/parse"),
+            ] {
+                let other = try await client.connect { connection in
+                    try await connection.send(
+                        "GET /parse/x HTTP/1.1\r\nHost: \(host)\r\nX-Parse-Application-Id: app\r\n"
+                            + "X-Parse-REST-API-Key: rest\r\n\r\n")
+                    return try await connection.receive()
+                }
+                #expect(other?.json["mountURL"] == .string(url))
+            }
         }
         try await Server.run {
             $0.proxyTrust = try ProxyTrust(list: ["loopback"])

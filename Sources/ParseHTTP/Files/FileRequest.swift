@@ -34,9 +34,11 @@ struct FileRequest {
         let address = opener.address(of: request)
         let access = try Access.decide(credentials, address: address, rules: opener.settings.access)
         try state.check()
+        let sender = Sender(
+            requestID: request.id, credentials: credentials, access: access, address: address,
+            mountURL: opener.mountURLs.url(for: request))
         return Envelope(
-            id: request.id, method: method, path: ["files"] + (try decodedComponents()), rawPath: String(target.path),
-            body: body, credentials: credentials, access: access, address: address,
-            mountURL: opener.mountURL(of: request))
+            from: sender, method: method, path: ["files"] + (try decodedComponents()), rawPath: String(target.path),
+            body: body)
     }
 }

@@ -53,20 +53,15 @@ extension ParseRoutes {
         guard let method = Method(rawValue: name), Self.isRouted(components, method) else {
             throw ParseError(ParseError.invalidJSON, "cannot route \(name) \(below)")
         }
-        var element = envelope
-        element.method = method
-        element.path = components
-        element.rawPath = below
-        element.query = FormEncoding.values(query)
-        element.queryString = query
-        element.body = request["body"]?.objectValue ?? [:]
+        var body = request["body"]?.objectValue ?? [:]
         for key in [
             "_method", "_ApplicationId", "_ClientVersion", "_InstallationId", "_SessionToken", "_JavaScriptKey",
         ] {
-            element.body[key] = nil
+            body[key] = nil
         }
-        element.isBatchElement = true
-        return element
+        return Envelope(
+            from: envelope.sender, method: method, path: components, rawPath: below, query: FormEncoding.values(query),
+            queryString: query, body: body, isBatchElement: true)
     }
 
     /// What the paths of a batch may begin with, without trailing slashes.
@@ -188,7 +183,7 @@ extension ParseRoutes {
     /// The element of a list of answers for a call, or a row, that failed.
     ///
     /// - Throws: The error itself when the whole request was given up.
-    func failure(_ error: any Error, requestID: String) throws -> [UInt8] {
+    func failure(_ error: any Error, requestID: RequestID) throws -> [UInt8] {
         switch error {
         case let error as ParseError:
             let error = published(error, requestID: requestID)

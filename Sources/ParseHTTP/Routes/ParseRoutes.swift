@@ -29,7 +29,7 @@ public struct ParseRoutes: RequestHandler {
     }
 
     /// The words in which an error is told: generic ones where the deployment hides why something is refused.
-    func published(_ error: ParseError, requestID: String) -> ParseError {
+    func published(_ error: ParseError, requestID: RequestID) -> ParseError {
         guard configuration.enableSanitizedErrorResponse, let text = error.publicMessage else { return error }
         logger.info(
             "refused", metadata: ["id": "\(requestID)", "code": "\(error.code)", "reason": "\(error.message)"])
