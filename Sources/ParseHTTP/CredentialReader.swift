@@ -98,7 +98,8 @@ struct CredentialReader: Sendable {
 
     private static let malformedContext = ParseError(ParseError.invalidJSON, "Invalid object for context.")
 
-    /// `Basic`, the first that came: the user is the application id, the password the master key or `javascript-key=` and that key.
+    /// `Basic`, the first that came: the user is the application id, the password the master key or `javascript-key=` and
+    /// that key.
     private func readBasic(_ authorization: String, into credentials: inout Credentials) {
         let parts = authorization.prefix { $0 != "," }.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "basic" else { return }
