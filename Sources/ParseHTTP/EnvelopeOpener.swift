@@ -4,7 +4,7 @@ import JSON
 struct EnvelopeOpener: Sendable {
     let settings: TransportSettings
     let credentialReader: CredentialReader
-    let mountURLs: MountURLs
+    private let mountURLs: MountURLs
 
     init(settings: TransportSettings) {
         self.settings = settings
@@ -21,14 +21,10 @@ struct EnvelopeOpener: Sendable {
         let methodName = MethodOverride.apply(to: request.method, body: &body)
         var credentials = try credentialReader.read(headers: request.headers)
         try credentialReader.complete(&credentials, from: &body)
-        let address = address(of: request)
-        let access = try Access.decide(credentials, address: address, rules: settings.access)
+        let sender = try sender(of: request, consume credentials)
         guard let method = Method(name: methodName) else {
             throw HTTPFault.noRoute(method: methodName, path: target.path)
         }
-        let sender = Sender(
-            requestID: request.id, credentials: consume credentials, access: access, address: address,
-            mountURL: mountURLs.url(for: request))
         var envelope = Envelope(
             from: sender, method: method, path: try target.components.map(Self.decodeComponent),
             rawPath: String(target.path), body: body, uploads: uploads)
@@ -40,10 +36,16 @@ struct EnvelopeOpener: Sendable {
         return envelope
     }
 
-    /// The client's address, as far as proxies are believed.
-    func address(of request: IncomingRequest) -> String {
-        ClientAddress.resolve(
+    /// Who sent a request, by the credentials that were found in it; its address as far as proxies are believed.
+    ///
+    /// - Throws: ``HTTPFault`` when the keys are not good enough.
+    func sender(of request: IncomingRequest, _ credentials: consuming Credentials) throws(HTTPFault) -> Sender {
+        let address = ClientAddress.resolve(
             peer: request.peer, forwardedFor: request.headers[.forwardedFor], trust: settings.proxyTrust)
+        let access = try Access.decide(credentials, address: address, rules: settings.access)
+        return Sender(
+            requestID: request.id, credentials: credentials, access: access, address: address,
+            mountURL: mountURLs.url(for: request))
     }
 
     /// A component of the path without percent-encoding.

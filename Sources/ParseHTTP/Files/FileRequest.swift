@@ -31,12 +31,8 @@ struct FileRequest {
     ///
     /// - Throws: ``HTTPFault`` when the keys are not good enough or the server takes no requests.
     func envelope(method: Method, credentials: Credentials, body: JSONObject = [:]) throws -> Envelope {
-        let address = opener.address(of: request)
-        let access = try Access.decide(credentials, address: address, rules: opener.settings.access)
+        let sender = try opener.sender(of: request, credentials)
         try state.check()
-        let sender = Sender(
-            requestID: request.id, credentials: credentials, access: access, address: address,
-            mountURL: opener.mountURLs.url(for: request))
         return Envelope(
             from: sender, method: method, path: ["files"] + (try decodedComponents()), rawPath: String(target.path),
             body: body)
