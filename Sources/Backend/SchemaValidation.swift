@@ -13,11 +13,13 @@ extension Backend {
     /// Reads the operations of a write, and checks the names of its keys.
     ///
     /// - Throws: 105 for names that no field can have; the operations' own errors.
-    func operations(_ body: JSONObject, _ className: String, isCreating: Bool) throws(ParseError)
+    func operations(_ body: JSONObject, _ className: String, isCreating: Bool) throws
         -> OrderedDictionary<String, FieldOperation>
     {
-        var operations: OrderedDictionary<String, FieldOperation> = [:]
-        for (key, value) in body where !Self.managed.contains(key) {
+        // Values that take the place of others keep the keys as they are, which costs less than to enter each anew.
+        let isMixed = body.keys.contains(where: Self.managed.contains)
+        let values = isMixed ? body.filter { !Self.managed.contains($0.key) } : body
+        for key in values.keys {
             let path = FieldPath(key)
             if !path.steps.isEmpty {
                 guard Names.isFieldName(path.root, in: className), !path.steps.contains(""), path.root != "authData"
@@ -31,20 +33,21 @@ extension Backend {
             } else if !Names.isFieldName(key, in: className) {
                 throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(key).")
             }
-            operations[key] = try FieldOperation(json: value, isCreating: isCreating)
         }
-        return operations
+        return try values.mapValues { try FieldOperation(json: $0, isCreating: isCreating) }
     }
 
-    /// The fields that a write brings, by name and type.
+    /// The fields that a write brings and a class lacks, by name and type.
     ///
-    /// - Throws: 111 for values that are of no type.
-    func fields(_ operations: OrderedDictionary<String, FieldOperation>) throws(ParseError)
-        -> OrderedDictionary<String, Field>
+    /// - Throws: 111 for values that are of no type, or of another than the class's field.
+    private static func missing(_ operations: OrderedDictionary<String, FieldOperation>, in schema: ClassSchema)
+        throws(ParseError) -> OrderedDictionary<String, Field>
     {
-        var fields: OrderedDictionary<String, Field> = [:]
+        var missing: OrderedDictionary<String, Field> = [:]
+        var reached: Set<String> = []
         for (key, operation) in operations {
             let path = FieldPath(key)
+            let type: FieldType
             if let first = path.steps.first {
                 guard operations[path.root] == nil else {
                     // A field and a place inside it in one write: which of them counts would be chance.
@@ -52,14 +55,18 @@ extension Backend {
                 }
                 if case .set(let value) = operation { _ = try FieldType.inferred(from: value) }
                 if case .delete = operation { continue }
+                // Of several places inside a field, the first says what it is.
+                guard reached.insert(path.root).inserted else { continue }
                 let isIndex = !first.isEmpty && first.utf8.allSatisfy { (48...57).contains($0) }
-                let type: FieldType = isIndex ? .array : .object
-                if fields[path.root] == nil { fields[path.root] = Field(type) }
+                type = isIndex ? .array : .object
+            } else if let implied = try operation.impliedType() {
+                type = implied
+            } else {
                 continue
             }
-            if let type = try operation.impliedType() { fields[path.root] = Field(type) }
+            if try schema.lacks(path.root, of: type) { missing[path.root] = Field(type) }
         }
-        return fields
+        return missing
     }
 
     /// Checks a write against the class, makes the fields that it lacks, and gives the class as it is then.
@@ -70,31 +77,28 @@ extension Backend {
         _ className: String, _ operations: OrderedDictionary<String, FieldOperation>, _ caller: Caller,
         isCreating: Bool
     ) async throws -> (schema: ClassSchema, filter: Filter) {
-        let fields = try fields(operations)
-        let known = catalog.schema(className)
-        var filter = Filter.everything
-        if let known {
-            let missing = try SchemaCatalog.missing(fields, in: known)
-            if let first = missing.keys.first, SystemClass.volatileNames.contains(className) {
-                // Their columns are fixed: no row of the schema could remember another.
-                throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(first).")
-            }
-            if !missing.isEmpty {
-                filter = try permit(.addField, on: known, caller)
-                if isCreating, filter != .everything {
-                    throw ParseError.denied(
-                        ParseError.operationForbidden,
-                        "Permission denied for action addField on class \(className).")
-                }
-                try Self.checkPoints(missing, in: known)
-            }
-        } else {
+        guard let known = catalog.schema(className) else {
             guard Names.isClassName(className), !Names.isJoinName(className) else {
                 throw ParseError(ParseError.invalidJSON, "schema class name does not revalidate")
             }
-            try Self.checkPoints(fields, in: ClassSchema(name: className))
+            let new = ClassSchema(name: className)
+            let missing = try Self.missing(operations, in: new)
+            try Self.checkPoints(missing, in: new)
+            return (try await store.ensure(className, missing), .everything)
         }
-        return (try await store.ensure(className, fields), filter)
+        let missing = try Self.missing(operations, in: known)
+        guard let first = missing.keys.first else { return (known, .everything) }
+        guard !SystemClass.volatileNames.contains(className) else {
+            // Their columns are fixed: no row of the schema could remember another.
+            throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(first).")
+        }
+        let filter = try permit(.addField, on: known, caller)
+        if isCreating, filter != .everything {
+            throw ParseError.denied(
+                ParseError.operationForbidden, "Permission denied for action addField on class \(className).")
+        }
+        try Self.checkPoints(missing, in: known)
+        return (try await store.ensure(className, missing), filter)
     }
 
     /// Makes the class and fields that a write will need, before a transaction begins that the write is part of.
@@ -198,7 +202,9 @@ extension Backend {
             if isMissing { throw ParseError(ParseError.incorrectType, "\(column) is required.") }
         }
         var filled: [String] = []
-        for (name, field) in schema.fields {
+        let fields = schema.fields
+        for index in fields.values.indices where fields.values[index].concernsAbsence {
+            let (name, field) = fields.elements[index]
             let operation = operations[name]
             if isCreating, let value = field.defaultValue, Self.isEmpty(operation) {
                 operations[name] = .set(value)

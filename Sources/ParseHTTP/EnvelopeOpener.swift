@@ -72,7 +72,7 @@ struct EnvelopeOpener: Sendable {
     ) {
         if bytes.isEmpty { return ([:], [:]) }
         let contentType = request.headers[.contentType]
-        if let contentType, MediaType(contentType)?.essence == "multipart/form-data", takesForms(target) {
+        if takesForms(target), let contentType, MediaType(contentType)?.essence == "multipart/form-data" {
             let form = try MultipartForm(bytes, contentType: contentType)
             return (form.fields, form.files)
         }

@@ -11,6 +11,8 @@ public struct Field: Hashable, Sendable {
     public var isRequired: Bool { required ?? false }
     /// What a new object gets when it brings no value.
     public var defaultValue: JSONValue?
+    /// Whether writes that bring no value for it are refused or completed.
+    public var concernsAbsence: Bool { defaultValue != nil || isRequired }
 
     /// Makes a field; without options it is neither required nor has it a default.
     public init(_ type: FieldType, required: Bool? = nil, defaultValue: JSONValue? = nil) {
@@ -72,5 +74,17 @@ public struct ClassSchema: Sendable {
     public func type(of field: String) -> FieldType? {
         // Without a copy of the whole field, which this is called too often for.
         fields.index(forKey: field).map { fields.values[$0].type }
+    }
+
+    /// Whether the class has no such field yet.
+    ///
+    /// - Throws: 111 when it has one of another type.
+    public func lacks(_ field: String, of type: FieldType) throws(ParseError) -> Bool {
+        guard let known = self.type(of: field) else { return true }
+        guard known == type else {
+            throw ParseError(
+                ParseError.incorrectType, "schema mismatch for \(name).\(field); expected \(known) but got \(type)")
+        }
+        return false
     }
 }

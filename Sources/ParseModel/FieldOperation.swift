@@ -1,7 +1,7 @@
 import JSON
 
 /// What a write does to one field.
-public indirect enum FieldOperation: Sendable, Hashable {
+public enum FieldOperation: Sendable, Hashable {
     /// Replaces the value; `null` removes it.
     case set(JSONValue)
     /// Removes the value.
@@ -102,6 +102,14 @@ public indirect enum FieldOperation: Sendable, Hashable {
         switch self {
         case .increment, .add, .addUnique, .remove: true
         default: false
+        }
+    }
+
+    /// Whether it can change a relation, which is in a table of its own.
+    public var isOnRelation: Bool {
+        switch self {
+        case .addRelation, .removeRelation, .batch: true
+        case .set, .delete, .increment, .add, .addUnique, .remove: false
         }
     }
 

@@ -46,18 +46,9 @@ struct InsertRow {
     /// One statement for rows of one shape.
     private static func statement(_ rows: ArraySlice<InsertRow>) -> Statement {
         guard let first = rows.first else { return Statement("") }
-        var sql = "INSERT INTO \(SQLBuilder.quote(first.className)) ("
-        sql += first.columns.map(SQLBuilder.quote).joined(separator: ", ")
-        sql += ") VALUES "
-        var builder = SQLBuilder()
-        for (index, row) in rows.enumerated() {
-            sql += index == 0 ? "(" : ", ("
-            for (position, parameter) in row.parameters.enumerated() {
-                if position > 0 { sql += ", " }
-                sql += builder.bind(parameter)
-            }
-            sql += ")"
-        }
-        return Statement(sql, builder.parameters)
+        let shape = InsertTexts.Shape(className: first.className, columns: first.columns, rows: rows.count)
+        return Statement(texts.text(of: shape), rows.count == 1 ? first.parameters : rows.flatMap(\.parameters))
     }
+
+    private static let texts = InsertTexts()
 }

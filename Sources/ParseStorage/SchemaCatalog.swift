@@ -133,21 +133,11 @@ public final class SchemaCatalog: Sendable {
     /// The fields that a class lacks.
     ///
     /// - Throws: 111 when it has one of them with another type.
-    public static func missing(_ fields: OrderedDictionary<String, Field>, in schema: ClassSchema) throws(ParseError)
+    static func missing(_ fields: OrderedDictionary<String, Field>, in schema: ClassSchema) throws(ParseError)
         -> OrderedDictionary<String, Field>
     {
         var missing: OrderedDictionary<String, Field> = [:]
-        for (name, field) in fields {
-            guard let known = schema.type(of: name) else {
-                missing[name] = field
-                continue
-            }
-            guard known == field.type else {
-                throw ParseError(
-                    ParseError.incorrectType,
-                    "schema mismatch for \(schema.name).\(name); expected \(known) but got \(field.type)")
-            }
-        }
+        for (name, field) in fields where try schema.lacks(name, of: field.type) { missing[name] = field }
         return missing
     }
 

@@ -59,8 +59,10 @@ enum TableLayout {
 
     /// Whether a field of a class has a column. `_User.password` has none: only its hash is kept.
     static func hasColumn(_ field: String, of className: String, type: FieldType) -> Bool {
-        columnType(type) != nil && !(className == "_User" && field == "password")
-            && missingDefaults[className]?.contains(field) != true
+        guard columnType(type) != nil else { return false }
+        // Only the system's own classes are special.
+        guard className.utf8.first == UInt8(ascii: "_") else { return true }
+        return !(className == "_User" && field == "password") && missingDefaults[className]?.contains(field) != true
     }
 
     /// The columns of a new table, as `CREATE TABLE` lists them.

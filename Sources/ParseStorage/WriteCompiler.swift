@@ -40,7 +40,7 @@ struct WriteCompiler {
         row.set("objectId", to: try ValueEncoder.text(objectId))
         if let date = write.createdAt { row.set("createdAt", to: .timestamp(milliseconds: date.milliseconds)) }
         if let date = write.updatedAt { row.set("updatedAt", to: .timestamp(milliseconds: date.milliseconds)) }
-        for (field, value) in try nestedValues(write.operations) where !value.isNull {
+        for (field, value) in newValues(write.operations) where !value.isNull {
             guard let type = schema.type(of: field), TableLayout.hasColumn(field, of: schema.name, type: type) else {
                 continue
             }
@@ -169,10 +169,13 @@ struct WriteCompiler {
         return "roost_set(\(current), \(steps), \(value))"
     }
 
-    /// A new object's values, with dotted keys folded into objects.
-    private func nestedValues(_ operations: OrderedDictionary<String, FieldOperation>) throws(ParseError)
+    /// A new object's values, with dotted keys folded into objects; null for what has none.
+    private func newValues(_ operations: OrderedDictionary<String, FieldOperation>)
         -> OrderedDictionary<String, JSONValue>
     {
+        guard operations.keys.contains(where: { $0.utf8.contains(UInt8(ascii: ".")) }) else {
+            return operations.mapValues { $0.valueOnCreate ?? .null }
+        }
         var values: OrderedDictionary<String, JSONValue> = [:]
         for (key, operation) in operations {
             guard let value = operation.valueOnCreate else { continue }
@@ -193,7 +196,7 @@ struct WriteCompiler {
 
     private func relationChanges(_ operations: OrderedDictionary<String, FieldOperation>) -> [RelationChange] {
         var changes: [RelationChange] = []
-        for (field, operation) in operations {
+        for (field, operation) in operations where operation.isOnRelation {
             guard case .relation = schema.type(of: field) else { continue }
             var change = RelationChange(table: TableLayout.joinTable(field: field, className: schema.name))
             Self.collect(operation, into: &change)

@@ -10,6 +10,9 @@ struct ChangeQueue {
     /// How many callers there are at least when those who were answered are waited for. Fewer lose more by it than they
     /// gain.
     private static let fewestAwaited = 12
+    /// How many are awaited at most: with as many, a transaction costs each of them little, and the others keep the
+    /// processors busy meanwhile.
+    private static let mostAwaited = 20
 
     /// How long those who go together wait for a lock, that is a row which a transaction of several requests has changed,
     /// or a table that is being altered. Whoever waits holds up the others, and perhaps those who hold the lock. Much less
@@ -25,23 +28,29 @@ struct ChangeQueue {
 
     mutating func append(_ request: Request) { requests.append(request) }
 
-    /// When the requests that wait no longer wait for others, if they do.
-    func deadline(at now: Moment) -> Moment? { !requests.isEmpty && isGathering(at: now) ? gathering?.until : nil }
+    /// When more requests are no longer waited for, if they are.
+    func deadline(at now: Moment) -> Moment? { isGathering(at: now) ? gathering?.until : nil }
 
     /// Whether it is better to wait a little for more requests.
     func isGathering(at now: Moment) -> Bool {
         gathering.map { requests.count < $0.count && now < $0.until } ?? false
     }
 
+    /// How many more requests are waited for; one when none has to be.
+    func missing(at now: Moment) -> Int {
+        guard let gathering, isGathering(at: now) else { return 1 }
+        return gathering.count - requests.count
+    }
+
     /// Notes that requests went together and are answered.
     ///
     /// Many callers have the next change ready in less time than a commit takes. Where there are enough of them, they are
-    /// waited for as long as less than five in eight are back, and a millisecond at most: fewer and larger transactions
+    /// waited for as long as less than four in five are back, and a millisecond at most: fewer and larger transactions
     /// cost the server less, and several processes on one database wait less for one another's commits.
     mutating func didCarryOut(_ members: Int, at now: Moment) {
         let callers = members + requests.count
         guard callers >= Self.fewestAwaited else { return }
-        gathering = (min(Self.mostMembers, callers * 5 / 8), now.after(.milliseconds(1)))
+        gathering = (min(Self.mostAwaited, callers * 4 / 5), now.after(.milliseconds(1)))
     }
 
     /// Takes the requests that go next as one; nil when none is left that anybody waits for.

@@ -152,7 +152,7 @@ final class InputOutputLoop {
         }
         statistics.reconnects = context.breaks
         let mustFlush = polled.contains { $0.needsFlush }
-        let isAsleep = context.mailbox.fallAsleep(statistics)
+        let isAsleep = context.mailbox.fallAsleep(statistics, shared.attention)
         var longest = deadline.moment.map { Int32(clamping: $0.milliseconds(from: context.now)) } ?? -1
         // Without a pipe nobody can wake the thread: then it has to look by itself.
         if context.mailbox.descriptor < 0 { longest = 10 }

@@ -26,6 +26,7 @@ final class Mailbox: Sendable {
     private struct State {
         var commands: [Command] = []
         var isAsleep = false
+        var attention = Attention()
         var isClosed = false
         var statistics = PostgresStatistics()
         var endWaiters: [UnsafeContinuation<Void, Never>] = []
@@ -42,15 +43,22 @@ final class Mailbox: Sendable {
         let (isOpen, mustWake) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
             state.commands.append(command)
-            defer { state.isAsleep = false }
-            return (true, state.isAsleep)
+            guard state.isAsleep, state.attention.isDrawn(by: command) else { return (true, false) }
+            state.isAsleep = false
+            return (true, true)
         }
         if mustWake { wakeUp.signal() }
         return isOpen
     }
 
-    /// How the client stood when the I/O thread last went to sleep.
-    var statistics: PostgresStatistics { state.withLock { $0.statistics } }
+    /// How the client stood when the I/O thread last went to sleep, and what was handed in since.
+    var statistics: PostgresStatistics {
+        state.withLock { state in
+            var statistics = state.statistics
+            statistics.waiting += state.commands.count
+            return statistics
+        }
+    }
 
     /// Waits until the I/O thread has done all its work.
     func waitForEnd() async {
@@ -71,10 +79,11 @@ final class Mailbox: Sendable {
         state.withLock { swap(&$0.commands, &commands) }
     }
 
-    /// Says that the thread goes to sleep; false when there are commands.
-    func fallAsleep(_ statistics: PostgresStatistics) -> Bool {
+    /// Says that the thread goes to sleep, and what it wakes up for; false when there are commands.
+    func fallAsleep(_ statistics: PostgresStatistics, _ attention: Attention) -> Bool {
         state.withLock { state in
             state.statistics = statistics
+            state.attention = attention
             state.isAsleep = state.commands.isEmpty
             return state.isAsleep
         }

@@ -57,8 +57,18 @@ final class SharedLane: Lane {
         for (moment, _) in postponed { earliest.consider(moment) }
         earliest.consider(backlog.first?.deadline)
         earliest.consider(changes.deadline(at: context.now))
-        if !changes.isEmpty { earliest.consider(context.now.after(.milliseconds(Self.patience))) }
+        for connection in connections where isBusyWithChanges(connection) {
+            earliest.consider(connection.headSince.after(.milliseconds(Self.patience)))
+        }
         return earliest.moment
+    }
+
+    /// What is worth waking up for.
+    var attention: Attention {
+        guard connections.contains(where: \.isReady) else { return Attention() }
+        let isBusy = connections.contains(where: isBusyWithChanges)
+        return Attention(
+            reads: connectionForReads() != nil, changes: isBusy ? .max : changes.missing(at: context.now))
     }
 
     /// Whether nothing is under way.
@@ -105,7 +115,7 @@ final class SharedLane: Lane {
     /// Sends the requests that change one row each, if those before them are done, or take long for once.
     private func sendChanges() {
         guard !changes.isGathering(at: context.now) else { return }
-        while !changes.isEmpty, connections.allSatisfy({ $0.changes == 0 || isSlow($0) }),
+        while !changes.isEmpty, !connections.contains(where: isBusyWithChanges),
             let connection = leastBusyForWrites(where: { $0.changes == 0 })
         {
             guard let request = changes.next() else { continue }
@@ -118,6 +128,11 @@ final class SharedLane: Lane {
     /// Whether something slow is in front, perhaps a lock: better to wait behind many quick ones.
     private func isSlow(_ connection: Connection) -> Bool {
         !connection.inFlight.isEmpty && connection.headSince.isOlder(than: Self.patience, at: context.now)
+    }
+
+    /// Whether it changes rows, and is not slow, so that the next ones can wait for it.
+    private func isBusyWithChanges(_ connection: Connection) -> Bool {
+        connection.changes > 0 && !isSlow(connection)
     }
 
     /// Lets a request wait for a new connection.

@@ -23,6 +23,25 @@ import Testing
         #expect(InsertRow.statements([]).isEmpty)
     }
 
+    @Test("A text that is remembered belongs to one class, one order of columns and one number of rows")
+    func rememberedTexts() {
+        let texts = InsertTexts()
+        func text(_ className: String, _ columns: [String], _ rows: Int) -> String {
+            texts.text(of: InsertTexts.Shape(className: className, columns: columns, rows: rows))
+        }
+        // More shapes than are remembered, twice.
+        for round in 0..<2 {
+            for number in 0..<600 {
+                let values = round == 0 ? "($1, $2)" : "($1, $2), ($3, $4)"
+                #expect(
+                    text("Song", ["a", "b\(number)"], round + 1)
+                        == #"INSERT INTO "Song" ("a", "b\#(number)") VALUES \#(values)"#)
+            }
+        }
+        #expect(text("Song", ["b", "a"], 1) == #"INSERT INTO "Song" ("b", "a") VALUES ($1, $2)"#)
+        #expect(text(#"So"ng"#, [#"a"b"#], 1) == #"INSERT INTO "So""ng" ("a""b") VALUES ($1)"#)
+    }
+
     @Test("No statement has more parameters than PostgreSQL takes")
     func wideRows() {
         let wide = Self.row((0..<1500).map { "c\($0)" })

@@ -13,8 +13,8 @@ struct ChangeQueueTests {
     @Test(
         "After a transaction its callers are waited for while most are away, if there are enough",
         arguments: [
-            (members: 16, waiting: 0, expected: true), (16, 9, true), (16, 10, true), (16, 16, true), (16, 27, false),
-            (12, 0, true), (11, 0, false), (4, 4, false), (32, 31, true), (32, 32, false), (2, 100, false),
+            (members: 16, waiting: 0, expected: true), (16, 9, true), (16, 16, true), (16, 20, false), (16, 27, false),
+            (12, 0, true), (11, 0, false), (4, 4, false), (32, 19, true), (32, 20, false), (2, 100, false),
         ])
     func gathering(members: Int, waiting: Int, expected: Bool) {
         var queue = Self.queue(of: waiting)
@@ -42,10 +42,21 @@ struct ChangeQueueTests {
         let now = Moment.now
         var queue = Self.queue(of: 0)
         queue.didCarryOut(16, at: now)
-        for _ in 0..<10 {
+        for back in 0..<12 {
             #expect(queue.isGathering(at: now))
+            #expect(queue.missing(at: now) == 12 - back)
             queue.append(Request(internal: []))
         }
         #expect(!queue.isGathering(at: now))
+        #expect(queue.missing(at: now) == 1)
+    }
+
+    @Test("Who waits for nobody yet is told when the others are waited for no longer")
+    func emptyQueue() {
+        let now = Moment.now
+        var queue = Self.queue(of: 0)
+        #expect(queue.deadline(at: now) == nil)
+        queue.didCarryOut(16, at: now)
+        #expect(queue.deadline(at: now) == now.after(.milliseconds(1)))
     }
 }

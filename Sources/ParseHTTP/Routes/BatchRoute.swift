@@ -47,22 +47,25 @@ extension ParseRoutes {
             throw ParseError(ParseError.invalidJSON, "cannot route batch path \(path)")
         }
         let name = request["method"]?.stringValue ?? "undefined"
-        let components = below.split(separator: "/", omittingEmptySubsequences: true)
-            .map { PercentEncoding.decode($0) ?? String($0) }
+        let components = below.utf8.split(separator: Self.slash)
+            .map { PercentEncoding.decode(Substring($0)) ?? String(Substring($0)) }
         try checkAllowed(name, components, envelope.access)
         guard let method = Method(rawValue: name), Self.isRouted(components, method) else {
             throw ParseError(ParseError.invalidJSON, "cannot route \(name) \(below)")
         }
         var body = request["body"]?.objectValue ?? [:]
-        for key in [
-            "_method", "_ApplicationId", "_ClientVersion", "_InstallationId", "_SessionToken", "_JavaScriptKey",
-        ] {
-            body[key] = nil
+        if body.keys.contains(where: { $0.utf8.first == UInt8(ascii: "_") }) {
+            for key in Self.credentialKeys { body[key] = nil }
         }
         return Envelope(
             from: envelope.sender, method: method, path: components, rawPath: below, query: FormEncoding.values(query),
             queryString: query, body: body, isBatchElement: true)
     }
+
+    /// What old clients send of themselves with each call, where the whole request says it already.
+    private static let credentialKeys = [
+        "_method", "_ApplicationId", "_ClientVersion", "_InstallationId", "_SessionToken", "_JavaScriptKey",
+    ]
 
     /// What the paths of a batch may begin with, without trailing slashes.
     private var prefixes: [String] {
@@ -77,19 +80,22 @@ extension ParseRoutes {
         return prefixes.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
     }
 
+    private static let slash = UInt8(ascii: "/")
+
     /// The path below the mount, for a path that begins with the prefix of the interface.
     private static func below(_ path: String, _ prefixes: [String]) -> String? {
-        for prefix in prefixes where prefix.isEmpty || path.hasPrefix(prefix + "/") {
-            let rest = path.dropFirst(prefix.count)
+        for prefix in prefixes {
+            let rest = path.utf8.dropFirst(prefix.utf8.count)
+            guard path.utf8.starts(with: prefix.utf8), prefix.isEmpty || rest.first == slash else { continue }
             // A server without a mount path makes some SDKs send two slashes.
-            return "/" + rest.drop { $0 == "/" }
+            return "/" + String(Substring(rest.drop { $0 == slash }))
         }
         return nil
     }
 
     private static func split(_ path: String) -> (path: String, query: String) {
-        guard let mark = path.firstIndex(of: "?") else { return (path, "") }
-        return (String(path[..<mark]), String(path[path.index(after: mark)...]))
+        guard let mark = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (path, "") }
+        return (String(path[..<mark]), String(path[path.utf8.index(after: mark)...]))
     }
 
     /// Whether a batch may contain such a call.
@@ -163,7 +169,11 @@ extension ParseRoutes {
 
     private static func success(_ reply: Reply) -> [UInt8] {
         guard case .json(let bytes) = reply.body else { return Array("{\"success\":{}}".utf8) }
-        return Array("{\"success\":".utf8) + bytes + [UInt8(ascii: "}")]
+        var writer = JSONWriter(capacity: bytes.count + 12)
+        writer.raw("{\"success\":")
+        writer.raw(bytes)
+        writer.byte(UInt8(ascii: "}"))
+        return writer.bytes
     }
 
     /// Whether a call makes an object of a class without rules of its own.
