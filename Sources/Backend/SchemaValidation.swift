@@ -40,10 +40,10 @@ extension Backend {
     /// The fields that a write brings and a class lacks, by name and type.
     ///
     /// - Throws: 111 for values that are of no type, or of another than the class's field.
-    private static func missing(_ operations: OrderedDictionary<String, FieldOperation>, in schema: ClassSchema)
+    private static func newFields(_ operations: OrderedDictionary<String, FieldOperation>, in schema: ClassSchema)
         throws(ParseError) -> OrderedDictionary<String, Field>
     {
-        var missing: OrderedDictionary<String, Field> = [:]
+        var fields: OrderedDictionary<String, Field> = [:]
         var reached: Set<String> = []
         for (key, operation) in operations {
             let path = FieldPath(key)
@@ -64,9 +64,9 @@ extension Backend {
             } else {
                 continue
             }
-            if try schema.lacks(path.root, of: type) { missing[path.root] = Field(type) }
+            if try schema.lacks(path.root, of: type) { fields[path.root] = Field(type) }
         }
-        return missing
+        return fields
     }
 
     /// Checks a write against the class, makes the fields that it lacks, and gives the class as it is then.
@@ -77,17 +77,17 @@ extension Backend {
         _ className: String, _ operations: OrderedDictionary<String, FieldOperation>, _ caller: Caller,
         isCreating: Bool
     ) async throws -> (schema: ClassSchema, filter: Filter) {
-        guard let known = catalog.schema(className) else {
+        let known = catalog.schema(className)
+        let current = known ?? ClassSchema(name: className)
+        let fields = try Self.newFields(operations, in: current)
+        guard let known else {
             guard Names.isClassName(className), !Names.isJoinName(className) else {
                 throw ParseError(ParseError.invalidJSON, "schema class name does not revalidate")
             }
-            let new = ClassSchema(name: className)
-            let missing = try Self.missing(operations, in: new)
-            try Self.checkPoints(missing, in: new)
-            return (try await store.ensure(className, missing), .everything)
+            try Self.checkPoints(fields, in: current)
+            return (try await store.ensure(className, fields), .everything)
         }
-        let missing = try Self.missing(operations, in: known)
-        guard let first = missing.keys.first else { return (known, .everything) }
+        guard let first = fields.keys.first else { return (known, .everything) }
         guard !SystemClass.volatileNames.contains(className) else {
             // Their columns are fixed: no row of the schema could remember another.
             throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(first).")
@@ -97,8 +97,8 @@ extension Backend {
             throw ParseError.denied(
                 ParseError.operationForbidden, "Permission denied for action addField on class \(className).")
         }
-        try Self.checkPoints(missing, in: known)
-        return (try await store.ensure(className, missing), filter)
+        try Self.checkPoints(fields, in: known)
+        return (try await store.ensure(className, fields), filter)
     }
 
     /// Makes the class and fields that a write will need, before a transaction begins that the write is part of.
@@ -202,6 +202,7 @@ extension Backend {
             if isMissing { throw ParseError(ParseError.incorrectType, "\(column) is required.") }
         }
         var filled: [String] = []
+        // By place, since most fields are passed over, and a copy of one is not cheap.
         let fields = schema.fields
         for index in fields.values.indices where fields.values[index].concernsAbsence {
             let (name, field) = fields.elements[index]
