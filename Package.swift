@@ -47,8 +47,8 @@ let package = Package(
         .target(
             name: "Backend",
             dependencies: [
-                "CCrypt", "CFiles", "CScheduling", "JSON", "ParseModel", "ParseStorage", "ServerConfiguration",
-                collections, logging,
+                "CCrypt", "CFiles", "CScheduling", "JSON", "ParseModel", "ParseStorage", "Postgres",
+                "ServerConfiguration", collections, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -59,7 +59,8 @@ let package = Package(
         .target(
             name: "ParseHTTP",
             dependencies: [
-                "Backend", "JSON", "ParseModel", "ServerConfiguration", collections, logging,
+                "Backend", "JSON", "ParseModel", "ParseStorage", "Postgres", "Schema", "ServerConfiguration",
+                collections, logging,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -70,7 +71,8 @@ let package = Package(
         .executableTarget(
             name: "roost",
             dependencies: [
-                "Backend", "CMalloc", "LocalPostgres", "ParseHTTP", "ServerConfiguration", logging,
+                "Backend", "CMalloc", "JSON", "LocalPostgres", "ParseHTTP", "ParseModel", "ServerConfiguration",
+                logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -79,8 +81,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Backend", "JSON", "ParseHTTP", "ParseStorage", "Postgres", "ServerConfiguration", "TestTools",
-                logging,
+                "JSON", "ParseHTTP", "Postgres", "ServerConfiguration", "TestTools", logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -95,13 +96,16 @@ let package = Package(
         .testTarget(name: "ServerConfigurationTests", dependencies: ["ServerConfiguration", "JSON"]),
         .testTarget(
             name: "ParseStorageTests",
-            dependencies: ["JSON", "ParseModel", "ParseStorage", "Postgres", "TestSupport", "TestTools", logging]),
+            dependencies: [
+                "JSON", "ParseModel", "ParseStorage", "Postgres", "TestSupport", "TestTools", collections, logging,
+            ]),
         .testTarget(
-            name: "BackendTests", dependencies: ["Backend", "JSON", "LocalPostgres", "Postgres", "TestSupport"]),
+            name: "BackendTests",
+            dependencies: ["Backend", "JSON", "LocalPostgres", "Postgres", "TestSupport", logging]),
         .testTarget(
             name: "ParseHTTPTests",
             dependencies: [
-                "Backend", "JSON", "ParseHTTP", "ParseModel", "TestSupport", logging,
+                "Backend", "JSON", "ParseHTTP", "ParseModel", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -220,9 +220,9 @@ public struct ObjectStore: Sendable {
             request.limit != 0
         else { return nil }
         guard let readers = request.access.readers, !TableLayout.classesWithoutACL.contains(schema.name) else {
-            return Statement(plan.anyById, [.text(id)], isQuick: true)
+            return Statement(plan.anyById, [.text(id)], effort: .row)
         }
-        return Statement(plan.readableById, [.text(id), .textArray(readers)], isQuick: true)
+        return Statement(plan.readableById, [.text(id), .textArray(readers)], effort: .row)
     }
 
     private static func condition(_ request: FindRequest, _ schema: ClassSchema, _ compiler: inout FilterCompiler)
@@ -279,7 +279,7 @@ public struct ObjectStore: Sendable {
                 Statement(
                     "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(className)) "
                         + "WHERE \"objectId\" = ANY(\(list)) AND \(condition)", compiler.builder.parameters,
-                    isQuick: true))
+                    effort: .rows))
             plans.append((plan, access))
         }
         guard !statements.isEmpty else { return [] }

@@ -36,10 +36,12 @@ final class Connection {
     var cache: StatementCache
     var sequence: UInt64 = 0
     var scriptPhase: ScriptPhase?
-    /// How many requests were sent since the last sync; they share the next.
+    /// How much was sent since the last sync, in shares of ``Effort``; it shares the next.
     var unsynced = 0
     /// How many of those under way were sent in company.
     var company = 0
+    /// How many of those read more than a row by its key.
+    var largerReads = 0
     /// How many of those under way change a row, or one each for several callers.
     var changes = 0
     /// How many of the requests under way do not only read.
@@ -182,6 +184,7 @@ final class Connection {
         scriptPhase = nil
         unsynced = 0
         company = 0
+        largerReads = 0
         changes = 0
         writes = 0
         needsFlush = false

@@ -94,7 +94,10 @@ extension Connection {
     /// The first request has all its results.
     func finishHead() {
         guard let request = inFlight.popFirst() else { return }
-        if request.isInCompany { company -= 1 }
+        if request.isInCompany {
+            company -= 1
+            if request.effort > .row { largerReads -= 1 }
+        }
         if request.row != nil { changes -= 1 }
         if !request.isReadOnly { writes -= 1 }
         headSince = context.now

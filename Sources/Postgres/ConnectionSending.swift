@@ -1,11 +1,13 @@
 import CLibpq
 
 extension Connection {
-    /// How many requests share a sync at most: the first ones get their results when all are done.
-    static let sharingLimit = 8
+    /// How much may share a sync, in shares of ``Effort``: the first ones get their results when all are done.
+    static let largestCompany = 32
 
     /// Whether others that only read were sent just now, and one more can share their sync.
-    var takesCompany: Bool { unsynced > 0 && unsynced < Self.sharingLimit && failure == nil }
+    func takesCompany(_ effort: Effort) -> Bool {
+        unsynced > 0 && unsynced + effort.share <= Self.largestCompany && failure == nil
+    }
 
     /// Sends a request that only reads, and puts off its sync until ``flush()``, so that those sent before then share it:
     /// they cost one packet, and the server one transaction. When one of them fails, the others are sent again.
@@ -14,12 +16,13 @@ extension Connection {
             return false
         }
         // Whoever is before one that may take long gets his answer before it.
-        if unsynced > 0, !request.isQuick, PQsendFlushRequest(handle) != 1 { failWithLibpqMessage() }
+        if unsynced > 0, !request.effort.isLittle, PQsendFlushRequest(handle) != 1 { failWithLibpqMessage() }
         begin(request)
         request.isInCompany = true
         request.isSynced = false
-        unsynced += 1
+        unsynced += request.effort.share
         company += 1
+        if request.effort > .row { largerReads += 1 }
         for statement in statements {
             guard add(statement, to: request) else {
                 failWithLibpqMessage()

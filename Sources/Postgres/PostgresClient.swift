@@ -93,7 +93,7 @@ public final class PostgresClient: Sendable {
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement, readOnly: Bool = false) async throws -> PostgresResult {
         let results = try await perform(
-            Request(Self.content([statement]), isReadOnly: readOnly, isQuick: statement.isQuick))
+            Request(Self.content([statement]), isReadOnly: readOnly, effort: statement.effort))
         guard let result = results.first else { throw PostgresError(.server, "the statement gave no result") }
         return result
     }
@@ -105,8 +105,7 @@ public final class PostgresClient: Sendable {
     public func group(_ statements: [Statement], readOnly: Bool = false) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
         return try await perform(
-            Request(
-                Self.content(statements), isReadOnly: readOnly, isQuick: statements.allSatisfy(\.isQuick)))
+            Request(Self.content(statements), isReadOnly: readOnly, effort: .of(statements)))
     }
 
     /// Runs statements that add or change one row in a transaction that those of other callers may share.

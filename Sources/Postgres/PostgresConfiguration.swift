@@ -10,6 +10,9 @@ public struct PostgresConfiguration: Sendable {
     /// The most statements of ``PostgresClient/heavyQuery(_:)`` at once, each on a connection of its own beside those of
     /// the exclusive lane.
     public var heavyConnections = 1
+    /// The most companies of reads of single rows under way at once, when they are answered within milliseconds. More
+    /// of them are smaller, and keep more of the server's processors busy.
+    public var companiesOfRows = 1
     /// How long one statement may run before the server stops it (SQLSTATE 57014); zero for as long as it likes.
     public var statementTimeout: Duration = .seconds(30)
     /// How long a request waits for a connection before it fails as unavailable.

@@ -21,8 +21,8 @@ final class Request: @unchecked Sendable {
     let row: String?
     /// The requests of other callers that this one carries out as one; see ``init(together:)``.
     let members: [Request]
-    /// Whether it takes no longer than others can be kept waiting for it.
-    let isQuick: Bool
+    /// How much work it is.
+    let effort: Effort
     /// Where the results go.
     let answer = Answer<[PostgresResult]>()
 
@@ -59,11 +59,11 @@ final class Request: @unchecked Sendable {
     /// Whether it gets a sync of its own, since sharing one did not do.
     var travelsAlone = false
 
-    init(_ content: Content, isReadOnly: Bool = false, row: String? = nil, isQuick: Bool = false) {
+    init(_ content: Content, isReadOnly: Bool = false, row: String? = nil, effort: Effort = .any) {
         self.content = content
         self.isReadOnly = isReadOnly
         self.row = row
-        self.isQuick = isQuick
+        self.effort = effort
         members = []
     }
 
@@ -72,7 +72,7 @@ final class Request: @unchecked Sendable {
         content = .statements(members.flatMap(\.statements))
         isReadOnly = false
         row = ""
-        isQuick = false
+        effort = .any
         self.members = members
     }
 

@@ -14,10 +14,10 @@ import Collections
 ///
 /// Requests that only read go in company: a few of them share a sync, and thus a packet and a transaction. Of these there
 /// is one company under way on each connection, and whoever comes meanwhile makes up the next. That way companies are as
-/// large as the load asks for, and nobody waits where there is none. What an error keeps from being carried out is sent
-/// again.
+/// large as the load asks for, and nobody waits where there is none. Those who read single rows go in fewer and larger
+/// companies, unless these take long for once. What an error keeps from being carried out is sent again.
 final class SharedLane: Lane {
-    private let context: LoopContext
+    let context: LoopContext
     private(set) var connections: [Connection] = []
     private var backOffs: [BackOff] = []
     /// When to connect again, for connections that are closed.
@@ -33,9 +33,6 @@ final class SharedLane: Lane {
     private var starters: [StartRequest] = []
     private var startDeadline = Moment.now
     private var lastFailure: PostgresError?
-
-    /// How long a request may take before the connection is avoided, in milliseconds.
-    private static let patience: Int64 = 20
 
     init(_ context: LoopContext) {
         self.context = context
@@ -53,13 +50,11 @@ final class SharedLane: Lane {
         for index in connections.indices {
             earliest.consider(reopenings[index])
             earliest.consider(connections[index].connectDeadline)
+            earliest.consider(endOfPatience(with: connections[index]))
         }
         for (moment, _) in postponed { earliest.consider(moment) }
         earliest.consider(backlog.first?.deadline)
         earliest.consider(changes.deadline(at: context.now))
-        for connection in connections where isBusyWithChanges(connection) {
-            earliest.consider(connection.headSince.after(.milliseconds(Self.patience)))
-        }
         return earliest.moment
     }
 
@@ -68,7 +63,8 @@ final class SharedLane: Lane {
         guard connections.contains(where: \.isReady) else { return Attention() }
         let isBusy = connections.contains(where: isBusyWithChanges)
         return Attention(
-            reads: connectionForReads() != nil, changes: isBusy ? .max : changes.missing(at: context.now))
+            reads: connectionForReads(.any) != nil, readsOfRows: connectionForReads(.row) != nil,
+            changes: isBusy ? .max : changes.missing(at: context.now))
     }
 
     /// Whether nothing is under way.
@@ -106,7 +102,9 @@ final class SharedLane: Lane {
     private func sendReads() {
         while let request = reads.first {
             if !request.answer.isGiven {
-                guard let connection = connectionForReads(), connection.sendInCompany(request) else { return }
+                guard let connection = connectionForReads(request.effort), connection.sendInCompany(request) else {
+                    return
+                }
             }
             reads.removeFirst()
         }
@@ -125,45 +123,10 @@ final class SharedLane: Lane {
         }
     }
 
-    /// Whether something slow is in front, perhaps a lock: better to wait behind many quick ones.
-    private func isSlow(_ connection: Connection) -> Bool {
-        !connection.inFlight.isEmpty && connection.headSince.isOlder(than: Self.patience, at: context.now)
-    }
-
-    /// Whether it changes rows, and is not slow, so that the next ones can wait for it.
-    private func isBusyWithChanges(_ connection: Connection) -> Bool {
-        connection.changes > 0 && !isSlow(connection)
-    }
-
     /// Lets a request wait for a new connection.
     private func wait(_ request: Request) {
         if request.deadline == nil { request.deadline = context.now.after(context.configuration.connectTimeout) }
         backlog.append(request)
-    }
-
-    /// The connection for the next that only read: not one with a write before them, whose commit they would wait for, if
-    /// there is any other.
-    private func connectionForReads() -> Connection? {
-        if let connection = connections.first(where: \.takesCompany) { return connection }
-        let isAnyQuiet = connections.contains { $0.isReady && $0.writes == 0 }
-        return leastBusy(where: { $0.company == 0 && !(isAnyQuiet && $0.writes > 0) })
-    }
-
-    /// The connection with the fewest before it, but not the first if there are others: that one is left to reads.
-    private func leastBusyForWrites(where isWanted: (Connection) -> Bool = { _ in true }) -> Connection? {
-        let first = connections.first(where: \.isReady)
-        let hasOthers = connections.contains { $0.isReady && $0 !== first }
-        return leastBusy(where: { isWanted($0) && !(hasOthers && $0 === first) })
-    }
-
-    private func leastBusy(where isWanted: (Connection) -> Bool = { _ in true }) -> Connection? {
-        var best: Connection?
-        var bestLoad = Int.max
-        for connection in connections where connection.isReady && isWanted(connection) {
-            let load = connection.inFlight.count + (isSlow(connection) ? 1_000_000 : 0)
-            if load < bestLoad { (best, bestLoad) = (connection, load) }
-        }
-        return best
     }
 
     func tick() {

@@ -4,16 +4,15 @@ public struct Statement: Sendable {
     public var sql: String
     /// The parameters, in the order of their numbers.
     public var parameters: [PostgresParameter]
-    /// Whether it takes next to no time, as one that finds rows by their keys: then the answers of reads that were sent
-    /// just before may wait for it.
-    public var isQuick: Bool
+    /// How much work it is.
+    public var effort: Effort
 
     /// Makes a statement.
     ///
     /// The same text with the same types of parameters finds its prepared statement again.
-    public init(_ sql: String, _ parameters: [PostgresParameter] = [], isQuick: Bool = false) {
+    public init(_ sql: String, _ parameters: [PostgresParameter] = [], effort: Effort = .any) {
         self.sql = sql
         self.parameters = parameters
-        self.isQuick = isQuick
+        self.effort = effort
     }
 }

@@ -13,6 +13,7 @@ import Testing
 @Suite("What the I/O thread wakes up for")
 struct AttentionTests {
     private static let read = Mailbox.Command.submit(Request(.statements([]), isReadOnly: true))
+    private static let readOfRow = Mailbox.Command.submit(Request(.statements([]), isReadOnly: true, effort: .row))
     private static let change = Mailbox.Command.submit(Request(.statements([]), row: "Song:1"))
     private static let write = Mailbox.Command.submit(Request(.statements([])))
 
@@ -22,7 +23,7 @@ struct AttentionTests {
         return commands.map { attention.isDrawn(by: $0) }
     }
 
-    @Test("For everything, when nothing is said", arguments: [read, change, write, .shutDown])
+    @Test("For everything, when nothing is said", arguments: [read, readOfRow, change, write, .shutDown])
     func everything(command: Mailbox.Command) {
         #expect(Self.wakes(Attention(), [command]) == [true])
     }
@@ -31,6 +32,13 @@ struct AttentionTests {
     func reads() {
         let commands = [Self.read, Self.read, Self.write, Self.change, .shutDown]
         #expect(Self.wakes(Attention(reads: false), commands) == [false, false, true, true, true])
+    }
+
+    @Test("For reads of single rows, and for other reads, each when there is room for them")
+    func readsOfRows() {
+        let commands = [Self.read, Self.readOfRow, Self.readOfRow, Self.read]
+        #expect(Self.wakes(Attention(reads: false), commands) == [false, true, true, false])
+        #expect(Self.wakes(Attention(readsOfRows: false), commands) == [true, false, false, true])
     }
 
     @Test("For changes of rows when as many came as are waited for")
