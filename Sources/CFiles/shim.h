@@ -1,12 +1,30 @@
 #include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #if defined(__linux__)
+#include <sys/syscall.h>
+
 // Declared by the system's headers only for _GNU_SOURCE, which Swift does not set.
 ssize_t preadv2(int, const struct iovec *, int, off_t, int);
 #endif
+
+/// open(2) for reading, of what the system finds without waiting for a disk; EAGAIN when it does not, or cannot tell
+/// (RESOLVE_CACHED, openat2(2)). Does not wait for whoever writes into what turns out to be a pipe.
+static inline int open_cached_file(const char *path) {
+#if defined(SYS_openat2)
+    struct {
+        uint64_t flags, mode, resolve;
+    } how = {O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, 0x20 /* RESOLVE_CACHED */};
+    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+#else
+    errno = EAGAIN;
+    return -1;
+#endif
+}
 
 /// pread(2); when only_cached is set, no more than what needs no waiting for the disk, and EAGAIN when there is nothing
 /// such or the system cannot tell (RWF_NOWAIT, preadv2(2)).

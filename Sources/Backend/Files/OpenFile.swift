@@ -19,6 +19,8 @@ public final class OpenFile: Sendable {
     /// When it was last written, since 1970.
     let modified: (seconds: Int, nanoseconds: Int)
     private let descriptor: Int32
+    /// Whether the system found it without waiting.
+    private let isKnown: Bool
 
     /// How many bytes are read at a time.
     private static let pieceLength: Int64 = 128 * 1024
@@ -26,42 +28,49 @@ public final class OpenFile: Sendable {
     /// not keep the event loop.
     private static let piecesInARow = 8
 
-    private init(descriptor: Int32, length: Int64, modified: (seconds: Int, nanoseconds: Int)) {
+    /// Takes an open descriptor; nil when it is not a file's.
+    private init?(descriptor: Int32, isKnown: Bool) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            return nil
+        }
+        #if canImport(Darwin)
+            let modified = status.st_mtimespec
+        #else
+            let modified = status.st_mtim
+        #endif
         self.descriptor = descriptor
-        self.length = length
-        self.modified = modified
+        self.isKnown = isKnown
+        length = Int64(status.st_size)
+        self.modified = (Int(modified.tv_sec), Int(modified.tv_nsec))
     }
 
     deinit {
-        // Closing the last of a deleted file frees its blocks, which takes time.
-        NIOThreadPool.singleton.submit { [descriptor] _ in close(descriptor) }
+        var status = stat()
+        if isKnown, fstat(descriptor, &status) == 0, status.st_nlink > 0 {
+            close(descriptor)
+        } else {
+            // Closing the last of a deleted file frees its blocks, which takes time.
+            NIOThreadPool.singleton.submit { [descriptor] _ in close(descriptor) }
+        }
     }
 
-    /// Opens a file, on a thread that may wait for the disk.
+    /// Opens a file: at once when the system has it in memory where it lies, else on a thread that may wait for the disk.
     ///
     /// - Returns: nil when there is none, or what is there is not a file.
     /// - Throws: `IOError` when the system refuses.
     static func open(_ path: String) async throws -> OpenFile? {
-        try await NIOThreadPool.singleton.runIfActive {
+        let known = open_cached_file(path)
+        if known >= 0 { return OpenFile(descriptor: known, isKnown: true) }
+        return try await NIOThreadPool.singleton.runIfActive {
             // Not to wait for whoever writes into what turns out to be a pipe.
             let descriptor = systemOpen(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
             guard descriptor >= 0 else {
                 if errno == ENOENT || errno == ENOTDIR { return nil }
                 throw IOError(errnoCode: errno, reason: "open")
             }
-            var status = stat()
-            guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-                close(descriptor)
-                return nil
-            }
-            #if canImport(Darwin)
-                let modified = status.st_mtimespec
-            #else
-                let modified = status.st_mtim
-            #endif
-            return OpenFile(
-                descriptor: descriptor, length: Int64(status.st_size),
-                modified: (Int(modified.tv_sec), Int(modified.tv_nsec)))
+            return OpenFile(descriptor: descriptor, isKnown: false)
         }
     }
 
