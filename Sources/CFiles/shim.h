@@ -12,13 +12,15 @@
 ssize_t preadv2(int, const struct iovec *, int, off_t, int);
 #endif
 
-/// open(2) for reading, of what the system finds without waiting for a disk; EAGAIN when it does not, or cannot tell
-/// (RESOLVE_CACHED, openat2(2)). Does not wait for whoever writes into what turns out to be a pipe.
-static inline int open_cached_file(const char *path) {
+/// open(2) for reading; when only_cached is set, of what the system finds without waiting for a disk, and EAGAIN when it
+/// does not or cannot tell (RESOLVE_CACHED, openat2(2)). Does not wait for whoever writes into what turns out to be a pipe.
+static inline int open_file(const char *path, int only_cached) {
+    const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+    if (!only_cached) return open(path, flags);
 #if defined(SYS_openat2)
     struct {
         uint64_t flags, mode, resolve;
-    } how = {O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, 0x20 /* RESOLVE_CACHED */};
+    } how = {flags, 0, 0x20 /* RESOLVE_CACHED */};
     return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 #else
     errno = EAGAIN;

@@ -42,8 +42,9 @@ public struct RoostServer: Service {
         // Declared classes are made under a lock that is a connection's, and so are the changes themselves.
         database.exclusiveConnections = max(2, configuration.databaseOptions.poolSize)
         // PostgreSQL often shares the processors.
-        database.companiesOfRows = max(1, System.coreCount / 2)
-        database.heavyConnections = configuration.databaseOptions.heavyStatements ?? max(1, System.coreCount / 2)
+        let halfOfProcessors = max(1, System.coreCount / 2)
+        database.companiesOfRows = halfOfProcessors
+        database.heavyConnections = configuration.databaseOptions.heavyStatements ?? halfOfProcessors
         client = PostgresClient(configuration: database, logger: logger)
         replica = configuration.readReplicaURI.map { uri in
             var database = database

@@ -22,8 +22,8 @@ extension SharedLane {
 
     /// When nobody waits any more for what a connection is busy with; nil when nobody does.
     func endOfPatience(with connection: Connection) -> Moment? {
-        if isBusyWithChanges(connection) { return connection.headSince.after(.milliseconds(Self.patience)) }
         if isBusyWithRows(connection) { return connection.headSince.after(.milliseconds(Self.patienceForRows)) }
+        if isBusyWithChanges(connection) { return connection.headSince.after(.milliseconds(Self.patience)) }
         return nil
     }
 

@@ -51,7 +51,7 @@ public final class OpenFile: Sendable {
         if isKnown, fstat(descriptor, &status) == 0, status.st_nlink > 0 {
             close(descriptor)
         } else {
-            // Closing the last of a deleted file frees its blocks, which takes time.
+            // Closing the last of a deleted file frees its blocks, which takes time; so may asking another machine.
             NIOThreadPool.singleton.submit { [descriptor] _ in close(descriptor) }
         }
     }
@@ -61,11 +61,10 @@ public final class OpenFile: Sendable {
     /// - Returns: nil when there is none, or what is there is not a file.
     /// - Throws: `IOError` when the system refuses.
     static func open(_ path: String) async throws -> OpenFile? {
-        let known = open_cached_file(path)
+        let known = open_file(path, 1)
         if known >= 0 { return OpenFile(descriptor: known, isKnown: true) }
         return try await NIOThreadPool.singleton.runIfActive {
-            // Not to wait for whoever writes into what turns out to be a pipe.
-            let descriptor = systemOpen(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+            let descriptor = open_file(path, 0)
             guard descriptor >= 0 else {
                 if errno == ENOENT || errno == ENOTDIR { return nil }
                 throw IOError(errnoCode: errno, reason: "open")
@@ -120,6 +119,3 @@ public final class OpenFile: Sendable {
         throw IOError(errnoCode: failure, reason: "read")
     }
 }
-
-/// `open`, whose name the methods here have as well.
-private func systemOpen(_ path: String, _ flags: Int32) -> Int32 { open(path, flags) }
