@@ -105,7 +105,7 @@ let package = Package(
         .testTarget(
             name: "ParseHTTPTests",
             dependencies: [
-                "Backend", "JSON", "ParseHTTP", "ParseModel", logging,
+                "Backend", "JSON", "ParseHTTP", "ParseModel", "TestSupport", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -1,6 +1,7 @@
 #if os(Linux)
     import Backend
     import Foundation
+    import TestSupport
     import Testing
 
     @Suite("Descriptors of files that are downloaded")
@@ -41,12 +42,8 @@
                     let isWhole = body == bytes
                     #expect(isWhole == (what != "folder"))
                 }
-                var left = Self.open(in: directory)
-                for _ in 0..<500 where !left.isEmpty {
-                    try await Task.sleep(for: .milliseconds(20))
-                    left = Self.open(in: directory)
-                }
-                #expect(left.isEmpty)
+                let areClosed = try await eventually { Self.open(in: directory).isEmpty }
+                #expect(areClosed)
             }
         }
     }
