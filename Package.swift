@@ -113,6 +113,7 @@ let package = Package(
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
-        .testTarget(name: "AppTests", dependencies: ["JSON", "LocalPostgres", "TestSupport", "TestTools", "roost"]),
+        .testTarget(
+            name: "AppTests", dependencies: ["Backend", "JSON", "LocalPostgres", "TestSupport", "TestTools", "roost"]),
     ]
 )

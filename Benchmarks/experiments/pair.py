@@ -3,15 +3,14 @@
 import statistics
 
 import load
-from comparison import medians
 from goals import Figure, Goal
 
 # Each process of a pair has half of them.
 CONNECTIONS = (32, 256)
 # About one is expected, so that a few in a hundred more or less matter. Processes differ more from each other than turns
 # of the same ones: where the kernel puts them, and those of PostgreSQL, lasts.
-PAIRS = 3
-TURNS = 3
+PAIRS = 5
+TURNS = 4
 
 
 def _rate(stand, operation, connections, *servers):
@@ -20,24 +19,26 @@ def _rate(stand, operation, connections, *servers):
     return load.rate(servers[0].origin, operation, connections, stand.seconds, ports=ports)
 
 
-def _rates(stand, operation, connections):
-    """The rates of a process, of both, and of the other one, for a new pair of processes."""
+def _ratios(stand, operation, connections):
+    """Both to the mean of each alone, turn by turn, for a new pair of processes. The first turn warms up."""
     with stand.server() as first, stand.server() as second:
-        return medians(
-            lambda: _rate(stand, operation, connections, first),
-            lambda: _rate(stand, operation, connections, first, second),
-            lambda: _rate(stand, operation, connections, second), turns=TURNS)
+        for turn in range(TURNS + 1):
+            one, both, other = [
+                _rate(stand, operation, connections, *servers) for servers in ((first,), (first, second), (second,))
+            ]
+            # Which of the two is taken for the one is chance, so that it is their mean.
+            if turn:
+                yield both * 2 / (one + other)
 
 
 def _figures(stand, operation, connections):
-    pairs = [_rates(stand, operation, connections) for _ in range(PAIRS)]
-    name = f"{operation}, {connections} connections"
-    # Which of the two is taken for the one is chance, so that it is their mean.
-    ratios = [both * 2 / (one + other) for one, both, other in pairs]
-    yield Figure(f"{name}: two processes to one", statistics.median(ratios), Goal(1.0))
-    # What should be 1, and shows how much of the figure above is noise.
-    controls = [max(one, other) / min(one, other) for one, _, other in pairs]
-    yield Figure(f"{name}: the better one alone to the other, at most", max(controls))
+    ratios = [ratio for _ in range(PAIRS) for ratio in _ratios(stand, operation, connections)]
+    lower, median, upper = statistics.quantiles(ratios, n=4)
+    title = f"{operation}, {connections} connections: two processes to one"
+    yield Figure(title, median, Goal(1.0))
+    # How much of the figure above is noise.
+    yield Figure(f"{title}, a quarter of the turns below", lower)
+    yield Figure(f"{title}, a quarter of the turns above", upper)
 
 
 def run(stand):

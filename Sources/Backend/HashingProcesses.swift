@@ -2,7 +2,6 @@
     import CScheduling
     import Glibc
     import NIOConcurrencyHelpers
-    import NIOCore
     import Synchronization
 
     /// Processes that compute password hashes and nothing else, and give way to whoever wants their processors.
@@ -36,7 +35,7 @@
         ///
         /// - Returns: `*` and more for what cannot be hashed, as `crypt` gives it; nil when no process is there to do it.
         static func crypt(_ password: String, setting: String) -> String? {
-            let givesWay = System.coreCount <= count && use.isBusy
+            let givesWay = Processors.count <= count && use.isBusy
             let turn = givesWay ? turn : nil
             turn?.lock()
             defer { turn?.unlock() }

@@ -1,7 +1,6 @@
 import Backend
 import JSON
 public import Logging
-import NIOCore
 import ParseModel
 import ParseStorage
 import Postgres
@@ -42,7 +41,7 @@ public struct RoostServer: Service {
         // Declared classes are made under a lock that is a connection's, and so are the changes themselves.
         database.exclusiveConnections = max(2, configuration.databaseOptions.poolSize)
         // PostgreSQL often shares the processors.
-        let halfOfProcessors = max(1, System.coreCount / 2)
+        let halfOfProcessors = max(1, Processors.count / 2)
         database.companiesOfRows = halfOfProcessors
         database.heavyConnections = configuration.databaseOptions.heavyStatements ?? halfOfProcessors
         client = PostgresClient(configuration: database, logger: logger)

@@ -21,6 +21,7 @@ struct Roost: AsyncParsableCommand {
                 Metronome.start()
             }
         #endif
+        NIOSingletons.groupLoopCountSuggestion = Processors.count
         _ = NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
         await main(nil)
     }

@@ -14,9 +14,12 @@ struct ServerProcesses: Sendable {
     ///
     /// They do not look for themselves in the time of a test, so that only announcements help.
     ///
-    /// - Parameter options: Options of the configuration, beside or in the place of the usual ones.
+    /// - Parameters:
+    ///   - options: Options of the configuration, beside or in the place of the usual ones.
+    ///   - launcher: A program that becomes the server, with its arguments.
     static func run(
-        _ count: Int, _ options: JSONObject = [:], _ body: @Sendable (ServerProcesses) async throws -> Void
+        _ count: Int, _ options: JSONObject = [:], launcher: [String] = [],
+        _ body: @Sendable (ServerProcesses) async throws -> Void
     ) async throws {
         try await TestServer.withDatabase { uri in
             let folder = FileManager.default.temporaryDirectory.path + "/roost-processes-\(UUID().uuidString)"
@@ -27,7 +30,7 @@ struct ServerProcesses: Sendable {
             do {
                 var servers: [TestServer] = []
                 for number in 0..<count {
-                    let (server, process) = try start(number, uri, folder, options)
+                    let (server, process) = try start(number, uri, folder, options, launcher)
                     servers.append(server)
                     running.append(process)
                 }
@@ -48,7 +51,7 @@ struct ServerProcesses: Sendable {
     }
 
     private static func start(
-        _ number: Int, _ uri: String, _ folder: String, _ options: JSONObject
+        _ number: Int, _ uri: String, _ folder: String, _ options: JSONObject, _ launcher: [String]
     ) throws -> (TestServer, CrashProcess) {
         let port = try CrashServer.freePort()
         let usual: JSONObject = [
@@ -62,7 +65,7 @@ struct ServerProcesses: Sendable {
         let file = folder + "/\(number).json"
         try Data(configuration.serialized()).write(to: URL(fileURLWithPath: file))
         let process = try CrashProcess(
-            [CrashServer.findBinary(), "serve", file, "--dataDir", folder + "/\(number)"],
+            launcher + [CrashServer.findBinary(), "serve", file, "--dataDir", folder + "/\(number)"],
             output: folder + "/\(number).txt")
         return (TestServer(url: "http://127.0.0.1:\(port)/parse", databaseURI: uri), process)
     }

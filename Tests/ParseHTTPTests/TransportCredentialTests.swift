@@ -117,4 +117,18 @@ struct TransportCredentialTests {
             }
         }
     }
+
+    @Test(
+        "Of two Authorization fields the first counts",
+        arguments: [(["YXBwOm1hc3Rlcg==", "YXBwOndyb25n"], 200), (["YXBwOndyb25n", "YXBwOm1hc3Rlcg=="], 403)])
+    func twoAuthorizations(tokens: [String], status: Int) async throws {
+        try await Server.run { client in
+            let fields = tokens.map { "Authorization: Basic \($0)\r\n" }.joined()
+            let answer = try await client.connect { connection in
+                try await connection.send("GET /parse/x HTTP/1.1\r\nHost: x\r\n\(fields)\r\n")
+                return try await connection.receive()
+            }
+            #expect(answer?.status == status)
+        }
+    }
 }
