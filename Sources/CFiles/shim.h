@@ -40,3 +40,20 @@ static inline ssize_t read_file_part(int descriptor, void *bytes, size_t length,
     return -1;
 #endif
 }
+
+/// Whether the system has a part of a file in memory; 0 when it cannot tell (cachestat(2), since Linux 6.5).
+static inline int is_file_part_cached(int descriptor, off_t offset, size_t length) {
+#if defined(__linux__)
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = (uint64_t)offset / page;
+    const uint64_t pages = ((uint64_t)offset + length - 1) / page - first + 1;
+    struct {
+        uint64_t offset, length;
+    } range = {(uint64_t)offset, length};
+    struct {
+        uint64_t cached, dirty, written_back, evicted, recently_evicted;
+    } pages_of = {0};
+    return length > 0 && syscall(451 /* cachestat */, descriptor, &range, &pages_of, 0) == 0 && pages_of.cached == pages;
+#else
+    return 0;
+#endif
+}

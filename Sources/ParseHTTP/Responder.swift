@@ -72,7 +72,7 @@ struct Responder: Sendable {
         try await sendWatched(on: connection) { sink in
             repeat {
                 let piece = buffer.readSlice(length: min(buffer.readableBytes, Self.pieceSize))
-                try await sink(piece ?? ByteBuffer())
+                try await sink(.byteBuffer(piece ?? ByteBuffer()))
             } while buffer.readableBytes > 0
         }
     }
@@ -84,7 +84,10 @@ struct Responder: Sendable {
         let ticket = stallGuard.begin(on: connection.channel)
         defer { stallGuard.end(ticket) }
         try await produce { piece in
-            try await connection.send(piece)
+            switch piece {
+            case .byteBuffer(let bytes): try await connection.send(bytes)
+            case .fileRegion(let region): try await connection.send(region)
+            }
             stallGuard.moved(ticket, bytes: piece.readableBytes)
         }
     }

@@ -108,10 +108,7 @@ public struct FileStore: Sendable {
     /// - Throws: `FileCipher.Failure`, or `IOError` when the disk fails.
     public func decrypted(_ file: OpenFile) async throws -> [UInt8]? {
         guard let cipher else { return nil }
-        var sealed: [UInt8] = []
-        sealed.reserveCapacity(Int(file.length))
-        try await file.read(0..<file.length) { sealed += $0.readableBytesView }
-        return try cipher.open(sealed)
+        return try cipher.open(Array(try await file.contents().readableBytesView))
     }
 
     /// The size of a file whose size on the disk is known.

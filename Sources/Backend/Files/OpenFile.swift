@@ -23,9 +23,13 @@ public final class OpenFile: Sendable {
     private let isKnown: Bool
 
     /// How many bytes are read at a time.
-    private static let pieceLength: Int64 = 128 * 1024
-    /// How many pieces are read one after the other without waiting: a client that takes them as fast as they come shall
-    /// not keep the event loop.
+    private static let readLength: Int64 = 128 * 1024
+    /// How many bytes the system sends at a time to a client that takes them quickly. A slow one gets fewer, so that it is
+    /// seen to take some.
+    private static let sentLength: Int64 = 512 * 1024
+    /// How long a quick client takes for a piece at most.
+    private static let quick: Duration = .milliseconds(100)
+    /// How many pieces follow one another before other clients of the event loop have their turn.
     private static let piecesInARow = 8
 
     /// Takes an open descriptor; nil when it is not a file's.
@@ -73,49 +77,98 @@ public final class OpenFile: Sendable {
         }
     }
 
-    /// Reads a part of it as it lies on the disk, piece by piece.
+    /// Gives a part of it as it lies on the disk, piece by piece.
     ///
-    /// What the system has in memory is read at once; a thread waits for the rest.
+    /// The first piece is read, so that it can leave together with the head of an answer. Of the others that the system has
+    /// in memory no more is told than where in the file they are, and the system copies them to the client (sendfile(2)).
+    /// A thread reads what the disk has to be waited for.
     ///
     /// - Parameters:
     ///   - range: The bytes wanted.
-    ///   - sink: Takes the pieces; the next one is read when it returns.
+    ///   - sink: Takes the pieces; the next one comes when it returns. Those in the file may be used until then.
     /// - Throws: The sink's error; `IOError` when the disk fails, or somebody cut the file short.
-    public func read(_ range: Range<Int64>, sink: (ByteBuffer) async throws -> Void) async throws {
+    public func give(_ range: Range<Int64>, to sink: (IOData) async throws -> Void) async throws {
         var offset = range.lowerBound
-        var atOnce = 0
+        var count = 0
+        var isQuick = false
         while offset < range.upperBound {
-            let count = Int(min(Self.pieceLength, range.upperBound - offset))
-            let piece: ByteBuffer
-            if atOnce < Self.piecesInARow, let cached = try read(count, at: offset, onlyCached: true) {
-                atOnce += 1
-                piece = cached
+            let start = ContinuousClock.now
+            let rest = offset..<range.upperBound
+            let sent = rest.prefix(isQuick ? Self.sentLength : Self.readLength)
+            if count > 0, is_file_part_cached(descriptor, off_t(offset), sent.count) != 0 {
+                try await lend(sent, to: sink)
+                offset = sent.upperBound
             } else {
-                atOnce = 0
-                let start = offset
-                piece = try await NIOThreadPool.singleton.runIfActive {
-                    try self.read(count, at: start, onlyCached: false) ?? ByteBuffer()
-                }
+                let part = rest.prefix(Self.readLength)
+                let piece =
+                    if let cached = try read(part, onlyCached: true) { cached } else { try await readPatiently(part) }
+                offset += Int64(piece.readableBytes)
+                try await sink(.byteBuffer(piece))
             }
-            guard piece.readableBytes > 0 else { throw IOError(errnoCode: EIO, reason: "the file became shorter") }
-            offset += Int64(piece.readableBytes)
-            try await sink(piece)
+            isQuick = .now - start < Self.quick
+            count += 1
+            if count % Self.piecesInARow == 0 { await Task.yield() }
         }
     }
 
-    /// nil when the disk would have to be waited for, and should not.
+    /// Gives a part that stays in the file.
+    private func lend(_ range: Range<Int64>, to sink: (IOData) async throws -> Void) async throws {
+        let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor)
+        // Closing it is left to this object.
+        defer { _ = try? handle.takeDescriptorOwnership() }
+        let region = FileRegion(
+            fileHandle: handle, readerIndex: Int(range.lowerBound), endIndex: Int(range.upperBound))
+        try await sink(.fileRegion(region))
+    }
+
+    /// All of it, read by a thread.
+    ///
+    /// - Throws: `IOError` when the disk fails, or somebody cut the file short.
+    func contents() async throws -> ByteBuffer {
+        var contents = ByteBuffer()
+        while contents.readableBytes < Int(length) {
+            contents.writeImmutableBuffer(try await readPatiently(Int64(contents.readableBytes)..<length))
+        }
+        return contents
+    }
+
+    /// Lets a thread read, which may wait for the disk.
+    private func readPatiently(_ range: Range<Int64>) async throws -> ByteBuffer {
+        let piece = try await NIOThreadPool.singleton.runIfActive { try self.read(range, onlyCached: false) }
+        guard let piece else { throw IOError(errnoCode: EIO, reason: "the file became shorter") }
+        return piece
+    }
+
+    /// nil when the disk would have to be waited for, and should not, or there is nothing.
     ///
     /// Unsafe memory, since the system writes to an address: the buffer's own, without a copy.
-    private func read(_ count: Int, at offset: Int64, onlyCached: Bool) throws -> ByteBuffer? {
-        var buffer = ByteBufferAllocator().buffer(capacity: count)
+    private func read(_ range: Range<Int64>, onlyCached: Bool) throws -> ByteBuffer? {
+        var buffer = ByteBufferAllocator().buffer(capacity: range.count)
         var failure: Int32 = 0
-        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { bytes in
-            let read = read_file_part(descriptor, bytes.baseAddress, count, off_t(offset), onlyCached ? 1 : 0)
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: range.count) { bytes in
+            let read = read_file_part(
+                descriptor, bytes.baseAddress, range.count, off_t(range.lowerBound), onlyCached ? 1 : 0)
             if read < 0 { failure = errno }
             return max(0, read)
         }
-        if failure == 0 { return buffer }
+        if failure == 0 { return buffer.readableBytes > 0 ? buffer : nil }
         if onlyCached { return nil }
         throw IOError(errnoCode: failure, reason: "read")
+    }
+}
+
+extension FileRegion {
+    /// Whether the file is still long enough for it.
+    public var isInFile: Bool {
+        var status = stat()
+        let result = try? fileHandle.withUnsafeFileDescriptor { fstat($0, &status) }
+        return result == 0 && status.st_size >= endIndex
+    }
+}
+
+extension Range<Int64> {
+    /// Its beginning, of so many numbers at most.
+    fileprivate func prefix(_ length: Int64) -> Range<Int64> {
+        lowerBound..<Swift.min(lowerBound + length, upperBound)
     }
 }

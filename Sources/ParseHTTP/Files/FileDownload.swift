@@ -56,9 +56,8 @@ struct FileDownload {
 
     /// The type that the extension tells, else the one that was given at the upload.
     private func contentType() async throws -> MediaType {
-        let known = NameParts(file.name).fileExtension.flatMap(FileTypes.type)
-        let text = if let known { known } else { try await store.details(name: file.name).contentType }
-        return text.flatMap { MediaType($0) } ?? Self.unknownType
+        if let known = NameParts(file.name).fileExtension.flatMap(FileTypes.type) { return known }
+        return try await store.details(name: file.name).contentType.flatMap { MediaType($0) } ?? Self.unknownType
     }
 
     private static let unknownType = MediaType(known: "application/octet-stream")
@@ -77,9 +76,10 @@ struct FileDownload {
         return Reply.ByteStream(length: range.count) { sink in
             guard !range.isEmpty else { return }
             if let decrypted {
-                return try await sink(ByteBuffer(bytes: decrypted[Int(range.lowerBound)..<Int(range.upperBound)]))
+                let part = ByteBuffer(bytes: decrypted[Int(range.lowerBound)..<Int(range.upperBound)])
+                return try await sink(.byteBuffer(part))
             }
-            try await contents.read(range, sink: sink)
+            try await contents.give(range, to: sink)
         }
     }
 }

@@ -1,7 +1,7 @@
 /// Content types of files: which extension means which type, and which types a browser may show.
 enum FileTypes {
     /// The type that an extension stands for, in any case; nil if it is not known.
-    static func type(forExtension fileExtension: some StringProtocol) -> String? {
+    static func type(forExtension fileExtension: some StringProtocol) -> MediaType? {
         byExtension[fileExtension.lowercased()]
     }
 
@@ -31,7 +31,7 @@ enum FileTypes {
     ]
 
     /// Extensions and types; the first extension of a type is its usual one.
-    private static let table: [(String, String)] = [
+    private static let table: [(String, StaticString)] = [
         ("txt", "text/plain"), ("text", "text/plain"), ("log", "text/plain"), ("conf", "text/plain"),
         ("html", "text/html"), ("htm", "text/html"), ("shtml", "text/html"), ("css", "text/css"),
         ("csv", "text/csv"), ("tsv", "text/tab-separated-values"), ("md", "text/markdown"),
@@ -80,6 +80,6 @@ enum FileTypes {
         ("glb", "model/gltf-binary"), ("gltf", "model/gltf+json"), ("stl", "model/stl"), ("obj", "model/obj"),
     ]
 
-    private static let byExtension = Dictionary(table) { first, _ in first }
-    private static let extensions = Dictionary(table.map { ($0.1, $0.0) }) { first, _ in first }
+    private static let byExtension = Dictionary(table.map { ($0.0, MediaType(known: $0.1)) }) { first, _ in first }
+    private static let extensions = Dictionary(table.map { ("\($0.1)", $0.0) }) { first, _ in first }
 }

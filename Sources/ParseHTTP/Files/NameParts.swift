@@ -4,11 +4,13 @@ struct NameParts {
     let fileExtension: Substring?
 
     init(_ name: String) {
-        let last = name.split(separator: "/").last ?? ""
-        guard let dot = last.lastIndex(of: "."), dot != last.startIndex else {
+        let bytes = name.utf8
+        let end = bytes.lastIndex { $0 != UInt8(ascii: "/") }.map(bytes.index(after:)) ?? bytes.startIndex
+        let last = bytes[..<end].lastIndex(of: UInt8(ascii: "/")).map(bytes.index(after:)) ?? bytes.startIndex
+        guard let dot = bytes[last..<end].lastIndex(of: UInt8(ascii: ".")), dot != last else {
             fileExtension = nil
             return
         }
-        fileExtension = last[last.index(after: dot)...]
+        fileExtension = name[bytes.index(after: dot)..<end]
     }
 }
