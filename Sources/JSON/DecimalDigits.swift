@@ -1,5 +1,17 @@
 /// The digits of integers in base ten.
 enum DecimalDigits {
+    /// How many digits a number has.
+    @inline(__always)
+    static func count(of value: UInt) -> Int {
+        var count = 1
+        var rest = value
+        while rest >= 10 {
+            rest /= 10
+            count += 1
+        }
+        return count
+    }
+
     /// Calls `body` with the ASCII digits of a number.
     ///
     /// The digits stand in a buffer on the stack, unsafe because digits come last to first and an array would have to

@@ -42,6 +42,7 @@ public struct RoostServer: Service {
         database.exclusiveConnections = max(2, configuration.databaseOptions.poolSize)
         // PostgreSQL often shares the processors.
         let halfOfProcessors = max(1, Processors.count / 2)
+        database.companiesOfReads = max(2, Processors.count)
         database.companiesOfRows = halfOfProcessors
         database.heavyConnections = configuration.databaseOptions.heavyStatements ?? halfOfProcessors
         client = PostgresClient(configuration: database, logger: logger)

@@ -92,7 +92,7 @@ public struct ParseDate: Hashable, Sendable, Comparable {
         }
     }
 
-    /// Howard Hinnant's algorithms for the proleptic Gregorian calendar.
+    /// Howard Hinnant's algorithm for the proleptic Gregorian calendar.
     private static func days(fromCivil year: Int, _ month: Int, _ day: Int) -> Int {
         let year = month <= 2 ? year - 1 : year
         let era = (year >= 0 ? year : year - 399) / 400
@@ -101,15 +101,23 @@ public struct ParseDate: Hashable, Sendable, Comparable {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
+    /// The algorithm of Cassio Neri and Lorenz Schneider ("Euclidean affine functions and their application to calendar
+    /// algorithms", 2022), whose numbers have 32 bits: a calendar of years that begin in March, counted from the year 0.
     private static func civil(fromDays days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+        // Other days are moved by whole eras of 400 years into the first one.
+        let era = (0..<1 << 30).contains(shifted) ? 0 : (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let quarters = UInt32(truncatingIfNeeded: shifted - era * 146_097) &* 4 | 3
+        let (century, rest) = quarters.quotientAndRemainder(dividingBy: 146_097)
+        let product = 2_939_745 * UInt64(rest | 3)
+        let dayOfYear = UInt32(truncatingIfNeeded: product) / 2_939_745 / 4
+        let monthAndDay = 2141 * dayOfYear + 197_913
+        let isNextYear = dayOfYear >= 306
+        let year = Int(100 * century + UInt32(truncatingIfNeeded: product >> 32)) + era * 400
+        let month = Int(monthAndDay >> 16)
+        return (
+            isNextYear ? year + 1 : year, isNextYear ? month - 12 : month, Int((monthAndDay & 0xFFFF) / 2141) + 1
+        )
     }
 
     private struct Reader {

@@ -53,6 +53,8 @@ final class Connection {
     /// Why it can no longer be used; it is cleared away when nobody is in the middle of using it.
     var failure: PostgresError?
     var openedAt = Moment.now
+    /// Whether the server is known to run on this machine, and shares its processors.
+    private(set) var isServerHere = false
     /// Whether the server's process leaves the processors to others, or cannot be told to.
     private var hasGivenWay = false
     // Arrays that libpq reads from, used again for each statement.
@@ -137,6 +139,9 @@ final class Connection {
                 return fail(.unavailable("libpq has no pipeline mode: version 14 or later is needed"))
             }
             PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
+            #if os(Linux)
+                isServerHere = handle.flatMap { ServerProcess(of: $0) } != nil
+            #endif
             state = .ready
             lane.didConnect(self)
         case PGRES_POLLING_FAILED: fail(.unavailable(libpqMessage))

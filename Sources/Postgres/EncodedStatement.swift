@@ -30,7 +30,8 @@ struct EncodedStatement: Sendable {
         guard parameters.count <= UInt16.max else {
             throw PostgresError(.server, "more than 65535 parameters", sqlState: "54023")
         }
-        guard !statement.sql.utf8.contains(0) else {
+        let bytesOfText = statement.sql.utf8
+        guard bytesOfText.withContiguousStorageIfAvailable({ !$0.contains(0) }) ?? !bytesOfText.contains(0) else {
             throw PostgresError(.server, "a statement cannot contain NUL", sqlState: "42601")
         }
         var slots: [Slot] = []

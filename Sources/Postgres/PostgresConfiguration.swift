@@ -10,6 +10,9 @@ public struct PostgresConfiguration: Sendable {
     /// The most statements of ``PostgresClient/heavyQuery(_:)`` at once, each on a connection of its own beside those of
     /// the exclusive lane.
     public var heavyConnections = 1
+    /// The most companies of reads under way at once where the server shares the processors of this machine, when they
+    /// are answered within hundredths of a second.
+    public var companiesOfReads = 2
     /// The most companies of reads of single rows under way at once, when they are answered within milliseconds. More
     /// of them are smaller, and keep more of the server's processors busy.
     public var companiesOfRows = 1
