@@ -5,6 +5,7 @@ import statistics
 import load
 from goals import Figure, Goal
 
+OPERATIONS = ("get", "create", "mixed")
 # Each process of a pair has half of them.
 CONNECTIONS = (32, 256)
 # About one is expected, so that a few in a hundred more or less matter. Processes differ more from each other than turns
@@ -16,7 +17,7 @@ TURNS = 4
 def _rate(stand, operation, connections, *servers):
     stand.cluster.sql('TRUNCATE "NewGame"; CHECKPOINT;')
     ports = [server.port for server in servers]
-    return load.rate(servers[0].origin, operation, connections, stand.seconds, ports=ports)
+    return load.rate(servers[0].origin, operation, connections, stand.seconds, tokens=stand.tokens, ports=ports)
 
 
 def _ratios(stand, operation, connections):
@@ -43,6 +44,6 @@ def _figures(stand, operation, connections):
 
 def run(stand):
     return [
-        figure for operation in ("get", "create") for connections in CONNECTIONS
+        figure for operation in OPERATIONS for connections in CONNECTIONS
         for figure in _figures(stand, operation, connections)
     ]
