@@ -1,6 +1,7 @@
 #if os(Linux)
     import Backend
     import Foundation
+    import ParseHTTP
     import TestSupport
     import Testing
 
@@ -48,6 +49,25 @@
                 }
                 let areClosed = try await eventually { Self.open(in: directory).isEmpty }
                 #expect(areClosed)
+            }
+        }
+
+        @Test("They are closed when a client does not take the file, and is cut off")
+        func unread() async throws {
+            let directory = try await Server.temporaryDirectory()
+            try await FileStore(directory: directory)
+                .write(name: "large.bin", bytes: [UInt8](repeating: 7, count: 16_000_000))
+            var limits = ParseServer.Limits()
+            limits.idle = .milliseconds(400)
+            try await Server.run(limits: limits, directory: directory) { client in
+                try await client.connect { connection in
+                    try await connection.send("GET /parse/files/app/large.bin HTTP/1.1\r\nHost: a\r\n\r\n")
+                    try await connection.awaitAnswer()
+                    let areClosed = try await eventually { Self.open(in: directory).isEmpty }
+                    #expect(areClosed)
+                    let answer = try await connection.receive()
+                    #expect(answer == nil)
+                }
             }
         }
     }
