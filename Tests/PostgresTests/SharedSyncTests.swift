@@ -21,20 +21,25 @@ struct SharedSyncTests {
         }
     }
 
+    /// Reads so many times at once, and tells how often each text was the answer.
+    private static func tally(
+        _ count: Int, of sql: String, _ effort: Effort, shared: Int
+    ) async throws -> [String: Int] {
+        try await TestDatabase.run(shared: shared) { (database) async throws in
+            let answers = await read(count, on: database.client) { _ in Statement(sql, effort: effort) }
+            let texts = try answers.values.map { try $0.get().string(0, 0) ?? "" }
+            return Dictionary(grouping: texts) { $0 }.mapValues(\.count)
+        }
+    }
+
     @Test(
         "Those that come together are one transaction: eight at most, or 32 that read single rows",
         arguments: [(Effort.any, 8), (.rows, 8), (.row, 32)])
     func together(effort: Effort, most: Int) async throws {
-        try await TestDatabase.run(shared: 1) { (database) async throws in
-            // The time of the transaction: the same for all that share one.
-            let answers = await Self.read(800, on: database.client) { _ in
-                Statement("SELECT now()::text", effort: effort)
-            }
-            let times = try answers.values.map { try $0.get().string(0, 0) ?? "" }
-            let shared = Dictionary(grouping: times) { $0 }.mapValues(\.count)
-            #expect(times.count == 800)
-            #expect(shared.values.max() == most)
-        }
+        // The time of the transaction: the same for all that share one.
+        let times = try await Self.tally(800, of: "SELECT now()::text", effort, shared: 1)
+        #expect(times.values.reduce(0, +) == 800)
+        #expect(times.values.max() == most)
     }
 
     @Test(
@@ -75,15 +80,9 @@ struct SharedSyncTests {
         "Those that are answered soon wait for one another, and leave the other connections alone",
         arguments: [(Effort.row, 1), (.rows, 2), (.any, 2)])
     func fewCompanies(effort: Effort, companies: Int) async throws {
-        try await TestDatabase.run(shared: 8) { (database) async throws in
-            let answers = await Self.read(3000, on: database.client) { _ in
-                Statement("SELECT pg_backend_pid()::int8", effort: effort)
-            }
-            let processes = Dictionary(grouping: try answers.values.map { try $0.get().int(0, 0) }) { $0 }
-            // On a machine that is busy some take long for once. Without a limit each of eight does an eighth.
-            let most = processes.values.map(\.count).sorted().suffix(companies).reduce(0, +)
-            #expect(most > 3000 / 2)
-        }
+        let processes = try await Self.tally(3000, of: "SELECT pg_backend_pid()::text", effort, shared: 8)
+        // On a machine that is busy some take long for once. Without a limit each of eight does an eighth.
+        #expect(processes.values.sorted().suffix(companies).reduce(0, +) > 3000 / 2)
     }
 
     @Test("Whoever was sent before one that takes long gets an answer before it ends")
