@@ -116,14 +116,9 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     /// Appends an integer, all its digits, also beyond 2^53.
     public mutating func integer(_ value: Int) {
         if value < 0 { byte(UInt8(ascii: "-")) }
-        // The last digit comes first, so their number must be known; then they need no place of their own.
-        let length = DecimalDigits.count(of: value.magnitude)
-        let place = room(length)
-        var rest = value.magnitude
-        for position in stride(from: length - 1, through: 0, by: -1) {
-            place[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        }
+        let digits = UInt64(value.magnitude)
+        let length = DecimalDigits.count(of: digits)
+        DecimalDigits.write(digits, count: length, to: room(length))
         used += length
     }
 

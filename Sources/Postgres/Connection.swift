@@ -53,8 +53,14 @@ final class Connection {
     /// Why it can no longer be used; it is cleared away when nobody is in the middle of using it.
     var failure: PostgresError?
     var openedAt = Moment.now
-    /// Whether the server is known to run on this machine, and shares its processors.
-    private(set) var isServerHere = false
+    #if os(Linux)
+        /// The server's process, when it is known to run on this machine.
+        private var serverProcess: ServerProcess?
+        /// Whether the server shares the processors of this machine.
+        var isServerHere: Bool { serverProcess != nil }
+    #else
+        var isServerHere: Bool { false }
+    #endif
     /// Whether the server's process leaves the processors to others, or cannot be told to.
     private var hasGivenWay = false
     // Arrays that libpq reads from, used again for each statement.
@@ -116,8 +122,7 @@ final class Connection {
     /// To be called again before each use: the system may refuse for a moment.
     func giveWay() {
         #if os(Linux)
-            guard !hasGivenWay, let handle else { return }
-            hasGivenWay = ServerProcess(of: handle)?.giveWay() ?? true
+            if !hasGivenWay { hasGivenWay = serverProcess?.giveWay() ?? true }
         #endif
     }
 
@@ -140,7 +145,7 @@ final class Connection {
             }
             PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
             #if os(Linux)
-                isServerHere = handle.flatMap { ServerProcess(of: $0) } != nil
+                serverProcess = handle.flatMap { ServerProcess(of: $0) }
             #endif
             state = .ready
             lane.didConnect(self)

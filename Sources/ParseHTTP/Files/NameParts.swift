@@ -4,13 +4,11 @@ struct NameParts {
     let fileExtension: Substring?
 
     init(_ name: String) {
-        let bytes = name.utf8
-        let end = bytes.lastIndex { $0 != UInt8(ascii: "/") }.map(bytes.index(after:)) ?? bytes.startIndex
-        let last = bytes[..<end].lastIndex(of: UInt8(ascii: "/")).map(bytes.index(after:)) ?? bytes.startIndex
-        guard let dot = bytes[last..<end].lastIndex(of: UInt8(ascii: ".")), dot != last else {
+        let last = Substring(name.utf8.split(separator: UInt8(ascii: "/")).last ?? Substring().utf8)
+        guard let dot = last.utf8.lastIndex(of: UInt8(ascii: ".")), dot != last.startIndex else {
             fileExtension = nil
             return
         }
-        fileExtension = name[bytes.index(after: dot)..<end]
+        fileExtension = last[last.utf8.index(after: dot)...]
     }
 }
