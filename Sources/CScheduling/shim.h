@@ -52,6 +52,13 @@ static inline int take_short_turns(void) {
     return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0;
 }
 
+/// sched_setscheduler(2): whether this thread, when it wakes up, waits until whoever has the processor leaves it or has had
+/// his turn (SCHED_BATCH), or may take it from him (SCHED_OTHER); 0 when the system refuses.
+static inline int wait_for_others(int waits) {
+    const int policy = waits ? 3 : 0, priority = 0;
+    return syscall(SYS_sched_setscheduler, 0, policy, &priority) == 0;
+}
+
 /// setpriority(2), and the same for the group of the process's session, by which Linux divides processors first: about a
 /// tenth of a processor is left to it when all are busy. 0 when the system refuses, as it does for processes of others.
 static inline int take_little_weight(pid_t process) {
