@@ -53,20 +53,46 @@ extension AggregateCompiler {
         FilterCompiler.bytes(value).map { builder.bind(json: $0) } ?? "NULL::jsonb"
     }
 
-    /// The part of a date that an expression takes, by the name of `extract`.
-    private static let dateParts: [String: String] = [
-        "$year": "year", "$month": "month", "$dayOfMonth": "day", "$hour": "hour", "$minute": "minute",
-        "$dayOfYear": "doy", "$isoDayOfWeek": "isodow", "$isoWeekYear": "isoyear", "$week": "week", "$isoWeek": "week",
+    /// Parts of a date as numbers of SQL, of a time of SQL.
+    private static let dateParts: [String: @Sendable (_ time: String) -> String] = [
+        "$year": { "extract(year FROM \($0))" },
+        "$month": { "extract(month FROM \($0))" },
+        "$dayOfMonth": { "extract(day FROM \($0))" },
+        "$hour": { "extract(hour FROM \($0))" },
+        "$minute": { "extract(minute FROM \($0))" },
+        "$second": { "floor(extract(second FROM \($0)))" },
+        "$millisecond": { "mod(extract(milliseconds FROM \($0))::int, 1000)" },
+        "$dayOfYear": { "extract(doy FROM \($0))" },
+        "$dayOfWeek": { "extract(dow FROM \($0)) + 1" },
+        "$isoDayOfWeek": { "extract(isodow FROM \($0))" },
+        "$isoWeekYear": { "extract(isoyear FROM \($0))" },
+        "$week": { "extract(week FROM \($0))" },
+        "$isoWeek": { "extract(week FROM \($0))" },
     ]
 
-    private static let computedDateParts: Set<String> = ["$dayOfWeek", "$second", "$millisecond"]
+    /// Calculations as numbers of SQL, of numbers of SQL, of which there is one at least; nil for too few or too many.
+    private static let calculations: [String: @Sendable (_ numbers: [String]) -> String?] = [
+        "$abs": { "abs(\($0[0]))" },
+        "$ceil": { "ceil(\($0[0]))" },
+        "$floor": { "floor(\($0[0]))" },
+        "$sqrt": { "sqrt(\($0[0]))" },
+        "$trunc": { "trunc(\($0[0]))" },
+        "$round": { "round(\($0[0])::numeric, \($0.count > 1 ? "\($0[1])::int" : "0"))::double precision" },
+        "$add": { $0.joined(separator: " + ") },
+        "$multiply": { $0.joined(separator: " * ") },
+        "$subtract": { $0.count == 2 ? "\($0[0]) - \($0[1])" : nil },
+        "$divide": { $0.count == 2 ? "\($0[0]) / NULLIF(\($0[1]), 0)" : nil },
+        "$mod": {
+            $0.count == 2 ? "mod(\($0[0])::numeric, NULLIF(\($0[1]), 0)::numeric)::double precision" : nil
+        },
+    ]
 
     /// The dates of which a group's id, an object, takes parts.
     mutating func dates(of id: JSONValue, _ document: AggregateDocument) throws(ParseError) -> [String] {
         var dates: [String] = []
         for (_, member) in id.objectValue ?? [:] {
             guard let operation = member.objectValue, operation.count == 1, let (name, date) = operation.elements.first,
-                Self.dateParts[name] != nil || Self.computedDateParts.contains(name)
+                Self.dateParts[name] != nil
             else { continue }
             dates.append(try expression(date, document))
         }
@@ -77,18 +103,19 @@ extension AggregateCompiler {
         "$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=",
     ]
 
-    private static let functions: [String: String] = [
-        "$abs": "abs", "$ceil": "ceil", "$floor": "floor", "$sqrt": "sqrt", "$trunc": "trunc",
-    ]
-
     private mutating func operation(_ name: String, _ operand: JSONValue, _ document: AggregateDocument)
         throws(ParseError) -> String
     {
         if name == "$literal" { return literal(operand) }
         let operands = operand.arrayValue ?? [operand]
         guard let first = operands.first else { throw Self.malformed(name) }
-        if let part = try datePart(name, first, document) { return "to_jsonb(\(part))" }
-        if let result = try arithmetic(name, operands, document) { return "to_jsonb(\(result))" }
+        if let part = Self.dateParts[name] { return "to_jsonb(\(part(try time(first, document))))" }
+        if let calculation = Self.calculations[name] {
+            var numbers: [String] = []
+            for operand in operands { numbers.append(try number(operand, document)) }
+            guard let result = calculation(numbers) else { throw Self.unknown(name) }
+            return "to_jsonb(\(result))"
+        }
         var arguments: [String] = []
         for operand in operands { arguments.append(try expression(operand, document)) }
         switch name {
@@ -99,47 +126,13 @@ extension AggregateCompiler {
         default: break
         }
         guard let result = Self.comparison(name, arguments) ?? Self.text(name, arguments) else {
-            throw ParseError(ParseError.invalidQuery, "Invalid aggregate expression '\(name)'.")
+            throw Self.unknown(name)
         }
         return "to_jsonb(\(result))"
     }
 
-    /// A part of a date, as a number of SQL; nil for other operations.
-    private mutating func datePart(_ name: String, _ date: JSONValue, _ document: AggregateDocument)
-        throws(ParseError) -> String?
-    {
-        if let part = Self.dateParts[name] { return "extract(\(part) FROM \(try time(date, document)))" }
-        switch name {
-        case "$dayOfWeek": return "extract(dow FROM \(try time(date, document))) + 1"
-        case "$second": return "floor(extract(second FROM \(try time(date, document))))"
-        case "$millisecond": return "mod(extract(milliseconds FROM \(try time(date, document)))::int, 1000)"
-        default: return nil
-        }
-    }
-
-    private static let arithmetic: Set<String> = ["$add", "$multiply", "$subtract", "$divide", "$mod", "$round"]
-
-    /// A calculation, as a number of SQL; nil for other operations.
-    private mutating func arithmetic(_ name: String, _ operands: [JSONValue], _ document: AggregateDocument)
-        throws(ParseError) -> String?
-    {
-        let function = Self.functions[name]
-        guard function != nil || Self.arithmetic.contains(name) else { return nil }
-        var numbers: [String] = []
-        for operand in operands { numbers.append(try number(operand, document)) }
-        if let function { return "\(function)(\(numbers[0]))" }
-        switch (name, numbers.count) {
-        case ("$add", _): return numbers.joined(separator: " + ")
-        case ("$multiply", _): return numbers.joined(separator: " * ")
-        case ("$subtract", 2): return "\(numbers[0]) - \(numbers[1])"
-        case ("$divide", 2): return "\(numbers[0]) / NULLIF(\(numbers[1]), 0)"
-        case ("$mod", 2):
-            return "mod(\(numbers[0])::numeric, NULLIF(\(numbers[1]), 0)::numeric)::double precision"
-        case ("$round", let count):
-            let places = count > 1 ? "\(numbers[1])::int" : "0"
-            return "round(\(numbers[0])::numeric, \(places))::double precision"
-        default: return nil
-        }
+    private static func unknown(_ name: String) -> ParseError {
+        ParseError(ParseError.invalidQuery, "Invalid aggregate expression '\(name)'.")
     }
 
     /// What is true or false, as a truth value of SQL; nil for other operations.
