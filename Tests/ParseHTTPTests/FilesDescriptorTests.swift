@@ -62,7 +62,8 @@
             try await Server.run(limits: limits, directory: directory) { client in
                 try await client.connect { connection in
                     try await connection.send("GET /parse/files/app/large.bin HTTP/1.1\r\nHost: a\r\n\r\n")
-                    try await connection.awaitAnswer()
+                    // It may be cut off before it has read anything, where many others keep the processors busy.
+                    try? await connection.awaitAnswer()
                     let areClosed = try await eventually { Self.open(in: directory).isEmpty }
                     #expect(areClosed)
                     let answer = try await connection.receive()
