@@ -66,8 +66,8 @@ def run_operations(stand, operations, options):
         after = processes.resident_megabytes(server.pid)
     peak = max(sample["peak"] for measured in table for sample in measured.samples)
     return table, [
-        Figure("memory idle after the start", idle, Goal(55, 40, at_most=True), "MB", 0),
-        Figure("memory at the peak of all operations", peak, Goal(130, 110, at_most=True), "MB", 0),
+        Figure("memory idle after the start", idle, Goal(45, at_most=True), "MB", 0),
+        Figure("memory at the peak of all operations", peak, Goal(110, at_most=True), "MB", 0),
         Figure("memory two seconds after the last operation", after, unit="MB", digits=0),
     ]
 

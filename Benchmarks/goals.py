@@ -5,19 +5,13 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """`must` is the least that is accepted, `aim` what is worked towards; `at_most` says that less is better."""
+    """`minimum` is the least that is accepted; `at_most` says that less is better."""
 
-    must: float
-    aim: float | None = None
+    minimum: float
     at_most: bool = False
 
-    def _met(self, value, limit):
-        return value <= limit if self.at_most else value >= limit
-
-    def verdict(self, value):
-        if self.aim is not None and self._met(value, self.aim):
-            return "aim"
-        return "yes" if self._met(value, self.must) else "**no**"
+    def is_met(self, value):
+        return value <= self.minimum if self.at_most else value >= self.minimum
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,10 +29,8 @@ class Figure:
 
     def row(self):
         """A row of the table of goals."""
-        must = aim = verdict = "–"
+        wanted = verdict = "–"
         if self.goal:
-            sign = "≤ " if self.goal.at_most else "≥ "
-            must = sign + self.text(self.goal.must)
-            aim = sign + self.text(self.goal.aim) if self.goal.aim is not None else "–"
-            verdict = self.goal.verdict(self.value)
-        return f"| {self.title} | {self.text(self.value)} | {must} | {aim} | {verdict} |"
+            wanted = ("≤ " if self.goal.at_most else "≥ ") + self.text(self.goal.minimum)
+            verdict = "yes" if self.goal.is_met(self.value) else "**no**"
+        return f"| {self.title} | {self.text(self.value)} | {wanted} | {verdict} |"

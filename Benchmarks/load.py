@@ -1,7 +1,6 @@
 """wrk on a server, with the CPU time that Roost and PostgreSQL take for it."""
 
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -13,18 +12,17 @@ from server import APPLICATION_ID
 SCRIPT = pathlib.Path(__file__).with_name("requests.lua")
 
 
-def wrk(origin, name, connections, seconds, tokens=(), table=(), ports=()):
+def wrk(origin, name, connections, seconds, tokens=(), table=()):
     """Runs wrk once; gives what requests.lua prints. Fails when wrk says nothing.
 
     `origin` ends with the path for requests that have none of their own. `table`: a class and its number of rows,
-    instead of Game. `ports`: where the connections go, in turn.
+    instead of Game.
     """
     command = [
         "wrk", f"-t{min(2, connections)}", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s", "-s", SCRIPT,
         origin, "--", name, APPLICATION_ID, ",".join(tokens) or "-", *map(str, table),
     ]
-    environment = {**os.environ, "BENCH_PORTS": ",".join(map(str, ports))}
-    output = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = re.search(r"^MEASURED (.*)$", output, re.MULTILINE)
     if not found:
         raise SystemExit(f"bench: wrk printed no measurement: {output}")

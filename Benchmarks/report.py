@@ -77,7 +77,7 @@ def page(title, facts, table, figures):
     if figures:
         lines += [
             "", f"Ratios are those at {GOAL_CONNECTIONS} connections.", "",
-            "| Figure | Measured | Must | Aim | Reached |", "|---|---:|---:|---:|---|",
+            "| Figure | Measured | Wanted | Reached |", "|---|---:|---:|---|",
             *(figure.row() for figure in figures),
         ]
     return "\n".join([*lines, ""])

@@ -3,14 +3,10 @@
 -- What was measured is printed as one line of JSON, which load.py reads.
 
 local threads = 0
--- Ports among which the connections are shared out, by comma; otherwise wrk's own.
-local ports = {}
-for port in string.gmatch(os.getenv("BENCH_PORTS") or "", "%d+") do ports[#ports + 1] = port end
 
 function setup(thread)
     threads = threads + 1
     thread:set("seed", threads)
-    if #ports > 0 then thread.addr = wrk.lookup("127.0.0.1", ports[threads % #ports + 1])[1] end
 end
 
 local function encode(text)

@@ -35,7 +35,6 @@ class Server:
                     "preset": 9,
                     "allowClientClassCreation": True,
                     "classDefinitions": "music",
-                    "logLevel": "error",
                     "databaseURI": database_uri,
                     "dataDir": str(folder / "roost"),
                 }

@@ -36,6 +36,22 @@ install_debian() {
     "${privilege[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
 }
 
+# Distributions without apt-get: says by their own names what is missing.
+check_other_linux() {
+    local missing=()
+    command -v pkg-config >/dev/null && pkg-config --exists libpq || missing+=("libpq")
+    command -v pkg-config >/dev/null && pkg-config --exists libcurl || missing+=("libcurl")
+    [ -e /usr/include/crypt.h ] || missing+=("libxcrypt")
+    compgen -G '/usr/*/postgresql*/bin/initdb' >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ||
+        compgen -G '/usr/pgsql*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=("the PostgreSQL server")
+    command -v python3 >/dev/null && python3 -c 'import requests' 2>/dev/null || missing+=("Python with requests")
+    [ ${#missing[@]} -gt 0 ] || return 0
+    fail "missing: $(printf '%s, ' "${missing[@]}" | sed 's/, $//'). Their packages:
+  Fedora, RHEL  dnf install libpq-devel libcurl-devel libxcrypt-devel pkgconf-pkg-config postgresql-server python3-requests
+  Alpine        apk add libpq-dev curl-dev libxcrypt-dev pkgconf postgresql bash python3 py3-requests
+  Debian        apt-get install libpq-dev libcurl4-openssl-dev libcrypt-dev pkg-config postgresql python3-requests"
+}
+
 check_macos() {
     command -v brew >/dev/null || fail "Homebrew is missing: see https://brew.sh"
     local missing=() formula
@@ -57,9 +73,7 @@ check_macos() {
 
 case "$(uname -s)" in
     Linux)
-        command -v apt-get >/dev/null || fail "only Debian and Ubuntu are served; install what they call libpq-dev, \
-libcurl4-openssl-dev, libcrypt-dev, pkg-config, postgresql, python3 and python3-requests"
-        install_debian
+        if command -v apt-get >/dev/null; then install_debian; else check_other_linux; fi
         ;;
     Darwin) check_macos ;;
     *) fail "only Linux and macOS are served" ;;

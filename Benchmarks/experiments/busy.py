@@ -16,7 +16,7 @@ CONNECTIONS = 8
 LOG_INS = 32
 AGGREGATES = 4
 ROUNDS = 5
-GOAL = Goal(3, at_most=True)
+GOAL = Goal(10, at_most=True)
 PIPELINE = [{"$group": {"_id": "$post", "count": {"$sum": 1}}}, {"$sort": {"count": -1}}, {"$limit": 10}]
 
 
