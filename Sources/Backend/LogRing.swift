@@ -26,7 +26,7 @@ public final class LogRing: Sendable {
 
         var json: JSONValue {
             var object: JSONObject = [:]
-            for (key, value) in metadata.sorted(by: { $0.key < $1.key }) { object[key] = .string("\(value)") }
+            for (name, value) in metadata.sortedFields { object[name] = .string(Self.cut(value)) }
             object["level"] = .string(levelName)
             object["message"] = .string(message)
             object["timestamp"] = .string(moment.iso)
@@ -40,7 +40,11 @@ public final class LogRing: Sendable {
 
         fileprivate static func cut(_ metadata: Logger.Metadata) -> Logger.Metadata {
             let isShort = metadata.values.allSatisfy { value in
-                if case .string(let text) = value { text.utf8.count <= 1000 } else { false }
+                switch value {
+                case .string(let text): text.utf8.count <= 1000
+                case .stringConvertible(let convertible): convertible is any LogFields
+                default: false
+                }
             }
             return isShort ? metadata : metadata.mapValues { .string(cut($0.description)) }
         }

@@ -95,18 +95,15 @@ struct Responder: Sendable {
     /// The bytes that are written at once.
     private static let pieceSize = 128 * 1024
 
-    /// One line a request. The path is without the query string, which may hold secrets.
+    /// One line a request.
     private func log(_ request: IncomingRequest, status: Int, duration: Duration) {
         logger.info(
             "request",
             metadata: [
-                "id": "\(request.id)", "method": "\(request.method)", "path": "\(request.target.prefix { $0 != "?" })",
-                "status": "\(status)", "ms": "\(Self.milliseconds(duration))",
+                "request": .fields(
+                    RequestFields(
+                        id: request.id, method: request.method, target: request.target, status: status,
+                        duration: duration))
             ])
-    }
-
-    private static func milliseconds(_ duration: Duration) -> String {
-        let microseconds = duration.components.seconds * 1_000_000 + duration.components.attoseconds / 1_000_000_000_000
-        return "\(microseconds / 1000).\(String(1000 + microseconds % 1000).dropFirst())"
     }
 }

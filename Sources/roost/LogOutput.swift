@@ -4,13 +4,14 @@ import ServerConfiguration
 
 /// Where log lines go, and in which form.
 enum LogOutput {
-    /// The server's logger; it never sees passwords, tokens or keys, because nobody hands them to it.
-    static func logger(_ configuration: Configuration) -> Logger {
-        let format = configuration.jsonLogs ? LineLogHandler.Format.json : .text
-        LoggingSystem.bootstrap { label in LineLogHandler(label: label, format: format) }
+    /// The server's logger, and what writes its lines. It never sees passwords, tokens or keys, because nobody hands
+    /// them to it.
+    static func start(_ configuration: Configuration) -> (logger: Logger, writer: LogWriter) {
+        let writer = LogWriter(format: configuration.jsonLogs ? .json : .text)
+        LoggingSystem.bootstrap { label in LineLogHandler(label: label, writer: writer) }
         var logger = Logger(label: "roost")
         logger.logLevel = level(configuration.logLevel)
-        return logger
+        return (logger, writer)
     }
 
     /// For parts whose news nobody needs.

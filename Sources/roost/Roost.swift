@@ -14,7 +14,7 @@ struct Roost: AsyncParsableCommand {
 
     /// Runs the command on the event loops themselves: a request then changes threads as seldom as it can.
     static func main() async {
-        FreeMemory.limitWhatIsKept()
+        MemoryLimits.set()
         #if os(Linux)
             if CommandLine.arguments.dropFirst().first == Serve._commandName {
                 HashingProcesses.start()

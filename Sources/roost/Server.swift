@@ -11,6 +11,7 @@ struct Server {
     private let warnings: [String]
     private let dataFolder: String
     private let logger: Logger
+    private let logWriter: LogWriter
 
     /// Reads the configuration.
     ///
@@ -30,11 +31,12 @@ struct Server {
         self.warnings = warnings
         let data = configuration.dataDir ?? folder + "/.roost"
         dataFolder = URL(fileURLWithPath: data).standardizedFileURL.path
-        logger = LogOutput.logger(configuration)
+        (logger, logWriter) = LogOutput.start(configuration)
     }
 
     /// Serves until it is told to stop; the private PostgreSQL outlives the last request.
     func run() async throws {
+        defer { logWriter.flush() }
         for warning in warnings { logger.warning("\(warning)") }
         try FileManager.default.createDirectory(atPath: dataFolder, withIntermediateDirectories: true)
         guard let uri = configuration.databaseURI else {
@@ -69,8 +71,6 @@ struct Server {
                 services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: LogOutput.quiet))
         async let banner: Void = printBanner(server)
-        let housekeeping = Task { await FreeMemory.giveBackRegularly() }
-        defer { housekeeping.cancel() }
         try await group.run()
         _ = try? await banner
     }

@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import TestSupport
 import Testing
@@ -8,8 +9,7 @@ struct LogTests {
     func text() async throws {
         try await ServerProcesses.run(1, ["logLevel": "info"]) { processes in
             _ = try await processes[0].send("GET", "/classes/Song?where=%7B%22secret%22%3A1%7D")
-            let lines = processes.log.split(separator: "\n")
-            let line = try #require(lines.first { $0.contains("path=/parse/classes/Song ") })
+            let line = try #require(try await Self.line(containing: "path=/parse/classes/Song ", of: processes))
             let form =
                 /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z info roost: id=\w+ method=GET ms=[\d.]+ path=\S+ status=200 request/
             #expect(line.wholeMatch(of: form) != nil, "\(line)")
@@ -21,8 +21,7 @@ struct LogTests {
     func json() async throws {
         try await ServerProcesses.run(1, ["logLevel": "info", "jsonLogs": true]) { processes in
             _ = try await processes[0].send("GET", "/classes/Song")
-            let lines = processes.log.split(separator: "\n")
-            let line = try #require(lines.first { $0.contains("/parse/classes/Song") })
+            let line = try #require(try await Self.line(containing: "/parse/classes/Song", of: processes))
             let object = try #require(try JSONValue(parsing: Array(line.utf8)).objectValue)
             #expect(object["level"] == "info")
             #expect(object["message"] == "request")
@@ -30,5 +29,66 @@ struct LogTests {
             #expect(object["status"] == "200")
             #expect(Set(object.keys) == ["timestamp", "level", "message", "id", "method", "path", "status", "ms"])
         }
+    }
+
+    @Test("Nobody who fills the log stops the server: lines that nobody takes are dropped and counted")
+    func unread() async throws {
+        let pipe = FileManager.default.temporaryDirectory.path + "/roost-log-\(UUID().uuidString)"
+        defer { unlink(pipe) }
+        // The shell holds both ends, so that nobody reads until the test does.
+        let launcher = ["/bin/sh", "-c", "mkfifo \(pipe) && exec 9<>\(pipe) && exec \"$@\" 2>&9", "sh"]
+        try await ServerProcesses.run(1, ["logLevel": "info"], launcher: launcher) { processes in
+            let port = try #require(URL(string: processes[0].url)?.port)
+            // More than the pipe and the list take.
+            let statuses = try await Self.onThread { try Self.ask(port: port, times: 110, together: 100) }
+            #expect(statuses == [200])
+            let report = try await Self.onThread { try Self.read(pipe, until: "count=") }
+            let number = report.split(separator: "count=").last?.prefix { $0.isNumber }
+            #expect(number.flatMap { Int($0) } ?? 0 > 0, "\(report.suffix(200))")
+        }
+    }
+
+    /// Sends requests in groups, and gives the statuses that came.
+    private static func ask(port: Int, times: Int, together: Int) throws -> Set<Int> {
+        let socket = MalformedSocket(port: port)
+        let request = Array("GET /parse/health HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+        let group = Array(repeatElement(request, count: together).joined())
+        var statuses: Set<Int> = []
+        for _ in 0..<times {
+            try socket.send(group)
+            for _ in 0..<together { statuses.insert(try socket.receive(isHead: false).status) }
+        }
+        return statuses
+    }
+
+    /// Reads a pipe until a text comes, for ten seconds at most.
+    private static func read(_ pipe: String, until text: String) throws -> String {
+        let descriptor = open(pipe, O_RDONLY | O_NONBLOCK)
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 64 * 1024)
+        for _ in 0..<1000 {
+            let count = Foundation.read(descriptor, &piece, piece.count)
+            if count > 0 { bytes += piece[..<count] } else { usleep(10_000) }
+            let end = String(decoding: bytes.suffix(128 * 1024), as: UTF8.self)
+            if end.contains(text) { return end }
+        }
+        return ""
+    }
+
+    private static func onThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread { continuation.resume(with: Result(catching: body)) }.start()
+        }
+    }
+
+    /// Lines are written a moment after the answer.
+    private static func line(containing text: String, of processes: ServerProcesses) async throws -> Substring? {
+        var line: Substring?
+        _ = try await eventually {
+            line = processes.log.split(separator: "\n").first { $0.contains(text) }
+            return line != nil
+        }
+        return line
     }
 }
