@@ -3,38 +3,48 @@ import JSON
 import ParseModel
 
 /// Logging in and out, and what else concerns an account.
-extension ParseRoutes {
-    func account(_ name: String, _ envelope: Envelope, _ context: RequestContext) async throws -> Reply? {
-        switch (name, envelope.method) {
-        case ("login", .get), ("login", .post):
-            return .object(try await backend.logIn(Self.loginParameters(envelope), context))
-        case ("verifypassword", .get), ("verifypassword", .post):
-            return .object(try await backend.verifyPassword(Self.loginParameters(envelope), context))
-        case ("loginas", .post):
-            return .object(try await backend.logIn(as: envelope.parameters, context))
-        case ("logout", .post):
-            try await backend.logOut(context)
-            return .object([:])
-        case ("upgradetorevocablesession", .post):
-            return .object(try await backend.upgradeSession(context))
-        case ("requestpasswordreset", .post), ("verificationemailrequest", .post):
-            // parse-server answers 500 here, which makes phones ask again and again.
-            throw ParseError(
-                ParseError.commandUnavailable,
-                "An appName, publicServerURL, and emailAdapter are required for password reset and email "
-                    + "verification functionality.")
-        case ("challenge", .post):
-            return .object(["challengeData": .object(try backend.challenge(envelope.body))])
-        default: return nil
-        }
-    }
+extension RouteTable {
+    static let accounts: [Route] =
+        [Method.get, .post].flatMap { method in
+            [
+                Route(method, "login", [.batchable, .transactional, .withoutSession]) { routes, call in
+                    .object(try await routes.backend.logIn(call.envelope.loginParameters, call.context))
+                },
+                Route(method, "verifyPassword", [.batchable, .transactional]) { routes, call in
+                    .object(try await routes.backend.verifyPassword(call.envelope.loginParameters, call.context))
+                },
+            ]
+        } + [
+            Route(.post, "loginAs", [.batchable, .transactional]) { routes, call in
+                .object(try await routes.backend.logIn(as: call.envelope.parameters, call.context))
+            },
+            Route(.post, "logout", [.batchable, .transactional]) { routes, call in
+                try await routes.backend.logOut(call.context)
+                return .object([:])
+            },
+            Route(.post, "upgradeToRevocableSession", [.batchable, .transactional]) { routes, call in
+                .object(try await routes.backend.upgradeSession(call.context))
+            },
+            Route(.post, "requestPasswordReset", [.batchable, .transactional]) { _, _ in throw mailsAreMissing },
+            Route(.post, "verificationEmailRequest", [.batchable, .transactional]) { _, _ in throw mailsAreMissing },
+            Route(.post, "challenge", [.batchable, .transactional]) { routes, call in
+                .object(["challengeData": .object(try routes.backend.challenge(call.envelope.body))])
+            },
+        ]
 
+    /// parse-server answers 500 here, which makes phones ask again and again.
+    private static let mailsAreMissing = ParseError(
+        ParseError.commandUnavailable,
+        "An appName, publicServerURL, and emailAdapter are required for password reset and email "
+            + "verification functionality.")
+}
+
+extension Envelope {
     /// The body's parameters; those of the query string only when the body names no user.
     ///
     /// What stands in a query string is taken as the text that it is: a password may look like JSON.
-    private static func loginParameters(_ envelope: Envelope) -> JSONObject {
-        let body = envelope.body
+    fileprivate var loginParameters: JSONObject {
         guard body["username"]?.isTruthy != true, body["email"]?.isTruthy != true else { return body }
-        return body.merging(envelope.queryText) { _, fromQuery in fromQuery }
+        return body.merging(queryText) { _, fromQuery in fromQuery }
     }
 }

@@ -2,67 +2,79 @@ import Backend
 import JSON
 import ParseModel
 
-/// Configuration, analytics, and what only the master key reaches.
-extension ParseRoutes {
-    func administration(_ name: String, _ envelope: Envelope, _ context: RequestContext) async throws -> Reply? {
-        let rest = Array(envelope.path.dropFirst())
-        switch (name, envelope.method) {
-        case ("config", .get) where rest.isEmpty:
-            return .object(try await backend.globalConfig(context))
-        case ("config", .put) where rest.isEmpty:
-            try requireMaster(context)
-            try await backend.changeGlobalConfig(envelope.body, context)
+/// Configuration, analytics, and the seats of what is not built.
+extension RouteTable {
+    static let configuration = [
+        Route(.get, "config", [.batchable, .transactional]) { routes, call in
+            .object(try await routes.backend.globalConfig(call.context))
+        },
+        Route(.put, "config", [.master, .batchable, .transactional]) { routes, call in
+            try await routes.backend.changeGlobalConfig(call.envelope.body, call.context)
             return .object(["result": true])
-        case ("events", .post) where rest.count == 1:
-            return .object([:])
-        case ("serverinfo", .get) where rest.isEmpty:
-            try requireMaster(context)
-            return .object(ServerInformation.report(configuration))
-        case ("functions", .post) where !rest.isEmpty:
-            if let id = envelope.credentials.requestID, !id.isEmpty, !envelope.isBatchElement {
-                try await backend.claim(request: id, path: envelope.path.joined(separator: "/"), context)
-            }
+        },
+        Route(.post, "events/:name", [.batchable, .transactional]) { _, _ in .object([:]) },
+        Route(.get, "serverInfo", [.master, .batchable, .transactional]) { routes, _ in
+            .object(ServerInformation.report(routes.configuration))
+        },
+        Route(.post, "functions/*name", [.idempotent]) { _, call in
             // There is no cloud code, so there is no function of any name.
             throw ParseError(
-                ParseError.scriptFailed, "Invalid function: \"\(rest.joined(separator: "/"))\"")
-        case ("jobs", .post) where rest.count <= 1:
-            try requireMaster(context)
-            throw ParseError(ParseError.scriptFailed, "Invalid job.")
-        case ("aggregate", .get) where rest.count == 1:
-            try requireMaster(context)
-            guard context.caller.power == .master || configuration.allowAggregationForReadOnlyMasterKey else {
-                throw HTTPFault(status: 403, message: "Permission denied")
-            }
-            return .object(try await backend.aggregate(rest[0], envelope.parameters, context))
-        case ("schemas", _):
-            try requireMaster(context)
-            return try await schemas(rest.first, rest.count, envelope, context)
-        case ("purge", .delete) where rest.count == 1:
-            try requireMaster(context)
-            try await backend.purge(rest[0], context)
-            return .object([:])
-        case ("import_data", .post) where rest.count == 1, ("import_relation_data", .post) where rest.count == 2:
-            try requireMaster(context)
-            return try await importRows(rest[0], relation: rest.dropFirst().first, envelope, context)
-        default: return try await dashboard(name, envelope, context)
-        }
-    }
+                ParseError.scriptFailed, "Invalid function: \"\(call.arguments.joined(separator: "/"))\"")
+        },
+        Route(.post, "jobs", [.master]) { _, _ in throw ParseError(ParseError.scriptFailed, "Invalid job.") },
+        Route(.post, "jobs/:name", [.master]) { _, _ in throw ParseError(ParseError.scriptFailed, "Invalid job.") },
+    ]
 
-    private func schemas(_ className: String?, _ depth: Int, _ envelope: Envelope, _ context: RequestContext)
-        async throws -> Reply?
-    {
-        guard depth <= 1 else { return nil }
-        switch (envelope.method, className) {
-        case (.get, nil): return .object(["results": .array(try await backend.schemas().map { .object($0) })])
-        case (.get, .some(let name)): return .object(try await backend.schema(name))
-        case (.post, _):
-            return .object(try await backend.createSchema(className, envelope.body, context))
-        case (.put, .some(let name)):
-            return .object(try await backend.updateSchema(name, envelope.body, context))
-        case (.delete, .some(let name)):
-            try await backend.deleteSchema(name, context)
+    /// The schemas API. Classes cannot be changed inside a transaction.
+    static let schemas = [
+        Route(.get, "schemas", [.master, .batchable, .transactional]) { routes, _ in
+            .object(["results": .array(try await routes.backend.schemas().map { .object($0) })])
+        },
+        Route(.get, "schemas/:class", [.master, .batchable, .transactional]) { routes, call in
+            .object(try await routes.backend.schema(call[0]))
+        },
+        Route(.post, "schemas", [.master, .batchable]) { routes, call in
+            .object(try await routes.backend.createSchema(nil, call.envelope.body, call.context))
+        },
+        Route(.post, "schemas/:class", [.master, .batchable]) { routes, call in
+            .object(try await routes.backend.createSchema(call[0], call.envelope.body, call.context))
+        },
+        Route(.put, "schemas/:class", [.master, .batchable]) { routes, call in
+            .object(try await routes.backend.updateSchema(call[0], call.envelope.body, call.context))
+        },
+        Route(.delete, "schemas/:class", [.master, .batchable]) { routes, call in
+            try await routes.backend.deleteSchema(call[0], call.context)
             return .object([:])
-        default: return nil
-        }
-    }
+        },
+    ]
+
+    /// What else only the master key reaches.
+    static let administration =
+        [
+            Route(.get, "aggregate/:class", [.master, .batchable, .transactional]) { routes, call in
+                guard call.context.caller.power == .master || routes.configuration.allowAggregationForReadOnlyMasterKey
+                else { throw HTTPFault(status: 403, message: "Permission denied") }
+                return .object(try await routes.backend.aggregate(call[0], call.envelope.parameters, call.context))
+            },
+            Route(.delete, "purge/:class", [.master, .batchable, .transactional]) { routes, call in
+                try await routes.backend.purge(call[0], call.context)
+                return .object([:])
+            },
+            Route(.get, "security", [.master]) { routes, _ in
+                guard let report = routes.backend.securityReport() else {
+                    throw HTTPFault(
+                        status: 409,
+                        message: "Enable Parse Server option `security.enableCheck` to run security check.")
+                }
+                return .object(report)
+            },
+            Route(.get, "scriptlog", [.master]) { routes, call in
+                .json(JSONValue.array(routes.backend.logLines(call.envelope.parameters)).serialized())
+            },
+            Route(.get, "graphql-config", [.master]) { routes, _ in .object(try await routes.backend.graphQLConfig()) },
+            Route(.put, "graphql-config", [.master]) { routes, call in
+                try await routes.backend.changeGraphQLConfig(call.envelope.body, call.context)
+                return .object(["result": true])
+            },
+        ] + audiences + schedules
 }

@@ -2,6 +2,10 @@ import Backend
 import JSON
 import ParseModel
 
+extension RouteTable {
+    static let batch = Route(.post, "batch") { routes, call in try await routes.batch(call.envelope, call.context) }
+}
+
 /// `POST /batch`: several calls in one request.
 extension ParseRoutes {
     /// What SDKs send at most is 50; this only keeps one request from holding the server.
@@ -50,7 +54,9 @@ extension ParseRoutes {
         let components = below.utf8.split(separator: Self.slash)
             .map { PercentEncoding.decode(Substring($0)) ?? String(Substring($0)) }
         try checkAllowed(name, components, envelope.access)
-        guard let method = Method(rawValue: name), Self.isRouted(components, method) else {
+        guard let method = Method(rawValue: name),
+            RouteTable.match(method, components)?.route.traits.contains(.batchable) == true
+        else {
             throw ParseError(ParseError.invalidJSON, "cannot route \(name) \(below)")
         }
         var body = request["body"]?.objectValue ?? [:]
@@ -98,28 +104,6 @@ extension ParseRoutes {
         return (String(path[..<mark]), String(path[path.utf8.index(after: mark)...]))
     }
 
-    /// Whether a batch may contain such a call.
-    private static func isRouted(_ path: [String], _ method: Method) -> Bool {
-        guard let first = path.first?.lowercased() else { return false }
-        let isObject = ["users", "sessions", "roles", "installations"].contains(first)
-        switch first {
-        case "classes": return path.count == 2 ? method == .get || method == .post : path.count == 3 && method != .post
-        case _ where isObject:
-            return path.count == 1 ? method == .get || method == .post : path.count == 2 && method != .post
-        case "login", "verifypassword": return path.count == 1 && (method == .get || method == .post)
-        case "logout", "loginas", "upgradetorevocablesession", "requestpasswordreset", "verificationemailrequest",
-            "challenge":
-            return path.count == 1 && method == .post
-        case "config": return path.count == 1 && (method == .get || method == .put)
-        case "events": return path.count == 2 && method == .post
-        case "serverinfo": return path.count == 1 && method == .get
-        case "schemas": return path.count <= 2
-        case "aggregate": return path.count == 2 && method == .get
-        case "purge": return path.count == 2 && method == .delete
-        default: return false
-        }
-    }
-
     /// All calls at once, each for itself.
     private func sideBySide(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
         if elements.count > 1, configuration.protectedFieldsSaveResponseExempt,
@@ -129,7 +113,7 @@ extension ParseRoutes {
             let outcomes = try await backend.createAll(elements.map { ($0.path[1], $0.body) }, context)
             return try outcomes.map { outcome in
                 switch outcome {
-                case .success(let result): return Self.success(Self.reply(result))
+                case .success(let result): return Self.success(Reply.saved(result))
                 case .failure(let error): return try failure(error, requestID: elements[0].id)
                 }
             }
@@ -149,7 +133,10 @@ extension ParseRoutes {
     /// - Throws: The error of the call that failed, which undid those before it.
     private func together(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
         // A class is changed on a connection of its own, which would wait for this transaction, and it for that.
-        guard !elements.contains(where: { $0.path.first?.lowercased() == "schemas" && $0.method != .get }) else {
+        let isTransactional = elements.allSatisfy {
+            RouteTable.match($0.method, $0.path)?.route.traits.contains(.transactional) == true
+        }
+        guard isTransactional else {
             throw ParseError(ParseError.invalidJSON, "Classes cannot be changed inside a transaction.")
         }
         // Fields and classes are made before: the transaction would lock out the change of its own tables.

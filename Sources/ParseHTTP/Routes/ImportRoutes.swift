@@ -3,6 +3,17 @@ import JSON
 import ParseModel
 
 /// `/import_data/<Class>` and `/import_relation_data/<Class>/<relation>`, by which dashboards and tools move apps.
+extension RouteTable {
+    static let imports = [
+        Route(.post, "import_data/:class", [.master, .form]) { routes, call in
+            try await routes.importRows(call[0], relation: nil, call.envelope, call.context)
+        },
+        Route(.post, "import_relation_data/:class/:relation", [.master, .form]) { routes, call in
+            try await routes.importRows(call[0], relation: call[1], call.envelope, call.context)
+        },
+    ]
+}
+
 extension ParseRoutes {
     /// Stores the rows of a file, or of the body itself.
     ///

@@ -1,81 +1,72 @@
 import Backend
 import JSON
-import ParseModel
 
 /// `/classes/<Class>` and the routes that are other names for it.
-extension ParseRoutes {
-    /// Serves a class, or one of its objects.
-    ///
-    /// - Parameter rest: The path below the class: nothing, or an id.
-    func object(
-        _ className: String, _ rest: ArraySlice<String>, _ envelope: Envelope, _ context: RequestContext
-    ) async throws -> Reply? {
-        guard rest.count <= 1 else { return nil }
-        switch (envelope.method, rest.first) {
-        case (.get, nil): return .json(try await backend.find(className, envelope.parameters, context))
-        case (.get, .some(let id)): return .json(try await backend.get(className, id, envelope.parameters, context))
-        case (.post, nil):
-            let result = try await once(envelope, context) {
-                try await backend.create(className, envelope.body, context)
-            }
-            return Self.reply(try await backend.shown(result, className, nil, context))
-        case (.put, .some(let id)):
-            let result = try await once(envelope, context) {
-                try await backend.update(className, id, envelope.body, context)
-            }
-            return Self.reply(try await backend.shown(result, className, id, context))
-        case (.delete, .some(let id)):
-            try await backend.delete(className, id, context)
-            return .object([:])
-        default: return nil
-        }
-    }
+extension RouteTable {
+    static let objects =
+        classRoutes("classes/:class", [.idempotent]) { $0[0] }
+        + [
+            // Before the objects of these classes: `me` is no id.
+            Route(.get, "users/me", [.batchable, .transactional]) { routes, call in
+                .json(try await routes.backend.me(call.context))
+            },
+            Route(.get, "sessions/me", [.batchable, .transactional, .withoutSession]) { routes, call in
+                .object(
+                    try await routes.backend.session(token: call.envelope.credentials.sessionToken, call.context))
+            },
+        ]
+        + classRoutes("users", [.idempotent]) { _ in "_User" }
+        + classRoutes("sessions") { _ in "_Session" }
+        + classRoutes("roles") { _ in "_Role" }
+        + classRoutes("installations", [.idempotent]) { _ in "_Installation" }
 
-    /// Runs a write unless the same request was served before.
+    /// The five routes of a class.
     ///
-    /// - Throws: 159 for a request whose id was seen.
-    private func once(
-        _ envelope: Envelope, _ context: RequestContext, _ body: () async throws -> WriteResult
-    ) async throws -> WriteResult {
-        // The Objective-C SDKs send one id for the whole life of the process: it says nothing about a request.
-        let version = envelope.credentials.clientVersion?.lowercased() ?? ""
-        let first = envelope.path.first?.lowercased()
-        if !envelope.isBatchElement, first == "classes" || first == "users" || first == "installations",
-            let id = envelope.credentials.requestID, !id.isEmpty,
-            !["i", "osx", "apple-"].contains(where: version.hasPrefix) || version.hasPrefix("ios-")
-        {
-            try await backend.claim(request: id, path: envelope.path.joined(separator: "/"), context)
-        }
-        return try await body()
+    /// - Parameters:
+    ///   - path: Where the class is.
+    ///   - traits: What else its writes are.
+    ///   - className: The class that a call is about.
+    static func classRoutes(
+        _ path: String, _ traits: Route.Traits = [], _ shared: Route.Traits = [.batchable, .transactional],
+        _ className: @escaping @Sendable (RouteCall) -> String
+    ) -> [Route] {
+        let object = path + "/:objectId"
+        return [
+            Route(.get, path, shared) { routes, call in
+                .json(try await routes.backend.find(className(call), call.envelope.parameters, call.context))
+            },
+            Route(.get, object, shared) { routes, call in
+                .json(
+                    try await routes.backend.get(
+                        className(call), call.objectId, call.envelope.parameters, call.context))
+            },
+            Route(.post, path, shared.union(traits)) { routes, call in
+                let result = try await routes.backend.create(className(call), call.envelope.body, call.context)
+                return Reply.saved(try await routes.backend.shown(result, className(call), nil, call.context))
+            },
+            Route(.put, object, shared.union(traits)) { routes, call in
+                let result = try await routes.backend.update(
+                    className(call), call.objectId, call.envelope.body, call.context)
+                return Reply.saved(try await routes.backend.shown(result, className(call), call.objectId, call.context))
+            },
+            Route(.delete, object, shared) { routes, call in
+                try await routes.backend.delete(className(call), call.objectId, call.context)
+                return .object([:])
+            },
+        ]
     }
+}
 
-    static func reply(_ result: WriteResult) -> Reply {
+extension RouteCall {
+    /// The last component of the path of an object.
+    var objectId: String { arguments[arguments.count - 1] }
+}
+
+extension Reply {
+    /// The answer to a write.
+    static func saved(_ result: WriteResult) -> Reply {
         var reply = Reply.object(result.body, status: result.status)
         if let location = result.location { reply.headers.append(("Location", location)) }
         return reply
-    }
-
-    /// `/users`: the class `_User`, and the caller's own record as `me`.
-    func users(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply? {
-        let rest = envelope.path.dropFirst()
-        if envelope.method == .get, rest.map({ $0.lowercased() }) == ["me"] {
-            return .json(try await backend.me(context))
-        }
-        return try await object("_User", rest, envelope, context)
-    }
-
-    /// `/sessions`: the class `_Session`, and the session of the request's token as `me`.
-    func sessions(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply? {
-        let rest = envelope.path.dropFirst()
-        if envelope.method == .get, rest.map({ $0.lowercased() }) == ["me"] {
-            return .object(try await backend.session(token: envelope.credentials.sessionToken, context))
-        }
-        return try await object("_Session", rest, envelope, context)
-    }
-
-    /// `/installations`: listing and removing need the master key here.
-    func installations(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply? {
-        let rest = envelope.path.dropFirst()
-        return try await object("_Installation", rest, envelope, context)
     }
 }

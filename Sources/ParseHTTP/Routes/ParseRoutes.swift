@@ -21,8 +21,11 @@ public struct ParseRoutes: RequestHandler {
     public func respond(to envelope: Envelope) async throws -> Reply {
         do {
             try checkAllowed(envelope.method.rawValue, envelope.path, envelope.access)
-            let context = try await context(of: envelope)
-            return try await route(envelope, context)
+            let match = RouteTable.match(envelope.method, envelope.path)
+            // Who calls is found out first: a bad token is refused wherever it leads.
+            let context = try await context(of: envelope, match?.route.traits ?? [])
+            guard let match else { throw Self.noRoute(envelope) }
+            return try await perform(match, envelope, context)
         } catch let error as ParseError {
             throw published(error, requestID: envelope.id)
         }
@@ -39,7 +42,7 @@ public struct ParseRoutes: RequestHandler {
     /// Finds out who is calling.
     ///
     /// - Throws: 209 for a token that is not, or no longer, of a session.
-    func context(of envelope: Envelope) async throws -> RequestContext {
+    func context(of envelope: Envelope, _ traits: Route.Traits = []) async throws -> RequestContext {
         var caller = Caller(installationId: envelope.credentials.installationID)
         switch envelope.access {
         case .master: caller.power = .master
@@ -49,52 +52,44 @@ public struct ParseRoutes: RequestHandler {
         }
         let now = ParseDate.now
         if caller.power == .client, let token = envelope.credentials.sessionToken, !token.isEmpty,
-            !Self.ignoresToken(envelope)
+            !traits.contains(.withoutSession)
         {
             caller.user = try await backend.sessionUser(token: token, now: now)
         }
         return RequestContext(caller: caller, mountURL: envelope.mountURL, now: now)
     }
 
-    /// A token has no meaning for a log-in, and the current session may be asked for after its time.
-    private static func ignoresToken(_ envelope: Envelope) -> Bool {
-        switch envelope.path.count {
-        case 1: envelope.path[0].lowercased() == "login"
-        case 2:
-            envelope.method == .get && envelope.path[1].lowercased() == "me"
-                && envelope.path[0].lowercased() == "sessions"
-        default: false
-        }
-    }
-
     /// Calls what a path and method name.
     ///
     /// - Throws: ``HTTPFault`` 404 for a path that is none of ours.
     func route(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
-        if let reply = try await matched(envelope, context) { return reply }
-        throw HTTPFault(status: 404, message: "Cannot \(envelope.method.rawValue) \(envelope.rawPath)")
+        guard let match = RouteTable.match(envelope.method, envelope.path) else { throw Self.noRoute(envelope) }
+        return try await perform(match, envelope, context)
     }
 
-    /// The answer of the route that fits; nil when none does.
-    func matched(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply? {
-        guard let first = envelope.path.first?.lowercased() else { return nil }
-        switch first {
-        case "classes":
-            guard envelope.path.count > 1 else { return nil }
-            return try await object(envelope.path[1], envelope.path.dropFirst(2), envelope, context)
-        case "users": return try await users(envelope, context)
-        case "sessions": return try await sessions(envelope, context)
-        case "roles": return try await object("_Role", envelope.path.dropFirst(), envelope, context)
-        case "installations": return try await installations(envelope, context)
-        case "login", "loginas", "logout", "verifypassword", "upgradetorevocablesession", "requestpasswordreset",
-            "verificationemailrequest", "challenge":
-            guard envelope.path.count == 1 else { return nil }
-            return try await account(first, envelope, context)
-        case "batch":
-            guard envelope.path.count == 1, envelope.method == .post, !envelope.isBatchElement else { return nil }
-            return try await batch(envelope, context)
-        default: return try await administration(first, envelope, context)
-        }
+    /// Calls a route, once for each request id.
+    private func perform(_ match: RouteTable.Match, _ envelope: Envelope, _ context: RequestContext) async throws
+        -> Reply
+    {
+        if match.route.traits.contains(.master) { try requireMaster(context) }
+        if match.route.traits.contains(.idempotent) { try await claim(envelope, context) }
+        return try await match.route.handler(
+            self, RouteCall(envelope: envelope, context: context, arguments: match.arguments))
+    }
+
+    /// Takes the id of a request, so that no other request is served under it.
+    ///
+    /// - Throws: 159 for a request whose id was seen.
+    private func claim(_ envelope: Envelope, _ context: RequestContext) async throws {
+        guard !envelope.isBatchElement, let id = envelope.credentials.requestID, !id.isEmpty else { return }
+        // The Objective-C SDKs send one id for the whole life of the process: it says nothing about a request.
+        let version = envelope.credentials.clientVersion?.lowercased() ?? ""
+        guard !["i", "osx", "apple-"].contains(where: version.hasPrefix) || version.hasPrefix("ios-") else { return }
+        try await backend.claim(request: id, path: envelope.path.joined(separator: "/"), context)
+    }
+
+    private static func noRoute(_ envelope: Envelope) -> HTTPFault {
+        HTTPFault(status: 404, message: "Cannot \(envelope.method.rawValue) \(envelope.rawPath)")
     }
 
     /// Whether the caller may use routes of the master key.
