@@ -47,7 +47,7 @@ let package = Package(
         .target(
             name: "Backend",
             dependencies: [
-                "CCrypt", "CFiles", "CScheduling", "JSON", "ParseModel", "ParseStorage", "Postgres",
+                "CCrypt", "CFiles", "JSON", "ParseModel", "ParseStorage", "Postgres",
                 "ServerConfiguration", collections, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),

@@ -21,15 +21,12 @@ extension Backend {
             let options = try FindOptions(find: parameters.filter { $0.key == "where" })
             let parser = FilterParser(isMaster: true, now: context.now.milliseconds)
             let filter = try parser.parse(options.condition)
-            let values = try await besideOthers { try await store.distinct(className, field, filter, place: place) }
+            let values = try await store.distinct(className, field, filter, place: place)
             return ["results": .array(values)]
         }
         let stages = try Self.stages(parameters)
-        let rows = try await besideOthers {
-            try await store.aggregate(
-                className, stages, now: context.now.milliseconds, mergesDateParts: configuration.preset >= 8,
-                place: place)
-        }
+        let rows = try await store.aggregate(
+            className, stages, now: context.now.milliseconds, mergesDateParts: configuration.preset >= 8, place: place)
         let links = links(context)
         // parse-server puts the marker of every relation of the class into every row, whatever the row is made of; a
         // row for all objects together, without an id, has none.
@@ -45,15 +42,6 @@ extension Backend {
                     return .object(object)
                 })
         ]
-    }
-
-    /// Lets other requests come to their turn while the database has long work.
-    private func besideOthers<R>(_ work: () async throws -> R) async rethrows -> R {
-        #if os(Linux)
-            try await Metronome.during(work)
-        #else
-            try await work()
-        #endif
     }
 
     /// The stages in order: a list of one-key objects, or an object whose keys are stages.

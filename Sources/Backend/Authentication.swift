@@ -56,6 +56,9 @@ extension Backend {
                 loadedAt: now.milliseconds)
             sessions.insert(entry, generation: generation)
             return entry
+        } catch let error as PostgresError where error.sqlState == "42P01" {
+            // The class of sessions was removed, and all sessions with it.
+            throw invalid
         } catch let error as PostgresError {
             logger.error("a session could not be looked up", metadata: ["error": "\(error)"])
             throw ParseError(ParseError.internalServerError, "An internal server error occurred")

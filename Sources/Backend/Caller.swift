@@ -64,16 +64,21 @@ public struct RequestContext: Sendable {
     public var mountURL: String
     /// The time of the request.
     public var now: ParseDate
+    /// The IP address that the request comes from.
+    public var address: String
+    /// The password that the request sets, where it was checked and hashed before.
+    public var preparedPassword: PreparedPassword?
 
     /// Makes the context of a request.
-    public init(caller: Caller, mountURL: String, now: ParseDate) {
+    public init(caller: Caller, mountURL: String, now: ParseDate, address: String = "") {
         self.caller = caller
         self.mountURL = mountURL
         self.now = now
+        self.address = address
     }
 
     /// The same request, acting with the server's own rights.
     public var asServer: RequestContext {
-        RequestContext(caller: .server, mountURL: mountURL, now: now)
+        RequestContext(caller: .server, mountURL: mountURL, now: now, address: address)
     }
 }

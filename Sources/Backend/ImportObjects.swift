@@ -138,7 +138,8 @@ extension Backend {
             normalizeNames(&fields)
             if let password = row.password {
                 try checkPolicy(password, username: fields["username"]?.stringValue)
-                hidden["_hashed_password"] = .string(await passwords.hash(password))
+                hidden["_hashed_password"] = .string(
+                    try await passwords.hash(password, from: context.address))
             }
         }
         var operations = try operations(fields, className, isCreating: isCreating)

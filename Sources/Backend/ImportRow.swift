@@ -73,6 +73,7 @@ struct ImportRow: Sendable {
         if let hash = fields.removeValue(forKey: "bcryptPassword"), !hash.isNull, hidden["_hashed_password"] == nil {
             hidden["_hashed_password"] = hash
         }
+        try Backend.checkHash(hidden)
         let password = fields.removeValue(forKey: "password")
         // A token of the time before sessions had rows of their own.
         fields["sessionToken"] = nil

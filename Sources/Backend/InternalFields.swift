@@ -11,12 +11,11 @@ extension Backend {
     func internalMembers(_ className: String, _ found: ObjectStore.Found, _ options: FindOptions, _ caller: Caller)
         async throws -> [[[UInt8]]]
     {
-        // Servers before 8 kept them back even from this key.
-        guard className == "_User", caller.power == .maintenance, found.rowCount > 0, configuration.preset >= 8 else {
-            return []
-        }
+        guard className == "_User", caller.power == .maintenance, found.rowCount > 0 else { return [] }
         let wanted = SystemClass.internalUserFields.keys.filter { name in
-            options.keys?.contains([name]) ?? true && !options.excluded.contains([name])
+            // Servers before 8 kept all but one back even from this key.
+            (configuration.preset >= 8 || name == "_password_history")
+                && options.keys?.contains([name]) ?? true && !options.excluded.contains([name])
         }
         guard !wanted.isEmpty else { return [] }
         let ids = (0..<found.rowCount).map { found.objectId($0) ?? "" }
@@ -31,13 +30,25 @@ extension Backend {
     /// Takes the internal fields out of a user that the maintenance key writes.
     ///
     /// - Returns: Their values; null for one that is to be deleted.
-    func takeInternalFields(_ body: inout JSONObject, _ caller: Caller) -> OrderedDictionary<String, JSONValue> {
+    /// - Throws: 142 for a hash of a password that is none.
+    func takeInternalFields(_ body: inout JSONObject, _ caller: Caller) throws(ParseError)
+        -> OrderedDictionary<String, JSONValue>
+    {
         guard caller.power == .maintenance else { return [:] }
         var hidden: OrderedDictionary<String, JSONValue> = [:]
         for name in SystemClass.internalUserFields.keys {
             guard let value = body.removeValue(forKey: name) else { continue }
             hidden[name] = value["__op"]?.stringValue == "Delete" ? .null : value
         }
+        try Self.checkHash(hidden)
         return hidden
+    }
+
+    /// Refuses what is no hash where the hash of a password belongs: its user could never log in.
+    ///
+    /// - Throws: 142; values that are no texts are refused by their type.
+    static func checkHash(_ hidden: OrderedDictionary<String, JSONValue>) throws(ParseError) {
+        guard let text = hidden["_hashed_password"]?.stringValue, BcryptHash(text) == nil else { return }
+        throw ParseError(ParseError.validationError, "_hashed_password must be a bcrypt hash.")
     }
 }

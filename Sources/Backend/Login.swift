@@ -7,8 +7,7 @@ import Postgres
 /// Logging in and out.
 extension Backend {
     private static let loginStatement = """
-        SELECT "objectId", "_hashed_password", "username" = $1 AS "byName", "_rperm", "_wperm",
-            "_account_lockout_expires_at", "_password_changed_at"
+        SELECT "objectId", "_hashed_password", "username" = $1 AS "byName", "_rperm", "_wperm", "_password_changed_at"
         FROM "_User"
         """
 
@@ -16,17 +15,37 @@ extension Backend {
     ///
     /// - Returns: The user with a new session token.
     public func logIn(_ parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
-        let id = try await checkPassword(parameters, context)
+        let candidate = try await checkPassword(parameters, context)
         let session = try await openSession(
-            for: id, createdWith: ["action": "login", "authProvider": "password"], context)
-        var user = try await ownRecord(id, session.user, context)
+            for: candidate.id, createdWith: ["action": "login", "authProvider": "password"], context)
+        try await checkStillValid(candidate, session)
+        var user = try await ownRecord(candidate.id, session.user, context)
         user["sessionToken"] = .string(session.token)
         return user
     }
 
+    private static let invalidPassword = ParseError(ParseError.objectNotFound, "Invalid username/password.")
+
+    /// Ends a session that was opened by a password that was changed while it was compared: who changed it ended all
+    /// sessions that there were.
+    ///
+    /// - Throws: 101.
+    private func checkStillValid(_ candidate: Candidate, _ session: OpenedSession) async throws {
+        // The lock waits for a change that is under way.
+        let rows = try await store.query(
+            Statement(
+                "SELECT 1 FROM \"_User\" WHERE \"objectId\" = $1 AND \"_hashed_password\" = $2 FOR SHARE",
+                [.text(candidate.id), .text(candidate.hash ?? "")]))
+        guard rows.rowCount == 0 else { return }
+        try await store.deleteAll(
+            "_Session", where: .field(FieldPath("objectId"), .equal(.string(session.user.sessionId))))
+        await forget(user: candidate.id)
+        throw Self.invalidPassword
+    }
+
     /// Checks a password and gives the user, without opening a session.
     public func verifyPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
-        let id = try await checkPassword(parameters, context)
+        let id = try await checkPassword(parameters, context).id
         return try await ownRecord(
             id, SessionUser(id: id, sessionId: "", token: "", roles: try await roles(of: id), isAnonymous: false),
             context)
@@ -67,9 +86,8 @@ extension Backend {
         }
     }
 
-    /// The id of the user whose name and password these are.
-    private func checkPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> String {
-        let invalid = ParseError(ParseError.objectNotFound, "Invalid username/password.")
+    /// The user whose name and password these are.
+    private func checkPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> Candidate {
         let name = parameters["username"]
         let email = parameters["email"]
         guard name?.isTruthy == true || email?.isTruthy == true else {
@@ -80,18 +98,37 @@ extension Backend {
         }
         guard let password = secret.stringValue, name?.isTruthy != true || name?.stringValue != nil,
             email?.isTruthy != true || email?.stringValue != nil
-        else { throw invalid }
+        else { throw Self.invalidPassword }
         guard let row = try await candidate(name?.stringValue ?? "", email?.stringValue ?? "") else {
             // As long as a real comparison takes, so that time does not tell whether the name exists.
-            _ = await passwords.verify(password, hash: nil)
-            throw invalid
+            _ = try await passwords.verify(password, hash: nil, from: context.address)
+            throw Self.invalidPassword
         }
-        try checkLockout(row, context)
-        let isRight = await passwords.verify(password, hash: row.hash)
-        try await countAttempt(row, succeeded: isRight, context)
-        guard isRight, context.caller.readsEverything || !row.isLockedAway else { throw invalid }
+        try await reserveAttempt(of: row.id, context)
+        let isRight: Bool
+        do {
+            isRight = try await passwords.verify(password, hash: affordableHash(row), from: context.address)
+        } catch {
+            await releaseAttempt(of: row.id)
+            throw error
+        }
+        guard isRight else { throw Self.invalidPassword }
+        try await resetAttempts(of: row.id)
+        guard context.caller.readsEverything || !row.isLockedAway else { throw Self.invalidPassword }
         try await checkAge(row, context)
-        return row.id
+        return row
+    }
+
+    /// The hash that a user's password is compared with, if it can be.
+    private func affordableHash(_ row: Candidate) -> BcryptHash? {
+        guard let hash = row.hash.flatMap({ BcryptHash($0) }) else { return nil }
+        guard hash.isAffordable else {
+            logger.warning(
+                "the hash of a user's password is too dear to compute: the password is taken for wrong",
+                metadata: ["user": "\(row.id)", "cost": "\(hash.cost)", "highest": "\(BcryptHash.highestCost)"])
+            return nil
+        }
+        return hash
     }
 
     private struct Candidate {
@@ -99,7 +136,6 @@ extension Backend {
         var hash: String?
         /// An empty ACL: only the master key reaches this user.
         var isLockedAway: Bool
-        var lockedUntil: Int64?
         /// When the password was set, where that is noted.
         var passwordChangedAt: Int64?
     }
@@ -126,35 +162,8 @@ extension Backend {
         guard rows.rowCount > 0, let id = rows.string(0, 0) else { return nil }
         let isLockedAway = rows.textArray(0, 3)?.isEmpty == true && rows.textArray(0, 4)?.isEmpty == true
         return Candidate(
-            id: id, hash: rows.string(0, 1), isLockedAway: isLockedAway, lockedUntil: rows.timestamp(0, 5),
-            passwordChangedAt: rows.timestamp(0, 6))
-    }
-
-    private func checkLockout(_ row: Candidate, _ context: RequestContext) throws(ParseError) {
-        guard let policy = configuration.accountLockout, let until = row.lockedUntil, until > context.now.milliseconds
-        else { return }
-        let minutes = JSONValue.number(policy.duration).text
-        throw ParseError(
-            ParseError.objectNotFound,
-            "Your account is locked due to multiple failed login attempts. Please try again after "
-                + "\(minutes) minute(s)")
-    }
-
-    /// Counts failures in one statement, so that guesses sent side by side all count.
-    private func countAttempt(_ row: Candidate, succeeded: Bool, _ context: RequestContext) async throws {
-        guard let policy = configuration.accountLockout else { return }
-        let until = context.now.milliseconds + Int64(policy.duration * 60_000)
-        let statement =
-            succeeded
-            ? Statement(
-                "UPDATE \"_User\" SET \"_failed_login_count\" = 0, \"_account_lockout_expires_at\" = NULL "
-                    + "WHERE \"objectId\" = $1 AND COALESCE(\"_failed_login_count\", 0) > 0", [.text(row.id)])
-            : Statement(
-                "UPDATE \"_User\" SET \"_failed_login_count\" = COALESCE(\"_failed_login_count\", 0) + 1, "
-                    + "\"_account_lockout_expires_at\" = CASE WHEN COALESCE(\"_failed_login_count\", 0) + 1 >= $2 "
-                    + "THEN $3 ELSE \"_account_lockout_expires_at\" END WHERE \"objectId\" = $1",
-                [.text(row.id), .double(Double(policy.threshold)), .timestamp(milliseconds: until)])
-        _ = try await store.query(statement)
+            id: id, hash: rows.string(0, 1), isLockedAway: isLockedAway,
+            passwordChangedAt: rows.timestamp(0, 5))
     }
 
     /// Passwords grow too old from the day that is noted; where none is, that day is today.

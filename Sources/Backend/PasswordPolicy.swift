@@ -20,34 +20,47 @@ extension Backend {
                 ParseError.validationError,
                 policy.validationError ?? "Password does not meet the Password Policy requirements.")
         }
-        if policy.doNotAllowUsername, let username, !username.isEmpty, password.contains(username) {
+        if policy.doNotAllowUsername, let username, !username.isEmpty,
+            Array(password.utf8).firstRange(of: Array(username.utf8)) != nil
+        {
             throw ParseError(
                 ParseError.validationError, policy.validationError ?? "Password cannot contain your username.")
         }
     }
 
-    /// Checks a changed password, and notes what the policy wants to remember of it.
+    /// Checks a changed password, and says what the policy wants to remember of it.
+    ///
+    /// - Returns: The columns besides the hash.
+    /// - Throws: 142.
     func checkPasswordChange(
-        _ password: String, _ body: JSONObject, _ objectId: String,
-        _ hidden: inout OrderedDictionary<String, JSONValue>, _ context: RequestContext
-    ) async throws {
-        guard let policy = configuration.passwordPolicy else { return try checkPolicy(password, username: nil) }
+        _ password: String, _ body: JSONObject, _ objectId: String, _ context: RequestContext
+    ) async throws -> OrderedDictionary<String, JSONValue> {
+        var columns: OrderedDictionary<String, JSONValue> = [:]
+        guard let policy = configuration.passwordPolicy else {
+            try checkPolicy(password, username: nil)
+            return columns
+        }
         let rows = try await store.query(
             "SELECT \"username\", \"_hashed_password\", \"_password_history\" FROM \"_User\" WHERE \"objectId\" = $1",
             [.text(objectId)], readOnly: true)
-        guard rows.rowCount > 0 else { return }
+        guard rows.rowCount > 0 else { return columns }
         try checkPolicy(password, username: body["username"]?.stringValue ?? rows.string(0, 0))
-        if policy.maxPasswordAge != nil { hidden["_password_changed_at"] = context.now.json }
-        guard policy.maxPasswordHistory > 0 else { return }
+        if policy.maxPasswordAge != nil { columns["_password_changed_at"] = context.now.json }
+        guard policy.maxPasswordHistory > 0 else { return columns }
+        // The oldest first; the one that is replaced now comes last.
         var history =
             rows.jsonb(0, 2).flatMap { try? JSONValue(parsing: $0) }?.arrayValue?.compactMap(\.stringValue) ?? []
-        if let current = rows.string(0, 1) { history.insert(current, at: 0) }
-        for hash in history.prefix(policy.maxPasswordHistory) where await passwords.verify(password, hash: hash) {
-            throw ParseError(
-                ParseError.validationError,
-                "New password should not be the same as last \(policy.maxPasswordHistory) passwords.")
+        if let current = rows.string(0, 1) { history.append(current) }
+        for text in history.suffix(policy.maxPasswordHistory) {
+            guard let hash = BcryptHash(text), hash.isAffordable else { continue }
+            if try await passwords.verify(password, hash: hash, from: context.address) {
+                throw ParseError(
+                    ParseError.validationError,
+                    "New password should not be the same as last \(policy.maxPasswordHistory) passwords.")
+            }
         }
-        hidden["_password_history"] = .array(
-            history.prefix(policy.maxPasswordHistory - 1).map { .string($0) })
+        columns["_password_history"] = .array(
+            history.suffix(policy.maxPasswordHistory - 1).map { .string($0) })
+        return columns
     }
 }

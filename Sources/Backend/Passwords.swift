@@ -1,47 +1,57 @@
 import CCrypt
-import Foundation
-import NIOPosix
+import ParseModel
 
-/// Password hashes as parse-server writes them: bcrypt, cost 10.
+/// Password hashes as parse-server writes them: bcrypt, cost 10, of the first 72 bytes of a password.
 ///
-/// Hashing takes tens of milliseconds of a processor by design, so it runs in processes of its own if they were started,
-/// else on threads, never on an event loop.
+/// Hashing takes tens of milliseconds of a processor by design, so it runs on threads of its own (``HashingPool``), never
+/// on an event loop.
 public struct Passwords: Sendable {
-    private static let threads = {
-        let pool = NIOThreadPool(numberOfThreads: 2)
-        pool.start()
-        return pool
-    }()
+    /// How many bytes of a password bcrypt looks at. More are left out before, so that they cost nothing.
+    private static let usedBytes = 72
 
     /// The cost that new hashes get: 2^cost rounds.
     public let cost: Int
+    private let pool: HashingPool
 
-    /// Makes a hasher; a cost below 10 is for tests only.
-    public init(cost: Int = 10) { self.cost = cost }
+    /// Makes a hasher.
+    ///
+    /// - Parameters:
+    ///   - cost: The cost of new hashes; below 10 for tests only.
+    ///   - threads: How many hashes are computed at once; nil for the number of processors less one.
+    ///   - places: How many may wait to be computed.
+    public init(cost: Int = 10, threads: Int? = nil, places: Int = 256) {
+        self.cost = cost
+        pool = HashingPool(threads: threads, places: places)
+    }
 
     /// The hash of a password, `$2b$10$…`.
-    public func hash(_ password: String) async -> String {
+    ///
+    /// - Parameter address: The IP address that the request comes from.
+    /// - Throws: `ServiceUnavailable` when too many wait, `CancellationError` when the caller has left.
+    func hash(_ password: String, from address: String) async throws -> String {
         let cost = cost
-        return await Self.run { Self.crypt(password, setting: Self.setting(cost: cost)) ?? "" }
+        let hash = try await pool.run(from: address) { Self.crypt(password, setting: Self.setting(cost: cost)) }
+        guard let hash, BcryptHash(hash) != nil else {
+            throw ParseError(ParseError.internalServerError, "An internal server error occurred")
+        }
+        return hash
     }
 
-    /// Whether a password has a hash. Without a hash the same time is spent, and the answer is no.
-    public func verify(_ password: String, hash: String?) async -> Bool {
+    /// Whether a password has a hash. Without a hash, or with one that is too dear to compute, the same time is spent, and
+    /// the answer is no.
+    ///
+    /// - Parameter address: The IP address that the request comes from.
+    /// - Throws: `ServiceUnavailable` when too many wait, `CancellationError` when the caller has left.
+    func verify(_ password: String, hash: BcryptHash?, from address: String) async throws -> Bool {
         let cost = cost
-        return await Self.run {
+        return try await pool.run(from: address) {
             // A text with a NUL in it would end there for C, and so match a shorter password.
-            guard let hash, hash.hasPrefix("$2"), !password.utf8.contains(0) else {
-                _ = Self.crypt("", setting: Self.setting(cost: cost))
+            guard let hash, hash.isAffordable, !password.utf8.contains(0) else {
+                _ = Self.crypt(password, setting: Self.setting(cost: cost))
                 return false
             }
-            guard let computed = Self.crypt(password, setting: hash) else { return false }
-            return Secrets.areEqual(computed, hash)
-        }
-    }
-
-    private static func run<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
-        await withCheckedContinuation { continuation in
-            threads.submit { _ in continuation.resume(returning: work()) }
+            guard let computed = Self.crypt(password, setting: hash.text) else { return false }
+            return Secrets.areEqual(computed, hash.text)
         }
     }
 
@@ -53,25 +63,19 @@ public struct Passwords: Sendable {
         return text(output)
     }
 
+    /// The hash as `crypt` gives it; nil for what cannot be hashed.
     private static func crypt(_ password: String, setting: String) -> String? {
-        #if os(Linux)
-            let result = HashingProcesses.crypt(password, setting: setting) ?? cryptHere(password, setting: setting)
-        #else
-            let result = cryptHere(password, setting: setting)
-        #endif
-        guard let result, !result.hasPrefix("*") else { return nil }
-        return result
-    }
-
-    /// The hash as `crypt` gives it, computed by the thread that asks; nil or `*` and more for what cannot be hashed.
-    static func cryptHere(_ password: String, setting: String) -> String? {
         let data = UnsafeMutablePointer<crypt_data>.allocate(capacity: 1)
         data.initialize(to: crypt_data())
         defer {
             data.deinitialize(count: 1)
             data.deallocate()
         }
-        return crypt_r(password, setting, data).map { String(cString: $0) }
+        let bytes = password.utf8.prefix(usedBytes).map { CChar(bitPattern: $0) } + [0]
+        guard let result = crypt_r(bytes, setting, data).map({ String(cString: $0) }), !result.hasPrefix("*") else {
+            return nil
+        }
+        return result
     }
 
     private static func text(_ characters: [CChar]) -> String {

@@ -87,9 +87,12 @@ extension Backend {
                     field: String(entity.dropFirst("userField:".count)), userId: userId, hidden: set.union(secrets)))
         }
         if isUser {
-            // Users see all of their own fields, wherever they meet themselves.
+            // Users see all of their own fields, wherever they meet themselves; what providers gave, where they ask for
+            // themselves.
+            let ownSecrets = isOwnUser ? [] : secrets
             access.ownerRules.append(
-                ReadAccess.OwnerRule(field: nil, userId: userId, hidden: exempt ? [] : hidden))
+                ReadAccess.OwnerRule(
+                    field: nil, userId: userId, hidden: (exempt ? [] : hidden).union(ownSecrets)))
         }
     }
 

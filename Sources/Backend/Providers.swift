@@ -6,6 +6,22 @@ import Postgres
 
 /// Login providers. The anonymous one is built in; every other is refused as not configured.
 extension Backend {
+    /// Whether a sign-up by what providers say needs no name and password.
+    ///
+    /// Lines of parse-server before 9 make a user for whoever names no provider, or only some to be unlinked.
+    ///
+    /// - Throws: 252 where they refuse data without an id.
+    func needsNoPassword(_ authData: JSONValue?, _ body: JSONObject, _ caller: Caller) throws(ParseError) -> Bool {
+        guard configuration.preset < 9, let given = authData?.objectValue else { return false }
+        let isUsable = given.isEmpty || given.values.contains { $0.isNull || $0["id"]?.isTruthy == true }
+        let hasPassword = body["username"]?.stringValue != nil && body["password"]?.stringValue != nil
+        guard isUsable || hasPassword || caller.writesEverything || caller.userId != nil else {
+            throw Self.unsupported
+        }
+        try checkSupported(given.filter { !$0.value.isNull })
+        return true
+    }
+
     /// The providers that bring data, by name.
     ///
     /// - Throws: 252 for data of no form, 162 for an id that is not a text.
@@ -43,7 +59,7 @@ extension Backend {
         -> WriteResult?
     {
         try checkSupported(providers)
-        let owners = try await owners(of: providers)
+        let owners = try await owners(of: providers, isForAll: context.caller.readsEverything)
         guard let id = owners.first else { return nil }
         guard owners.count == 1 else {
             throw ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
@@ -72,13 +88,16 @@ extension Backend {
     }
 
     /// The ids of users who have any of the providers' ids.
-    private func owners(of providers: JSONObject) async throws -> [String] {
+    ///
+    /// - Parameter isForAll: Whether users whose ACL lets nobody in count: nobody but the master key logs them in.
+    private func owners(of providers: JSONObject, isForAll: Bool) async throws -> [String] {
+        let condition = isForAll ? "" : " AND NOT COALESCE(\"_rperm\" = '{}' AND \"_wperm\" = '{}', false)"
         var owners: Set<String> = []
         for (name, data) in providers {
             guard let id = data["id"]?.stringValue, !id.utf8.contains(0) else { continue }
             let rows = try await store.query(
-                "SELECT \"objectId\" FROM \"_User\" WHERE \"authData\"->\(SQL.literal(name))->>'id' = $1 LIMIT 2",
-                [.text(id)], readOnly: true)
+                "SELECT \"objectId\" FROM \"_User\" WHERE \"authData\"->\(SQL.literal(name))->>'id' = $1"
+                    + "\(condition) LIMIT 2", [.text(id)], readOnly: true)
             for row in 0..<rows.rowCount {
                 if let owner = rows.string(row, 0) { owners.insert(owner) }
             }
@@ -100,7 +119,7 @@ extension Backend {
         let changed = given.filter { !$0.value.isNull && known[$0.key] != $0.value }
         let providers = try Self.providers(.object(changed))
         try checkSupported(changed)
-        for owner in try await owners(of: providers) where owner != objectId {
+        for owner in try await owners(of: providers, isForAll: true) where owner != objectId {
             throw ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
         }
         var merged = known.filter { !$0.value.isNull }

@@ -79,7 +79,14 @@ extension Backend {
     ) async throws -> (schema: ClassSchema, filter: Filter) {
         let known = catalog.schema(className)
         let current = known ?? ClassSchema(name: className)
-        let fields = try Self.newFields(operations, in: current)
+        let fields: OrderedDictionary<String, Field>
+        do throws(ParseError) {
+            fields = try Self.newFields(operations, in: current)
+        } catch {
+            // Whoever may not add fields is told that first.
+            if let known, error.code == ParseError.incorrectType { try checkAddition(operations, to: known, caller) }
+            throw error
+        }
         guard let known else {
             guard Names.isClassName(className), !Names.isJoinName(className) else {
                 throw ParseError(ParseError.invalidJSON, "schema class name does not revalidate")
@@ -99,6 +106,19 @@ extension Backend {
         }
         try Self.checkPoints(fields, in: known)
         return (try await store.ensure(className, fields), filter)
+    }
+
+    /// Checks that a caller may add the fields that a write brings and a class lacks, if there are any.
+    ///
+    /// - Throws: 119.
+    private func checkAddition(
+        _ operations: OrderedDictionary<String, FieldOperation>, to schema: ClassSchema, _ caller: Caller
+    ) throws(ParseError) {
+        let addsFields = operations.contains { key, operation in
+            if case .delete = operation { return false }
+            return schema.fields[FieldPath(key).root] == nil
+        }
+        if addsFields { _ = try permit(.addField, on: schema, caller) }
     }
 
     /// Makes the class and fields that a write will need, before a transaction begins that the write is part of.

@@ -80,12 +80,12 @@ extension Backend {
             guard body["ACL"] == nil else {
                 throw ParseError(ParseError.invalidKeyName, "Cannot set ACL on a Session.")
             }
+            guard try await sessionOwner(objectId) == caller.userId else { throw ParseError.notFound }
             for key in body.keys where Self.isServerOwned(key) || FieldPath(key).root == "installationId" {
                 // The id may stand in a body, as SDKs put it there; it changes nothing.
                 if key == "objectId" { continue }
                 throw ParseError(ParseError.invalidKeyName, "Invalid key name: \(key)")
             }
-            guard try await sessionOwner(objectId) == caller.userId else { throw ParseError.notFound }
         }
         // With the master key a session may be moved from one user to another: neither may be remembered with it.
         let before = caller.writesEverything ? try await sessionOwner(objectId) : nil

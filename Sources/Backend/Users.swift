@@ -9,12 +9,13 @@ extension Backend {
     func createUser(_ body: JSONObject, _ context: RequestContext) async throws -> WriteResult {
         let caller = context.caller
         var body = body
-        var hidden = takeInternalFields(&body, caller)
+        var hidden = try takeInternalFields(&body, caller)
         let providers = try Self.providers(body["authData"])
         if !providers.isEmpty, let result = try await logIn(withProviders: providers, body, context) { return result }
         var generatedName: String?
-        if providers.isEmpty {
-            body["authData"] = nil
+        let needsNoPassword = try needsNoPassword(body["authData"], body, caller)
+        if providers.isEmpty { body["authData"] = nil }
+        if providers.isEmpty, !needsNoPassword {
             guard let name = body["username"]?.stringValue, !name.isEmpty else {
                 throw ParseError(ParseError.usernameMissing, "bad or missing username")
             }
@@ -31,9 +32,7 @@ extension Backend {
         if let schema = catalog.schema("_User") { _ = try permit(.create, on: schema, caller) }
         let objectId = try newObjectId(body, "_User")
         if let password = body["password"]?.stringValue {
-            try checkPolicy(password, username: body["username"]?.stringValue)
-            hidden["_hashed_password"] = .string(await passwords.hash(password))
-            if configuration.passwordPolicy?.maxPasswordAge != nil { hidden["_password_changed_at"] = context.now.json }
+            for (column, value) in try await columns(ofNew: password, body, context) { hidden[column] = value }
         }
         body["password"] = nil
         normalizeNames(&body)
@@ -60,15 +59,11 @@ extension Backend {
     /// Changes a user: their own record, or anybody's with the master key.
     func updateUser(_ objectId: String, _ body: JSONObject, _ context: RequestContext) async throws -> WriteResult {
         let caller = context.caller
-        guard caller.writesEverything || caller.userId != nil else {
-            throw ParseError.denied(ParseError.sessionMissing, "Cannot modify user \(objectId).")
-        }
         // Whoever may not change the record is told before anything of it is looked at.
         try await authorizeUserUpdate(objectId, caller)
-        if let schema = catalog.schema("_User") { _ = try permit(.update, on: schema, caller) }
         var body = body
         try checkEmailVerified(body, caller)
-        var hidden = takeInternalFields(&body, caller)
+        var hidden = try takeInternalFields(&body, caller)
         var passwordChanged = false
         if let value = body.removeValue(forKey: "password"), value["__op"]?.stringValue != "Delete", !value.isNull {
             guard let password = value.stringValue else {
@@ -77,8 +72,9 @@ extension Backend {
                     ParseError.incorrectType, "schema mismatch for _User.password; expected String but got \(type)")
             }
             guard !password.isEmpty else { throw ParseError(ParseError.passwordMissing, "password is required") }
-            try await checkPasswordChange(password, body, objectId, &hidden, context)
-            hidden["_hashed_password"] = .string(await passwords.hash(password))
+            for (column, value) in try await columns(ofChanged: password, body, objectId, context) {
+                hidden[column] = value
+            }
             passwordChanged = true
         }
         for (key, error) in [("username", "bad or missing username")] {
@@ -97,12 +93,21 @@ extension Backend {
             body["authData"] = linked.map { .object($0) }
         }
         normalizeNames(&body)
-        let acl = body["ACL"] == nil ? nil : try userACL(body["ACL"], objectId: objectId, isUpdate: true)
+        // Users cannot lock themselves out; whoever has the master key can lock out anybody.
+        let acl =
+            body["ACL"] == nil || caller.writesEverything
+            ? nil : try userACL(body["ACL"], objectId: objectId, isUpdate: true)
         var answer: JSONObject
         do {
-            answer = try await claimingNames(body, isCreating: false, context) { [body, hidden] backend in
+            answer = try await claimingNames(body, isCreating: false, isWhole: passwordChanged, context) {
+                [body, hidden, passwordChanged] backend in
                 try await backend.checkUnique(body, except: objectId)
-                return try await backend.modify("_User", objectId, body, context, hidden: hidden, acl: acl)
+                var answer = try await backend.modify("_User", objectId, body, context, hidden: hidden, acl: acl)
+                guard passwordChanged else { return answer }
+                if let token = try await backend.replaceSessions(of: objectId, context) {
+                    answer["sessionToken"] = .string(token)
+                }
+                return answer
             }
         } catch let error as ParseError where error.code == ParseError.objectNotFound && !caller.writesEverything {
             throw ParseError.denied(ParseError.sessionMissing, "Insufficient auth.")
@@ -110,23 +115,33 @@ extension Backend {
         // At once, because what follows may fail.
         await forget(user: objectId)
         if linked != nil, configuration.preset < 8 { answer["authDataResponse"] = [:] }
-        if passwordChanged {
-            if configuration.revokeSessionOnPasswordReset {
-                try await store.deleteAll("_Session", where: Self.sessions(of: objectId))
-                await forget(user: objectId)
-            }
-            if !caller.writesEverything {
-                answer["sessionToken"] = .string(
-                    try await openSession(
-                        for: objectId, createdWith: ["action": "signup", "authProvider": "password"], context
-                    ).token)
-            }
-        }
         return WriteResult(status: 200, location: nil, body: answer)
     }
 
+    /// Ends the sessions of a user whose password was changed, and opens a new one for a client.
+    ///
+    /// - Returns: The token of the new session.
+    private func replaceSessions(of userId: String, _ context: RequestContext) async throws -> String? {
+        if configuration.revokeSessionOnPasswordReset {
+            try await store.deleteAll("_Session", where: Self.sessions(of: userId))
+            await forget(user: userId)
+        }
+        guard !context.caller.writesEverything else { return nil }
+        return try await openSession(
+            for: userId, createdWith: ["action": "signup", "authProvider": "password"], context
+        ).token
+    }
+
     /// Whether a caller may change a user's record at all: their own, or one whose ACL lets them.
-    private func authorizeUserUpdate(_ objectId: String, _ caller: Caller) async throws {
+    func authorizeUserUpdate(_ objectId: String, _ caller: Caller) async throws {
+        guard caller.writesEverything || caller.userId != nil else {
+            throw ParseError.denied(ParseError.sessionMissing, "Cannot modify user \(objectId).")
+        }
+        try await checkWriter(of: objectId, caller)
+        if let schema = catalog.schema("_User") { _ = try permit(.update, on: schema, caller) }
+    }
+
+    private func checkWriter(of objectId: String, _ caller: Caller) async throws {
         guard !caller.writesEverything, caller.userId != objectId else { return }
         var request = ObjectStore.FindRequest(className: "_User")
         request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
@@ -160,16 +175,18 @@ extension Backend {
     ///
     /// The indexes of parse-server's layout tell names apart by the case of their letters, the rule does not: so whoever
     /// writes a name holds a lock on it, in any case, until the write is committed.
+    /// - Parameter isWhole: Whether the write is a transaction even if it brings no names.
     private func claimingNames<R: Sendable>(
-        _ body: JSONObject, isCreating: Bool, _ context: RequestContext,
+        _ body: JSONObject, isCreating: Bool, isWhole: Bool = false, _ context: RequestContext,
         _ work: @escaping @Sendable (Backend) async throws -> R
     ) async throws -> R {
         let names = try ["username", "email"].compactMap { body[$0]?.stringValue }
             .map { try ValueText.checked($0.lowercased()) }
-        guard !names.isEmpty else { return try await work(self) }
+        guard !names.isEmpty || isWhole else { return try await work(self) }
         // Missing fields are made before: a transaction that reads the table would lock out the change of it.
         _ = try await prepare(
             "_User", try operations(body, "_User", isCreating: isCreating), context.caller, isCreating: isCreating)
+        if isWhole { _ = try await store.ensure("_Session", [:]) }
         return try await transaction { backend in
             for name in Set(names).sorted() {
                 _ = try await backend.store.query(

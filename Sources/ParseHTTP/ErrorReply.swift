@@ -18,6 +18,14 @@ struct ErrorReply: Sendable {
         case let fault as HTTPFault:
             let text = text(fault.message, fault.publicMessage, requestID: requestID)
             return .object(["error": .string(text)], status: fault.status)
+        case let error as ServiceUnavailable:
+            let code = JSONValue.number(Double(error.code))
+            var reply = Reply.object(["code": code, "error": .string(error.message)], status: 503)
+            reply.headers = [("Retry-After", "\(error.retryAfter)")]
+            return reply
+        case is CancellationError:
+            // The client has gone: nobody reads this, and nothing went wrong.
+            return .object(Self.internalError, status: 500)
         default:
             logger.error("request failed", metadata: ["id": "\(requestID)", "error": "\(String(reflecting: error))"])
             return .object(Self.internalError, status: 500)

@@ -1,6 +1,7 @@
 import Backend
 import JSON
 public import Logging
+import NIOCore
 import ParseModel
 import ParseStorage
 import Postgres
@@ -41,8 +42,8 @@ public struct RoostServer: Service {
         // Declared classes are made under a lock that is a connection's, and so are the changes themselves.
         database.exclusiveConnections = max(2, configuration.databaseOptions.poolSize)
         // PostgreSQL often shares the processors.
-        let halfOfProcessors = max(1, Processors.count / 2)
-        database.companiesOfReads = max(2, Processors.count)
+        let halfOfProcessors = max(1, System.coreCount / 2)
+        database.companiesOfReads = max(2, System.coreCount)
         database.companiesOfRows = halfOfProcessors
         database.heavyConnections = configuration.databaseOptions.heavyStatements ?? halfOfProcessors
         client = PostgresClient(configuration: database, logger: logger)
@@ -60,8 +61,10 @@ public struct RoostServer: Service {
         indexer = DateIndexer(configuration: database, client: client, logger: logger)
         let store = ObjectStore(client: client, replica: replica, catalog: catalog, logger: logger)
         backend = Backend(
-            configuration: configuration, store: store, passwords: Passwords(cost: passwordCost), logger: logger,
-            log: log)
+            configuration: configuration, store: store,
+            passwords: Passwords(
+                cost: passwordCost, threads: configuration.passwordHashingThreads,
+                places: configuration.passwordHashingQueue), logger: logger, log: log)
         state = ServerState(.starting)
         files = FileStore(
             directory: filesDirectory, cipher: configuration.encryptionKey.map { FileCipher(secret: $0) })

@@ -49,6 +49,7 @@ extension ParseError {
     public static let validationError = 142
     public static let webhookError = 143
     public static let fileDeleteError = 153
+    public static let requestLimitExceeded = 155
     public static let duplicateRequest = 159
     public static let invalidValue = 162
     public static let usernameMissing = 200

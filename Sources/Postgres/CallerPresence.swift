@@ -45,8 +45,13 @@ public final class CallerPresence: Sendable {
         }
     }
 
+    /// Whether the caller has gone away.
+    public var hasLeft: Bool { state.withLock { $0.hasLeft } }
+
     /// Has something called when the caller leaves; at once, if that was before.
-    private func onLeaving(_ departure: @escaping @Sendable () -> Void) -> Int {
+    ///
+    /// - Returns: A number for ``forget(_:)``.
+    public func onLeaving(_ departure: @escaping @Sendable () -> Void) -> Int {
         let (number, hasLeft) = state.withLock { state in
             state.lastNumber += 1
             if !state.hasLeft { state.departures[state.lastNumber] = departure }
@@ -56,7 +61,8 @@ public final class CallerPresence: Sendable {
         return number
     }
 
-    private func forget(_ number: Int) {
+    /// Gives up a call that ``onLeaving(_:)`` asked for.
+    public func forget(_ number: Int) {
         state.withLock { _ = $0.departures.removeValue(forKey: number) }
     }
 }

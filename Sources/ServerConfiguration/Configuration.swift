@@ -67,6 +67,10 @@ public struct Configuration: Sendable {
     public var auth: JSONObject = [:]
     public var passwordPolicy: PasswordPolicy?
     public var accountLockout: AccountLockout?
+    /// How many hashes of passwords are computed at once; nil for the number of processors less one.
+    public var passwordHashingThreads: Int?
+    /// How many hashes of passwords may wait to be computed.
+    public var passwordHashingQueue = 256
     public var convertEmailToLowercase = false
     public var convertUsernameToLowercase = false
     /// In milliseconds.

@@ -86,15 +86,20 @@ struct OptionReader {
         let options = values["databaseOptions"]?.objectValue ?? [:]
         configuration.databaseOptions.allowPublicExplain =
             options["allowPublicExplain"]?.boolValue ?? (configuration.preset <= 8)
-        if let size = options["poolSize"]?.numberValue ?? options["max"]?.numberValue, size >= 1, size <= 1000 {
-            configuration.databaseOptions.poolSize = Int(size)
+        func setting(_ key: String, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
+            guard let value = options[key], !value.isNull else { return nil }
+            let number = value.numberValue.flatMap { Int(exactly: $0.rounded(.towardZero)) }
+            guard let number, range.contains(number) else {
+                throw ConfigurationError("Key databaseOptions.\(key) has invalid value \(value.text)")
+            }
+            return number
         }
-        if let count = options["heavyStatements"]?.numberValue, count >= 1, count <= 1000 {
-            configuration.databaseOptions.heavyStatements = Int(count)
-        }
-        if let period = options["schemaCacheTtl"]?.numberValue, period >= 1, period <= 86_400_000 {
-            configuration.databaseOptions.schemaCacheTtl = Int(period)
-        }
+        let settings = configuration.databaseOptions
+        let most = try setting("max", in: 1...1000)
+        configuration.databaseOptions.poolSize = try setting("poolSize", in: 1...1000) ?? most ?? settings.poolSize
+        configuration.databaseOptions.heavyStatements = try setting("heavyStatements", in: 1...1000)
+        configuration.databaseOptions.schemaCacheTtl =
+            try setting("schemaCacheTtl", in: 1...86_400_000) ?? settings.schemaCacheTtl
         configuration.databaseOptions.disableIndexFieldValidation =
             options["disableIndexFieldValidation"]?.boolValue ?? false
         configuration.trustProxy = trustProxy()
@@ -189,11 +194,21 @@ struct OptionReader {
         configuration.extendSessionOnUse = bool("extendSessionOnUse", false)
         configuration.revokeSessionOnPasswordReset = bool("revokeSessionOnPasswordReset", true)
         configuration.auth = values["auth"]?.objectValue ?? [:]
+        if values["passwordHashingThreads"] != nil {
+            configuration.passwordHashingThreads = try int("passwordHashingThreads", 1, in: 1...1024)
+        }
+        configuration.passwordHashingQueue = try int("passwordHashingQueue", 256, in: 1...1_000_000)
         configuration.convertEmailToLowercase = bool("convertEmailToLowercase", false)
         configuration.convertUsernameToLowercase = bool("convertUsernameToLowercase", false)
         configuration.cacheTTL = try int("cacheTTL", 5000, in: 0...86_400_000)
         configuration.cacheMaxSize = try int("cacheMaxSize", 10_000, in: 1...10_000_000)
         if let policy = values["passwordPolicy"]?.objectValue {
+            if let number = policy["resetTokenValidityDuration"]?.numberValue, number <= 0 {
+                throw ConfigurationError("passwordPolicy.resetTokenValidityDuration must be a positive number")
+            }
+            if let number = policy["maxPasswordAge"]?.numberValue, !(number >= 0) || number.isInfinite {
+                throw ConfigurationError("passwordPolicy.maxPasswordAge must be a positive number")
+            }
             for key in ["resetTokenValidityDuration", "resetTokenReuseIfValid"]
             where policy[key].map({ $0 != false }) ?? false {
                 throw ConfigurationError(
@@ -224,6 +239,11 @@ struct OptionReader {
             else {
                 throw ConfigurationError(
                     "Account lockout threshold should be an integer greater than 0 and less than 1000")
+            }
+            if lockout["unlockOnPasswordReset"] == true {
+                throw ConfigurationError(
+                    "option accountLockout.unlockOnPasswordReset is not built into this version of Roost: "
+                        + "it sends no mail")
             }
             configuration.accountLockout = Configuration.AccountLockout(
                 threshold: threshold, duration: duration)
@@ -304,6 +324,7 @@ struct OptionReader {
         configuration.requestComplexity.subqueryLimit = try limit("subqueryLimit")
         configuration.requestComplexity.queryDepth = try limit("queryDepth")
         configuration.requestComplexity.batchRequestLimit = try limit("batchRequestLimit")
+        for key in ["graphQLDepth", "graphQLFields"] { _ = try limit(key) }
         configuration.requestComplexity.allowRegex = limits["allowRegex"]?.boolValue ?? true
     }
 }

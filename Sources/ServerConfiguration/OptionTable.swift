@@ -27,6 +27,12 @@ public enum OptionTable {
             "statementTimeout", "ROOST_STATEMENT_TIMEOUT", .number,
             "How long one statement may run, in milliseconds; default 30000"),
         OptionDefinition(
+            "passwordHashingThreads", "ROOST_PASSWORD_HASHING_THREADS", .number,
+            "How many hashes of passwords are computed at once; default one less than there are processors"),
+        OptionDefinition(
+            "passwordHashingQueue", "ROOST_PASSWORD_HASHING_QUEUE", .number,
+            "How many hashes of passwords may wait, before log-ins are answered with 503; default 256"),
+        OptionDefinition(
             "readReplicaURI", "ROOST_READ_REPLICA_URI", .string,
             "The postgres:// URI of a streaming replica of the database, for reads with a readPreference"),
     ]
@@ -170,7 +176,7 @@ public enum OptionTable {
         OptionDefinition(
             "accountLockout", "PARSE_SERVER_ACCOUNT_LOCKOUT", .object,
             "Locking after failed log-ins: threshold (1 to 999), duration in minutes",
-            keys: ["threshold": .number, "duration": .number]),
+            keys: ["threshold": .number, "duration": .number, "unlockOnPasswordReset": .boolean]),
         OptionDefinition(
             "convertEmailToLowercase", "PARSE_SERVER_CONVERT_EMAIL_TO_LOWERCASE", .boolean,
             "Whether mail addresses are stored in lower case; default false"),

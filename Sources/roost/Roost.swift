@@ -1,5 +1,4 @@
 import ArgumentParser
-import Backend
 import NIOCore
 import NIOPosix
 
@@ -15,13 +14,6 @@ struct Roost: AsyncParsableCommand {
     /// Runs the command on the event loops themselves: a request then changes threads as seldom as it can.
     static func main() async {
         MemoryLimits.set()
-        #if os(Linux)
-            if CommandLine.arguments.dropFirst().first == Serve._commandName {
-                HashingProcesses.start()
-                Metronome.start()
-            }
-        #endif
-        NIOSingletons.groupLoopCountSuggestion = Processors.count
         _ = NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
         await main(nil)
     }

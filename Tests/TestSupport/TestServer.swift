@@ -43,13 +43,14 @@ public struct TestServer: Sendable {
     ///
     /// - Parameters:
     ///   - options: Options besides the keys, as the configuration file has them.
+    ///   - passwordCost: The cost of hashes of passwords; a server that is not tested has 10.
     ///   - logger: Where the server logs.
     public static func run<R: Sendable>(
-        _ options: JSONObject? = nil, logger: Logger = quietLogger,
+        _ options: JSONObject? = nil, passwordCost: Int = 4, logger: Logger = quietLogger,
         _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
         try await gate.enter {
-            try await withDatabase { try await serve($0, options, logger, body) }
+            try await withDatabase { try await serve($0, options, passwordCost, logger, body) }
         }
     }
 
@@ -65,7 +66,7 @@ public struct TestServer: Sendable {
         try await gate.enter {
             try await withDatabase { uri in
                 try await execute(layout, on: uri)
-                return try await serve(uri, options, quietLogger, body)
+                return try await serve(uri, options, 4, quietLogger, body)
             }
         }
     }
@@ -78,7 +79,7 @@ public struct TestServer: Sendable {
     public static func run<R: Sendable>(
         on uri: String, _ options: JSONObject? = nil, _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
-        try await gate.enter { try await serve(uri, options, quietLogger, body) }
+        try await gate.enter { try await serve(uri, options, 4, quietLogger, body) }
     }
 
     /// Starts another server on the same database, runs `body` with it, and stops it.
@@ -86,14 +87,14 @@ public struct TestServer: Sendable {
         _ options: JSONObject? = nil, logger: Logger = quietLogger,
         _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
-        try await Self.serve(databaseURI, options, logger, body)
+        try await Self.serve(databaseURI, options, 4, logger, body)
     }
 
     /// How many tests run servers at the same time.
     private static let gate = Gate(places: 4)
 
     private static func serve<R: Sendable>(
-        _ uri: String, _ options: JSONObject?, _ logger: Logger,
+        _ uri: String, _ options: JSONObject?, _ passwordCost: Int, _ logger: Logger,
         _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
         var file: JSONObject = [
@@ -106,8 +107,8 @@ public struct TestServer: Sendable {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-test-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let server = try RoostServer(
-            configuration: configuration, connectionString: uri, filesDirectory: folder, passwordCost: 4,
-            logger: logger)
+            configuration: configuration, connectionString: uri, filesDirectory: folder,
+            passwordCost: passwordCost, logger: logger)
         try await server.prepare()
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(

@@ -11,6 +11,9 @@ extension ParseRoutes {
     /// What SDKs send at most is 50; this only keeps one request from holding the server.
     private static let mostElements = 1000
 
+    /// How many calls of a batch may check or set a password: each costs as much as thousands of others.
+    private static let mostPasswords = 10
+
     func batch(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
         guard let requests = envelope.body["requests"]?.arrayValue else {
             throw ParseError(ParseError.invalidJSON, "requests must be an array")
@@ -24,6 +27,13 @@ extension ParseRoutes {
         var elements: [Envelope] = []
         let prefixes = prefixes
         for request in requests { elements.append(try element(request, of: envelope, prefixes: prefixes)) }
+        let passwords = elements.filter { Backend.computesHashes($0.path, isWrite: $0.method != .get, $0.body) }.count
+        guard passwords <= Self.mostPasswords || context.caller.writesEverything else {
+            throw ParseError(
+                ParseError.invalidJSON,
+                "Batch request contains \(passwords) log-ins and passwords, which exceeds the limit of "
+                    + "\(Self.mostPasswords).")
+        }
         let isTransaction = envelope.body["transaction"] == true
         let results =
             isTransaction
@@ -143,10 +153,18 @@ extension ParseRoutes {
         for element in elements where element.method == .post || element.method == .put {
             try? await backend.prepareFields(element.path, element.body, context)
         }
-        return try await backend.transaction { backend in
+        // So are hashes of passwords, which take long: the transaction would keep its rows locked meanwhile.
+        var contexts: [RequestContext] = []
+        for element in elements {
+            var own = context
+            own.preparedPassword = try await backend.preparePassword(
+                element.path, isUpdate: element.method == .put, isWrite: element.method != .get, element.body, context)
+            contexts.append(own)
+        }
+        return try await backend.transaction { [contexts] backend in
             let routes = ParseRoutes(backend: backend, logger: logger)
             var results: [[UInt8]] = []
-            for element in elements {
+            for (element, context) in zip(elements, contexts) {
                 let reply = try await routes.route(element, context)
                 results.append(Self.success(reply))
             }
@@ -184,6 +202,10 @@ extension ParseRoutes {
         switch error {
         case let error as ParseError:
             let error = published(error, requestID: requestID)
+            return JSONValue.object([
+                "error": ["code": .number(Double(error.code)), "error": .string(error.message)]
+            ]).serialized()
+        case let error as ServiceUnavailable:
             return JSONValue.object([
                 "error": ["code": .number(Double(error.code)), "error": .string(error.message)]
             ]).serialized()

@@ -56,7 +56,7 @@ public struct ParseRoutes: RequestHandler {
         {
             caller.user = try await backend.sessionUser(token: token, now: now)
         }
-        return RequestContext(caller: caller, mountURL: envelope.mountURL, now: now)
+        return RequestContext(caller: caller, mountURL: envelope.mountURL, now: now, address: envelope.sender.address)
     }
 
     /// Calls what a path and method name.

@@ -1,0 +1,40 @@
+/// A hash of a password as parse-server stores it: `$2b$10$`, 22 characters of salt, 31 of the hash.
+struct BcryptHash: Sendable {
+    /// Hashes of a higher cost are not computed: each step doubles the time, and cost 31 takes hours.
+    static let highestCost = 14
+
+    /// The hash as it is stored.
+    let text: String
+    /// 2^cost rounds.
+    let cost: Int
+
+    /// Whether a password may be compared with it.
+    var isAffordable: Bool { cost <= Self.highestCost }
+
+    /// Nil for what is no such hash.
+    init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        let dollar = UInt8(ascii: "$")
+        guard bytes.count == 60, bytes[0] == dollar, bytes[1] == UInt8(ascii: "2"), Self.variants.contains(bytes[2]),
+            bytes[3] == dollar, bytes[6] == dollar, let tens = Self.digit(bytes[4]), let ones = Self.digit(bytes[5]),
+            (4...31).contains(tens * 10 + ones), bytes[7...].allSatisfy(Self.isBase64)
+        else { return nil }
+        self.text = text
+        cost = tens * 10 + ones
+    }
+
+    private static let variants = Array("abxy".utf8)
+
+    private static func digit(_ byte: UInt8) -> Int? {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) ? Int(byte) - 48 : nil
+    }
+
+    private static func isBase64(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: false
+        }
+    }
+}

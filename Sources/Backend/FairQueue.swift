@@ -1,0 +1,96 @@
+import Collections
+
+/// Work that waits, taken from its senders in turn: a sender that brings much delays nobody but itself.
+///
+/// Addresses take turns, and so do the connections of an address, which may be that of a proxy.
+struct FairQueue<Work> {
+    /// Whose work something is.
+    struct Sender: Hashable {
+        var address: [UInt8]
+        var connection: ObjectIdentifier?
+    }
+
+    private struct Entry {
+        var number: Int
+        var work: Work
+    }
+
+    /// The work of one address.
+    private struct Line {
+        var count = 0
+        var connections: [ObjectIdentifier?: Deque<Entry>] = [:]
+        var turns: Deque<ObjectIdentifier?> = []
+    }
+
+    private var lines: [[UInt8]: Line] = [:]
+    private var turns: Deque<[UInt8]> = []
+
+    /// How much waits.
+    private(set) var count = 0
+
+    /// Adds work.
+    ///
+    /// - Parameter number: Under which it can be removed; no two have one number.
+    mutating func append(_ work: Work, number: Int, from sender: Sender) {
+        var line = lines.removeValue(forKey: sender.address) ?? Line()
+        if line.count == 0 { turns.append(sender.address) }
+        if line.connections[sender.connection] == nil { line.turns.append(sender.connection) }
+        line.connections[sender.connection, default: []].append(Entry(number: number, work: work))
+        line.count += 1
+        lines[sender.address] = line
+        count += 1
+    }
+
+    /// Takes the work whose turn it is.
+    mutating func popFirst() -> Work? {
+        guard let address = turns.popFirst(), var line = lines.removeValue(forKey: address),
+            let connection = line.turns.popFirst(), var entries = line.connections.removeValue(forKey: connection),
+            let entry = entries.popFirst()
+        else { return nil }
+        if !entries.isEmpty {
+            line.connections[connection] = entries
+            line.turns.append(connection)
+        }
+        line.count -= 1
+        if line.count > 0 {
+            lines[address] = line
+            turns.append(address)
+        }
+        count -= 1
+        return entry.work
+    }
+
+    /// Removes work that waits; nil when it does not wait any more.
+    mutating func remove(number: Int, of sender: Sender) -> Work? {
+        guard let entries = lines[sender.address]?.connections[sender.connection],
+            let place = entries.firstIndex(where: { $0.number == number })
+        else { return nil }
+        return remove(at: place, of: sender)
+    }
+
+    /// Removes what came last of the address that has most waiting, if that is more than an address would have after it
+    /// adds one.
+    mutating func removeLast(insteadOf address: [UInt8]) -> Work? {
+        guard let (longest, line) = lines.max(by: { $0.value.count < $1.value.count }), longest != address,
+            line.count > (lines[address]?.count ?? 0) + 1,
+            let (connection, entries) = line.connections.max(by: { $0.value.count < $1.value.count })
+        else { return nil }
+        return remove(at: entries.count - 1, of: Sender(address: longest, connection: connection))
+    }
+
+    private mutating func remove(at place: Int, of sender: Sender) -> Work? {
+        guard var line = lines.removeValue(forKey: sender.address),
+            var entries = line.connections.removeValue(forKey: sender.connection)
+        else { return nil }
+        let entry = entries.remove(at: place)
+        if entries.isEmpty {
+            line.turns.removeAll { $0 == sender.connection }
+        } else {
+            line.connections[sender.connection] = entries
+        }
+        line.count -= 1
+        if line.count > 0 { lines[sender.address] = line } else { turns.removeAll { $0 == sender.address } }
+        count -= 1
+        return entry.work
+    }
+}
