@@ -73,6 +73,8 @@ struct ImportRow: Sendable {
         if let hash = fields.removeValue(forKey: "bcryptPassword"), !hash.isNull, hidden["_hashed_password"] == nil {
             hidden["_hashed_password"] = hash
         }
+        // Users without a password, as providers log them in, may have an empty one in exports.
+        if hidden["_hashed_password"] == "" { hidden["_hashed_password"] = nil }
         try Backend.checkHash(hidden)
         let password = fields.removeValue(forKey: "password")
         // A token of the time before sessions had rows of their own.

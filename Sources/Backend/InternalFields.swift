@@ -46,9 +46,10 @@ extension Backend {
 
     /// Refuses what is no hash where the hash of a password belongs: its user could never log in.
     ///
-    /// - Throws: 142; values that are no texts are refused by their type.
+    /// - Throws: 201 or 142; values that are no texts are refused by their type.
     static func checkHash(_ hidden: OrderedDictionary<String, JSONValue>) throws(ParseError) {
         guard let text = hidden["_hashed_password"]?.stringValue, BcryptHash(text) == nil else { return }
+        guard !text.isEmpty else { throw ParseError(ParseError.passwordMissing, "password is required") }
         throw ParseError(ParseError.validationError, "_hashed_password must be a bcrypt hash.")
     }
 }

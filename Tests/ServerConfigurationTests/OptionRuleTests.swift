@@ -172,6 +172,36 @@ struct OptionRuleTests {
                 ["passwordPolicy": ["maxPasswordHistory": 1.5]],
                 "passwordPolicy.maxPasswordHistory must be an integer ranging 0 - 20"
             ),
+            (["passwordPolicy": ["maxPasswordAge": -100]], "passwordPolicy.maxPasswordAge must be a positive number"),
+            (
+                ["passwordPolicy": ["resetTokenValidityDuration": -1]],
+                "passwordPolicy.resetTokenValidityDuration must be a positive number"
+            ),
+            (
+                ["passwordPolicy": ["resetTokenValidityDuration": 0]],
+                "passwordPolicy.resetTokenValidityDuration must be a positive number"
+            ),
+            (
+                ["passwordPolicy": ["maxPasswordHistory": -1]],
+                "passwordPolicy.maxPasswordHistory must be an integer ranging 0 - 20"
+            ),
+            (
+                ["accountLockout": ["threshold": 3, "duration": 5, "unlockOnPasswordReset": true]],
+                "option accountLockout.unlockOnPasswordReset is not built into this version of Roost: it sends no mail"
+            ),
+            (["databaseOptions": ["poolSize": -5]], "Key databaseOptions.poolSize has invalid value -5"),
+            (["databaseOptions": ["max": 0]], "Key databaseOptions.max has invalid value 0"),
+            (["databaseOptions": ["heavyStatements": 0]], "Key databaseOptions.heavyStatements has invalid value 0"),
+            (
+                ["databaseOptions": ["schemaCacheTtl": "x"]],
+                "Key databaseOptions.schemaCacheTtl has invalid value \"x\""
+            ),
+            (
+                ["requestComplexity": ["graphQLDepth": 0]],
+                "requestComplexity.graphQLDepth must be a positive integer or -1 to disable."
+            ),
+            (["passwordHashingThreads": 0], "Key passwordHashingThreads has invalid value 0"),
+            (["passwordHashingQueue": 0], "Key passwordHashingQueue has invalid value 0"),
             (
                 ["passwordPolicy": ["validatorPattern": "("]],
                 "passwordPolicy.validatorPattern must be a regex string or RegExp object."
@@ -191,6 +221,13 @@ struct OptionRuleTests {
         ] as [(JSONObject, String)])
     func ranges(file: JSONObject, expected: String) {
         #expect(refusal(file) == expected)
+    }
+
+    @Test("Locks that no new password ends are parse-server's default")
+    func unlocking() throws {
+        let lockout: JSONValue = ["threshold": 3, "duration": 5, "unlockOnPasswordReset": false]
+        #expect(try load(["accountLockout": lockout]).accountLockout?.threshold == 3)
+        #expect(try load(["passwordPolicy": ["maxPasswordAge": 0]]).passwordPolicy?.maxPasswordAge == nil)
     }
 
     @Test("Limits of -1 are no limits")

@@ -1,0 +1,197 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Users whom somebody with the master key locks out, and what users see of what providers gave.
+@Suite struct LockedOutUserTests {
+    @Test("The master key locks a user out by an empty ACL; the user gets in by no password and no provider")
+    func lockedOut() async throws {
+        for acl: JSONValue in [[:], ["__op": "Delete"]] {
+            try await TestServer.run { server in
+                let kim = try await server.signUp("kim", ["authData": ["anonymous": ["id": "device"]]])
+                _ = try await server.send("PUT", "/users/\(kim.id)", ["ACL": acl], as: .master).succeeded()
+                let stored = try await server.rows(
+                    "SELECT \"_rperm\"::text, \"_wperm\"::text FROM \"_User\"")
+                #expect(stored == [["{}", "{}"]])
+                for path in ["/login", "/verifyPassword"] {
+                    let answer = try await server.send("POST", path, ["username": "kim", "password": "secret"])
+                    #expect(answer.status == 404)
+                    #expect(answer.code == 101)
+                    #expect(answer.error == "Invalid username/password.")
+                }
+                let device = try await server.send("POST", "/users", ["authData": ["anonymous": ["id": "device"]]])
+                #expect(device.code == 208, "\(device.text)")
+                let master = try await server.send(
+                    "POST", "/login", ["username": "kim", "password": "secret"], as: .master)
+                #expect(master.status == 200)
+            }
+        }
+    }
+
+    @Test("What ACL the master key gives a user is what is stored; users cannot lock themselves out")
+    func stored() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            func acl() async throws -> [String?] {
+                try await server.rows("SELECT \"_rperm\"::text, \"_wperm\"::text FROM \"_User\"")[0]
+            }
+            _ = try await server.send("PUT", "/users/\(kim.id)", ["ACL": ["*": ["read": true]]], as: .master)
+                .succeeded()
+            #expect(try await acl() == ["{*}", "{}"])
+            #expect(try await server.send("POST", "/login", ["username": "kim", "password": "secret"]).status == 200)
+            _ = try await server.send("PUT", "/users/\(kim.id)", ["ACL": .null], as: .master).succeeded()
+            #expect(try await acl() == ["{*}", "{}"])
+            _ = try await server.send(
+                "PUT", "/users/\(kim.id)", ["ACL": [kim.id: ["read": true, "write": true]]], as: .master
+            ).succeeded()
+            for own: JSONValue in [[:], ["__op": "Delete"], ["role:x": ["write": true]]] {
+                let answer = try await server.send(
+                    "PUT", "/users/\(kim.id)", ["ACL": own], as: .session(kim.token))
+                #expect(answer.status == 200, "\(answer.text)")
+                #expect(try await acl()[0]?.contains(kim.id) == true)
+                #expect(try await acl()[1]?.contains(kim.id) == true)
+            }
+        }
+    }
+
+    @Test("What a provider gave is shown to a user who asks for the own record, and nowhere else")
+    func providerData() async throws {
+        try await TestServer.run { server in
+            let made = try await server.send("POST", "/users", ["authData": ["anonymous": ["id": "device"]]])
+            let (id, token) = (try made.string("objectId"), try made.string("sessionToken"))
+            let me = TestServer.Identity.session(token)
+            let other = try await server.signUp("lou")
+            let note = try await server.create("Note", ["author": .pointer("_User", id)])
+            for path in ["/users/me", "/users/\(id)", "/classes/_User/\(id)"] {
+                let answer = try await server.send("GET", path, as: me)
+                #expect(answer["authData"] == ["anonymous": ["id": "device"]], "\(path)")
+            }
+            let asked = try await server.find("_User", ["where": ["objectId": .string(id)]], as: me)
+            #expect(asked.results.first?["authData"] != nil)
+            #expect(try await server.find("_User", as: .master).text.contains("device"))
+            for identity in [me, .session(other.token), .anonymous] {
+                let listed = try await server.find("_User", as: identity)
+                #expect(listed.results.count == 2)
+                #expect(!listed.text.contains("authData"))
+                let included = try await server.send("GET", "/classes/Note/\(note)?include=author", as: identity)
+                #expect(included["author"]?["username"] != nil)
+                #expect(!included.text.contains("authData"))
+                let found = try await server.find("Note", ["include": "author"], as: identity)
+                #expect(!found.text.contains("authData"))
+            }
+        }
+    }
+
+    @Test(
+        "A user without name and password is made up to line 8 only, and by no provider that says nothing",
+        arguments: [7, 8, 9])
+    func emptyProviders(preset: Int) async throws {
+        try await TestServer.run(["preset": .number(Double(preset)), "masterKeyIps": ["0.0.0.0/0", "::0"]]) { server in
+            for authData: JSONValue in [[:], ["anonymous": .null]] {
+                let answer = try await server.send("POST", "/users", ["authData": authData])
+                if preset < 9 {
+                    #expect(answer.status == 201, "\(answer.text)")
+                    #expect(answer["username"]?.stringValue?.isEmpty == false)
+                    #expect(answer["sessionToken"] != nil)
+                } else {
+                    #expect(answer.code == 200, "\(answer.text)")
+                }
+            }
+            for authData: JSONValue in [["anonymous": [:]], ["nosuch": [:]]] {
+                let answer = try await server.send("POST", "/users", ["authData": authData])
+                #expect(answer.code == (preset < 9 ? 252 : 200), "\(authData): \(answer.text)")
+            }
+            let unknown = try await server.send("POST", "/users", ["authData": ["nosuch": ["id": "1"]]])
+            #expect(unknown.code == 252)
+            let kim = try await server.send(
+                "POST", "/users", ["username": "kim", "password": "secret", "authData": [:]])
+            #expect(kim.status == 201)
+            #expect(kim["username"] == nil)
+        }
+    }
+
+    @Test(
+        "The history of passwords is shown to the maintenance key in every line, and to nobody else", arguments: [7, 9])
+    func history(preset: Int) async throws {
+        let options: JSONObject = [
+            "preset": .number(Double(preset)), "passwordPolicy": ["maxPasswordHistory": 3],
+        ]
+        try await TestServer.run(options) { server in
+            let kim = try await server.signUp("kim")
+            let first = try await server.texts("SELECT \"_hashed_password\" FROM \"_User\"")
+            let changed = try await server.send(
+                "PUT", "/users/\(kim.id)", ["password": "second"], as: .session(kim.token))
+            let second = try await server.texts("SELECT \"_hashed_password\" FROM \"_User\"")
+            _ = try await server.send(
+                "PUT", "/users/\(kim.id)", ["password": "third"], as: .session(try changed.string("sessionToken"))
+            ).succeeded()
+            let history = JSONValue.array((first + second).map { .string($0) })
+            for path in ["/users/\(kim.id)", "/classes/_User/\(kim.id)"] {
+                let answer = try await server.send("GET", path, as: .maintenance)
+                #expect(answer["_password_history"] == history, "\(answer.text)")
+                #expect((answer["_hashed_password"] == nil) == (preset == 7))
+            }
+            let found = try await server.find("_User", as: .maintenance)
+            #expect(found.results.first?["_password_history"] == history)
+            for identity: TestServer.Identity in [.master, .anonymous] {
+                #expect(!(try await server.find("_User", as: identity).text.contains("_password_history")))
+            }
+        }
+    }
+
+    @Test("Without the class of sessions a token is of no session")
+    func noSessions() async throws {
+        try await TestServer.run(["cacheTTL": 0]) { server in
+            let kim = try await server.signUp("kim")
+            _ = try await server.send("DELETE", "/purge/_Session", as: .master)
+            _ = try await server.send("DELETE", "/classes/_Session", as: .master)
+            for id in try await server.texts("SELECT \"objectId\" FROM \"_Session\"") {
+                _ = try await server.send("DELETE", "/sessions/\(id)", as: .master).succeeded()
+            }
+            _ = try await server.send("DELETE", "/schemas/_Session", as: .master).succeeded()
+            for path in ["/users/me", "/classes/Song", "/sessions/me"] {
+                let answer = try await server.send("GET", path, as: .session(kim.token))
+                #expect(answer.status == 400)
+                #expect(answer.code == 209, "\(path): \(answer.text)")
+            }
+            let login = try await server.send("POST", "/login", ["username": "kim", "password": "secret"])
+            #expect(login.status == 200, "\(login.text)")
+            let me = try await server.send("GET", "/users/me", as: .session(try login.string("sessionToken")))
+            #expect(me.status == 200)
+        }
+    }
+
+    @Test("Whoever may not add fields or change a session is told that, not what is wrong with the values")
+    func orderOfChecks() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let lou = try await server.signUp("lou")
+            _ = try await server.send(
+                "POST", "/schemas/Song",
+                [
+                    "className": "Song", "fields": ["title": ["type": "String"]],
+                    "classLevelPermissions": [
+                        "create": ["*": true], "update": ["*": true], "get": ["*": true], "find": ["*": true],
+                        "addField": [:],
+                    ],
+                ], as: .master
+            ).succeeded()
+            let id = try await server.create("Song", ["title": "a"])
+            for (method, path) in [("POST", "/classes/Song"), ("PUT", "/classes/Song/\(id)")] {
+                let both = try await server.send(method, path, ["title": 1, "fresh": "x"])
+                #expect(both.code == 119, "\(both.text)")
+                let wrong = try await server.send(method, path, ["title": 1])
+                #expect(wrong.code == 111)
+            }
+            let session = try await server.texts(
+                "SELECT \"objectId\" FROM \"_Session\" WHERE \"user\" = '\(lou.id)'")[0]
+            for body: JSONValue in [["sessionToken": "x"], ["user": .pointer("_User", kim.id)], ["note": "x"]] {
+                let foreign = try await server.send("PUT", "/sessions/\(session)", body, as: .session(kim.token))
+                #expect(foreign.code == 101, "\(body): \(foreign.text)")
+            }
+            let own = try await server.send(
+                "PUT", "/sessions/\(session)", ["sessionToken": "x"], as: .session(lou.token))
+            #expect(own.code == 105)
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+
+/// Hashes of passwords cost much: who may have how many computed, and who waits for whom.
+@Suite struct PasswordQueueTests {
+    private static let options: JSONObject = ["passwordHashingThreads": 1, "trustProxy": true]
+
+    private static func logIn(_ server: TestServer, _ password: String = "secret", from address: String) async throws
+        -> TestAnswer
+    {
+        try await server.send(
+            "POST", "/login", ["username": "kim", "password": .string(password)],
+            headers: ["X-Forwarded-For": address])
+    }
+
+    @Test("Forty log-ins of one sender do not keep another's waiting until they are done")
+    func fairness() async throws {
+        try await TestServer.run(Self.options, passwordCost: 9) { server in
+            _ = try await server.signUp("kim")
+            let done = Atomic(0)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<40 {
+                    group.addTask {
+                        _ = try await Self.logIn(server, "wrong", from: "10.0.0.1")
+                        done.add(1, ordering: .relaxed)
+                    }
+                }
+                while done.load(ordering: .relaxed) < 2 { try await Task.sleep(for: .milliseconds(2)) }
+                let before = done.load(ordering: .relaxed)
+                #expect(try await Self.logIn(server, from: "10.0.0.2").status == 200)
+                #expect(done.load(ordering: .relaxed) - before < 15)
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test("Log-ins whose sender has gone keep nobody waiting")
+    func abandoned() async throws {
+        try await TestServer.run(Self.options, passwordCost: 10) { server in
+            _ = try await server.signUp("kim")
+            let clock = ContinuousClock()
+            let alone = try await clock.measure { _ = try await Self.logIn(server, from: "10.0.0.1") }
+            let crowd = (0..<60).map { _ in Task { try await Self.logIn(server, "wrong", from: "10.0.0.1") } }
+            try await Task.sleep(for: .milliseconds(100))
+            for task in crowd { task.cancel() }
+            for task in crowd { _ = try? await task.value }
+            // All of one connection, so that turns do not help.
+            let afterwards = try await clock.measure {
+                for _ in 0..<2 { _ = try await Self.logIn(server, from: "10.0.0.1").succeeded() }
+            }
+            #expect(afterwards < alone * 20 + .milliseconds(200), "\(afterwards) after \(alone)")
+        }
+    }
+
+    @Test("A flood of log-ins is answered with 503 and a time to wait, and leaves others their place")
+    func fullQueue() async throws {
+        var options = Self.options
+        options["passwordHashingQueue"] = 4
+        try await TestServer.run(options, passwordCost: 10) { server in
+            _ = try await server.signUp("kim")
+            try await withThrowingTaskGroup(of: TestAnswer.self) { group in
+                for _ in 0..<30 { group.addTask { try await Self.logIn(server, "wrong", from: "10.0.0.1") } }
+                var refused: [TestAnswer] = []
+                var isFirst = true
+                while let answer = try await group.next() {
+                    #expect(answer.status == 503 || answer.code == 101, "\(answer.text)")
+                    if answer.status == 503 { refused.append(answer) }
+                    // While the queue is full.
+                    if isFirst { #expect(try await Self.logIn(server, from: "10.0.0.2").status == 200) }
+                    isFirst = false
+                }
+                #expect(refused.count >= 10)
+                let answer = try #require(refused.first)
+                #expect(answer.code == 155)
+                #expect(answer.headers["retry-after"].flatMap { Int($0) } ?? 0 > 0)
+            }
+        }
+    }
+
+    @Test("A batch of a hundred log-ins, sign-ups or new passwords is refused whole: it would cost seconds")
+    func batches() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            func batch(
+                _ count: Int, as identity: TestServer.Identity = .anonymous, _ element: (Int) -> JSONObject
+            ) async throws -> TestAnswer {
+                let requests = (0..<count).map { JSONValue.object(element($0)) }
+                return try await server.send("POST", "/batch", ["requests": .array(requests)], as: identity)
+            }
+            func call(_ method: String, _ path: String, _ body: JSONValue) -> JSONObject {
+                ["method": .string(method), "path": .string("/parse" + path), "body": body]
+            }
+            let secret: JSONValue = ["username": "kim", "password": "secret"]
+            let dear: [@Sendable (Int) -> JSONObject] = [
+                { _ in ["method": "POST", "path": "/parse/login", "body": secret] },
+                { _ in ["method": "POST", "path": "/parse/LogIn/", "body": secret] },
+                { _ in ["method": "GET", "path": "/parse/login?username=kim&password=secret"] },
+                { _ in ["method": "POST", "path": "/parse/verifyPassword", "body": secret] },
+                {
+                    [
+                        "method": "POST", "path": "/parse/users",
+                        "body": ["username": .string("u\($0)"), "password": "p"],
+                    ]
+                },
+                {
+                    [
+                        "method": "POST", "path": "/parse/classes/_User",
+                        "body": ["username": .string("v\($0)"), "password": "p"],
+                    ]
+                },
+                { _ in ["method": "PUT", "path": .string("/parse/users/\(kim.id)"), "body": ["password": "p"]] },
+                { _ in ["method": "PUT", "path": .string("/parse/classes/_User/\(kim.id)"), "body": ["password": "p"]]
+                },
+            ]
+            for element in dear {
+                let refused = try await batch(11, element)
+                #expect(refused.status == 400)
+                #expect(refused.code == 107)
+                #expect(refused.error?.contains("exceeds the limit of 10") == true, "\(refused.text)")
+            }
+            let mixed = try await batch(12) { $0 < 6 ? dear[0]($0) : dear[4]($0) }
+            #expect(mixed.code == 107)
+            #expect(try await server.rows("SELECT \"username\" FROM \"_User\"") == [["kim"]])
+            let few = try await batch(10, dear[4])
+            #expect(few.json.arrayValue?.allSatisfy { $0["success"]?["sessionToken"] != nil } == true, "\(few.text)")
+            let cheap = try await batch(50) { call("POST", "/classes/Song", ["n": .number(Double($0))]) }
+            #expect(cheap.json.arrayValue?.allSatisfy { $0["success"]?["objectId"] != nil } == true)
+            let own = try await batch(20, as: .session(kim.token)) {
+                call("PUT", "/users/\(kim.id)", ["n": .number(Double($0))])
+            }
+            #expect(own.json.arrayValue?.allSatisfy { $0["success"] != nil } == true)
+            // Who moves users has the master key.
+            let moved = try await batch(20, as: .master, dear[5])
+            #expect(moved.json.arrayValue?.allSatisfy { $0["success"] != nil } == true, "\(moved.text)")
+        }
+    }
+
+    @Test("Sign-ups and new passwords in a transaction hold no rows locked while they are hashed")
+    func transactions() async throws {
+        let options: JSONObject = ["passwordPolicy": ["maxPasswordHistory": 3, "doNotAllowUsername": true]]
+        try await TestServer.run(options) { server in
+            let kim = try await server.signUp("kim")
+            func together(_ requests: [JSONValue], as identity: TestServer.Identity) async throws -> TestAnswer {
+                try await server.send(
+                    "POST", "/batch", ["transaction": true, "requests": .array(requests)], as: identity)
+            }
+            let answer = try await together(
+                [
+                    ["method": "POST", "path": "/parse/users", "body": ["username": "lou", "password": "hidden"]],
+                    [
+                        "method": "PUT", "path": .string("/parse/users/\(kim.id)"), "body": ["password": "better"],
+                    ],
+                ], as: .session(kim.token))
+            #expect(answer.json.arrayValue?.count == 2, "\(answer.text)")
+            for (name, password) in [("lou", "hidden"), ("kim", "better")] {
+                let login = try await server.send(
+                    "POST", "/login", ["username": .string(name), "password": .string(password)])
+                #expect(login.status == 200)
+            }
+            let token = try await server.send("POST", "/login", ["username": "kim", "password": "better"])
+                .string("sessionToken")
+            for password in ["secret", "better", "kimkim"] {
+                let refused = try await together(
+                    [
+                        [
+                            "method": "PUT", "path": .string("/parse/users/\(kim.id)"),
+                            "body": ["password": .string(password)],
+                        ]
+                    ],
+                    as: .session(token))
+                #expect(refused.code == 142, "\(password): \(refused.text)")
+            }
+            let lou = try await server.texts("SELECT \"objectId\" FROM \"_User\" WHERE \"username\" = 'lou'")
+            let foreign = try await together(
+                [["method": "PUT", "path": .string("/parse/users/\(lou[0])"), "body": ["password": "hidden"]]],
+                as: .session(token))
+            // Not whether it was the password before.
+            #expect(foreign.code == 206, "\(foreign.text)")
+        }
+    }
+}
