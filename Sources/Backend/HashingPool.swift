@@ -32,6 +32,9 @@ final class HashingPool: Sendable {
         self.places = places
     }
 
+    /// How many wait.
+    var waiting: Int { state.withLock { $0.queue.count } }
+
     /// Computes something on a thread of the pool, when it is the sender's turn.
     ///
     /// - Parameter address: The IP address that the request comes from.

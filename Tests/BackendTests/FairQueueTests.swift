@@ -1,3 +1,7 @@
+import Foundation
+import ParseModel
+import Postgres
+import Synchronization
 import Testing
 
 @testable import Backend
@@ -73,5 +77,64 @@ import Testing
         #expect(HashingPool.network(of: "2001:db8:1:2::1") != HashingPool.network(of: "2001:db8:1:3::1"))
         #expect(HashingPool.network(of: "::ffff:10.0.0.1") == HashingPool.network(of: "10.0.0.1"))
         #expect(HashingPool.network(of: "10.0.0.1") != HashingPool.network(of: "10.0.0.2"))
+    }
+
+    private final class Counter: Sendable {
+        private let value = Atomic(0)
+        var count: Int { value.load(ordering: .relaxed) }
+        func increment() { value.add(1, ordering: .relaxed) }
+    }
+
+    @Test("What nobody waits for any more is not computed; what is too much is refused at once")
+    func pool() async throws {
+        let pool = HashingPool(threads: 1, places: 3)
+        let (mayEnd, hasBegun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let computed = Counter()
+        let first = Task {
+            try await pool.run(from: "a") {
+                hasBegun.signal()
+                mayEnd.wait()
+                return 1
+            }
+        }
+        await Self.wait(for: hasBegun)
+        let caller = CallerPresence()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    await #expect(throws: CancellationError.self) {
+                        try await CallerPresence.$current.withValue(caller) {
+                            try await pool.run(from: "a") { computed.increment() }
+                        }
+                    }
+                }
+            }
+            while pool.waiting < 3 { await Task.yield() }
+            await #expect(throws: ServiceUnavailable.self) { try await pool.run(from: "a") {} }
+            caller.leave()
+            try await group.waitForAll()
+        }
+        #expect(pool.waiting == 0)
+        let cancelled = Task { try await pool.run(from: "a") { computed.increment() } }
+        while pool.waiting < 1 { await Task.yield() }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        // Whoever has left before does not even wait.
+        await #expect(throws: CancellationError.self) {
+            try await CallerPresence.$current.withValue(caller) { try await pool.run(from: "a") {} }
+        }
+        mayEnd.signal()
+        #expect(try await first.value == 1)
+        #expect(try await pool.run(from: "b") { 2 } == 2)
+        #expect(computed.count == 0)
+    }
+
+    private static func wait(for semaphore: DispatchSemaphore) async {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                semaphore.wait()
+                continuation.resume()
+            }
+        }
     }
 }

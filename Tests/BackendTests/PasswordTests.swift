@@ -47,10 +47,10 @@ import Testing
                 #expect(try await Self.logIn(server, other, as: "u\(index)").code == 101)
             }
             _ = try await server.signUp("kim", password: "secret")
-            #expect(try await Self.logIn(server, "secret\0").code == 101)
-            #expect(try await Self.logIn(server, "secret\0more").code == 101)
+            #expect(try await Self.logIn(server, "secret\0").status == 400)
+            #expect(try await Self.logIn(server, "secret\0more").status == 400)
             let refused = try await server.send("POST", "/users", ["username": "lou", "password": "sec\0ret"])
-            #expect(refused.code == 107)
+            #expect(refused.status == 400)
             let surrogate = try await server.send(
                 "POST", "/login", bytes: Array(#"{"username":"kim","password":"\ud800"}"#.utf8),
                 headers: ["Content-Type": "application/json"])
@@ -155,7 +155,7 @@ import Testing
                     let start = clock.now
                     let answer = try await Self.logIn(server, password, as: name)
                     times.append(clock.now - start)
-                    #expect(answer.code == 101)
+                    #expect(answer.code == 101, "\(name): \(answer.status) \(answer.text)")
                 }
                 return times.sorted()[2]
             }
@@ -163,7 +163,6 @@ import Testing
             let usual = try await median("kim", "wrong")
             for (name, password) in [
                 ("nobody", "wrong"), (nameless[0], "wrong"), ("dear", "secret"), ("kim", long), ("nobody", long),
-                ("no\0body", "wrong"), ("kim", "secret\0"),
             ] {
                 let time = try await median(name, password)
                 #expect(time > usual / 3 && time < usual * 3, "\(name): \(time), usually \(usual)")
