@@ -27,7 +27,7 @@ extension ParseRoutes {
         var elements: [Envelope] = []
         let prefixes = prefixes
         for request in requests { elements.append(try element(request, of: envelope, prefixes: prefixes)) }
-        let passwords = elements.filter { Backend.computesHashes($0.path, isWrite: $0.method != .get, $0.body) }.count
+        let passwords = elements.count { Backend.computesHashes($0.path, isWrite: Self.writes($0), $0.body) }
         guard passwords <= Self.mostPasswords || context.caller.writesEverything else {
             throw ParseError(
                 ParseError.invalidJSON,
@@ -150,7 +150,7 @@ extension ParseRoutes {
             throw ParseError(ParseError.invalidJSON, "Classes cannot be changed inside a transaction.")
         }
         // Fields and classes are made before: the transaction would lock out the change of its own tables.
-        for element in elements where element.method == .post || element.method == .put {
+        for element in elements where Self.writes(element) {
             try? await backend.prepareFields(element.path, element.body, context)
         }
         // So are hashes of passwords, which take long: the transaction would keep its rows locked meanwhile.
@@ -158,7 +158,7 @@ extension ParseRoutes {
         for element in elements {
             var own = context
             own.preparedPassword = try await backend.preparePassword(
-                element.path, isUpdate: element.method == .put, isWrite: element.method != .get, element.body, context)
+                element.path, isUpdate: element.method == .put, isWrite: Self.writes(element), element.body, context)
             contexts.append(own)
         }
         return try await backend.transaction { [contexts] backend in
@@ -171,6 +171,9 @@ extension ParseRoutes {
             return results
         }
     }
+
+    /// Whether a call makes or changes something by its body.
+    private static func writes(_ element: Envelope) -> Bool { element.method == .post || element.method == .put }
 
     private static func success(_ reply: Reply) -> [UInt8] {
         guard case .json(let bytes) = reply.body else { return Array("{\"success\":{}}".utf8) }
