@@ -149,23 +149,25 @@ import Testing
                 WHERE "username" = 'dear'
                 """)
             let clock = ContinuousClock()
-            func median(_ name: String, _ password: String) async throws -> Duration {
-                var times: [Duration] = []
-                for _ in 0..<5 {
+            let long = String(repeating: "x", count: 5_000)
+            let guesses = [
+                ("kim", "wrong"), ("nobody", "wrong"), (nameless[0], "wrong"), ("dear", "secret"), ("kim", long),
+                ("nobody", long),
+            ]
+            var shortest = [Duration](repeating: .seconds(60), count: guesses.count)
+            // In turns, since the machine is busy with other tests; the shortest times are those without them.
+            for _ in 0..<7 {
+                for (index, (name, password)) in guesses.enumerated() {
                     let start = clock.now
                     let answer = try await Self.logIn(server, password, as: name)
-                    times.append(clock.now - start)
+                    shortest[index] = min(shortest[index], clock.now - start)
                     #expect(answer.code == 101, "\(name): \(answer.status) \(answer.text)")
                 }
-                return times.sorted()[2]
             }
-            let long = String(repeating: "x", count: 5_000)
-            let usual = try await median("kim", "wrong")
-            for (name, password) in [
-                ("nobody", "wrong"), (nameless[0], "wrong"), ("dear", "secret"), ("kim", long), ("nobody", long),
-            ] {
-                let time = try await median(name, password)
-                #expect(time > usual / 3 && time < usual * 3, "\(name): \(time), usually \(usual)")
+            for (guess, time) in zip(guesses, shortest) {
+                #expect(
+                    time > shortest[0] / 3 && time < shortest[0] * 3,
+                    "\(guess.0), \(guess.1.utf8.count) bytes: \(time), usually \(shortest[0])")
             }
         }
     }
