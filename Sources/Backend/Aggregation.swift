@@ -24,7 +24,10 @@ extension Backend {
             let values = try await store.distinct(className, field, filter, place: place)
             return ["results": .array(values)]
         }
-        let stages = try Self.stages(parameters)
+        var stages = try Self.stages(parameters)
+        if configuration.preset < 8 {
+            stages = stages.map { ($0.name, StoredFieldNames.replaced(in: $0.operand, of: $0.name)) }
+        }
         let rows = try await store.aggregate(
             className, stages, now: context.now.milliseconds, mergesDateParts: configuration.preset >= 8, place: place)
         let links = links(context)

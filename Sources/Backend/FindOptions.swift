@@ -14,6 +14,7 @@ struct FindOptions: Sendable {
     var excluded: [[String]] = []
     var includes: [[String]] = []
     var includesAll = false
+    private var includesEvery = false
     var redirectKey: String?
     var explain: JSONValue?
     var readPreference: JSONValue?
@@ -72,10 +73,11 @@ struct FindOptions: Sendable {
         let paths = names.map { $0.split(separator: ".", omittingEmptySubsequences: true).map(String.init) }
             .filter { !$0.isEmpty }
         switch name {
+        // No keys at all ask for what is always there: the id, the dates and the ACL.
         case "keys": if value.stringValue != nil || value.arrayValue != nil { keys = paths }
         case "excludeKeys": excluded = paths
         case "include":
-            if names.contains("*") { includesAll = true } else { includes = paths }
+            if names.contains("*") { includesEvery = true } else { includes = paths }
         case "includeAll": includesAll = includesAll || Self.isSet(value)
         default: break
         }
@@ -84,9 +86,11 @@ struct FindOptions: Sendable {
     /// A dotted key chooses fields of an included object, so it includes that object.
     private mutating func finishProjection() {
         for path in (keys ?? []) + excluded where path.count > 1 { includes.append(Array(path.dropLast())) }
-        // `includeAll` takes the place of every single include.
-        if includesAll { includes = includes.filter { _ in false } }
-        if keys?.isEmpty == true { keys = nil }
+        // `*` takes the place of every single include, `includeAll` stands beside them.
+        if includesEvery {
+            includes = []
+            includesAll = true
+        }
     }
 
     private static func condition(_ value: JSONValue) throws(ParseError) -> JSONObject {

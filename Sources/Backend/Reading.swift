@@ -114,7 +114,8 @@ extension Backend {
         limits.allowsRegex = configuration.requestComplexity.allowRegex
         let parser = FilterParser(
             isMaster: caller.readsEverything, now: context.now.milliseconds, limits: limits,
-            unknownOperatorCode: configuration.preset < 8 ? 107 : 102)
+            unknownOperatorCode: configuration.preset < 8 ? 107 : 102,
+            requiresInnerCondition: configuration.preset < 9)
         var request = ObjectStore.FindRequest(className: className)
         request.filter = try parser.parse(options.condition)
         request.order = options.order
@@ -221,7 +222,7 @@ extension Backend {
     ) {
         var includes = options.includes
         if options.includesAll {
-            includes = schema.fields.compactMap { name, field in
+            includes += schema.fields.compactMap { name, field in
                 switch field.type {
                 case .pointer, .array: [name]
                 default: nil

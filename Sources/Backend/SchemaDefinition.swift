@@ -99,9 +99,11 @@ struct SchemaDefinition {
     }
 
     private mutating func applyPermissions(to schema: inout ClassSchema, isNew: Bool) throws(ParseError) {
-        let declared = json["classLevelPermissions"]
+        let declared = json["classLevelPermissions"].flatMap { $0.isNull ? nil : $0 }
         if declared == nil, isNew { warnings.append("classLevelPermissions not provided for \(name).") }
-        let permissions = try SchemaRules.permissions(declared ?? [:], fields: schema, configuration)
+        guard let permissions = try SchemaRules.permissions(declared ?? [:], fields: schema, configuration) else {
+            return
+        }
         schema.permissions = Self.closed(permissions, unless: schema.permissions)
     }
 

@@ -5,10 +5,12 @@ import ServerConfiguration
 extension SchemaRules {
     /// Checks class-level permissions as they are given, and reads them.
     ///
+    /// - Returns: The permissions; nil for null, which opens the class as if none had ever been set.
     /// - Throws: 107 with what is wrong.
     static func permissions(_ value: JSONValue, fields schema: ClassSchema, _ configuration: Configuration)
-        throws(ParseError) -> ClassLevelPermissions
+        throws(ParseError) -> ClassLevelPermissions?
     {
+        if value.isNull { return nil }
         guard let object = value.objectValue else { throw invalid("invalid JSON") }
         for (key, entry) in object {
             switch key {
@@ -91,13 +93,8 @@ extension SchemaRules {
             )
         }
         for (entity, list) in object {
-            if entity.hasPrefix("userField:") {
-                let field = String(entity.dropFirst("userField:".count))
-                guard schema.type(of: field) == .pointer("_User") || schema.type(of: field) == .array else {
-                    throw invalid(
-                        "'\(field)' is not a valid column for class level pointer permissions protectedFields")
-                }
-            } else if entity != "authenticated" {
+            // A field that the class does not have names nobody, and may come later.
+            if !entity.hasPrefix("userField:"), entity != "authenticated" {
                 try checkEntity(entity, configuration)
             }
             guard let fields = list.arrayValue else {

@@ -94,7 +94,9 @@ enum SchemaRules {
                 throw ParseError(ParseError.invalidSchemaOperation, "Field \(name) exists, cannot update.")
             }
         }
-        let new = try newFields(.object(added), of: schema.name, known: schema)
+        var remaining = schema
+        for (name, json) in changes where json["__op"]?.stringValue == "Delete" { remaining.fields[name] = nil }
+        let new = try newFields(.object(added), of: schema.name, known: remaining)
         for (name, json) in changes {
             if json["__op"]?.stringValue == "Delete" {
                 schema.fields[name] = nil

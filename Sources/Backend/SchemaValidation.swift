@@ -91,7 +91,7 @@ extension Backend {
             guard Names.isClassName(className), !Names.isJoinName(className) else {
                 throw ParseError(ParseError.invalidJSON, "schema class name does not revalidate")
             }
-            try Self.checkPoints(fields, in: current)
+            try Self.checkPoints(fields, operations)
             return (try await store.ensure(className, fields), .everything)
         }
         guard let first = fields.keys.first else { return (known, .everything) }
@@ -104,7 +104,7 @@ extension Backend {
             throw ParseError.denied(
                 ParseError.operationForbidden, "Permission denied for action addField on class \(className).")
         }
-        try Self.checkPoints(fields, in: known)
+        try Self.checkPoints(fields, operations)
         return (try await store.ensure(className, fields), filter)
     }
 
@@ -140,13 +140,16 @@ extension Backend {
             className, try operations(fields, className, isCreating: true), context.caller, isCreating: true)
     }
 
-    /// A class has at most one field of type GeoPoint.
-    private static func checkPoints(_ fields: OrderedDictionary<String, Field>, in schema: ClassSchema)
-        throws(ParseError)
-    {
-        let known = schema.fields.filter { $0.value.type == .geoPoint }.count
-        let new = fields.filter { $0.value.type == .geoPoint }.count
-        if new > 0, known + new > 1 {
+    /// An object that makes a field of type GeoPoint brings no other place; the class may have one from before.
+    private static func checkPoints(
+        _ fields: OrderedDictionary<String, Field>, _ operations: OrderedDictionary<String, FieldOperation>
+    ) throws(ParseError) {
+        guard fields.values.contains(where: { $0.type == .geoPoint }) else { return }
+        let places = operations.values.count { operation in
+            guard case .set(let value) = operation else { return false }
+            return value["__type"]?.stringValue == "GeoPoint"
+        }
+        guard places <= 1 else {
             throw ParseError(ParseError.incorrectType, "there can only be one geopoint field in a class")
         }
     }

@@ -45,9 +45,8 @@ extension Backend {
         }
         guard Names.isClassName(name), !Names.isJoinName(name) else { throw Self.invalidName(name) }
         let fields = try SchemaRules.newFields(body["fields"], of: name, known: ClassSchema(name: name))
-        let permissions = try body["classLevelPermissions"].map {
-            try SchemaRules.permissions($0, fields: ClassSchema(name: name, fields: fields), configuration)
-        }
+        let permissions = try SchemaRules.permissions(
+            body["classLevelPermissions"] ?? .null, fields: ClassSchema(name: name, fields: fields), configuration)
         let indexes = try SchemaRules.indexes(
             body["indexes"], of: ClassSchema(name: name, fields: fields), configuration)
         let schema = try await change(name) { current in

@@ -126,7 +126,7 @@ extension Backend {
         write.operations = operations
         write.hidden = hidden
         var answer: JSONObject = ["objectId": .string(objectId), "createdAt": .string(createdAt.iso)]
-        for name in filled { answer[name] = operations[name]?.valueOnCreate }
+        for name in filled { answer[name] = operations[name]?.valueOnCreate.map(Self.closed) }
         for (key, operation) in operations where operation.isEchoed && FieldPath(key).steps.isEmpty {
             answer[key] = operation.valueOnCreate
         }
@@ -136,6 +136,15 @@ extension Backend {
         return PreparedInsert(
             className: className, objectId: objectId, write: write,
             result: WriteResult(status: 201, location: "\(base)/\(path)/\(objectId)", body: answer))
+    }
+
+    /// A value as it is stored and will be read: the ring of a polygon is closed.
+    private static func closed(_ value: JSONValue) -> JSONValue {
+        guard case .object(var polygon) = value, polygon["__type"] == "Polygon",
+            let corners = polygon["coordinates"]?.arrayValue, let first = corners.first, first != corners.last
+        else { return value }
+        polygon["coordinates"] = .array(corners + [first])
+        return .object(polygon)
     }
 
     /// Changes an object.

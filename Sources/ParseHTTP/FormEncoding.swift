@@ -11,21 +11,34 @@ enum FormEncoding {
         read(Substring(text)) { .string($0) }
     }
 
-    /// Reads every value as JSON if it is JSON, else as a string. A repeated name gives an array.
+    /// Reads every value as JSON if it is JSON, else as a string. A repeated name gives an array, one in brackets a
+    /// member: `where[score][$gt]=3`.
     static func values(_ text: some StringProtocol) -> JSONObject {
-        read(Substring(text), value)
+        let tree = BracketedNames()
+        for (name, text) in pairs(Substring(text)) {
+            if let place = BracketedNames.place(name) {
+                tree.add(.string(text), at: place)
+            } else {
+                tree.add(value(text), at: [name])
+            }
+        }
+        return tree.object
     }
 
     private static func read(_ text: Substring, _ interpret: (String) -> JSONValue) -> JSONObject {
         var values: OrderedDictionary<String, [JSONValue]> = [:]
-        for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
+        for (name, value) in pairs(text) { values[name, default: []].append(interpret(value)) }
+        return values.mapValues { $0.count == 1 ? $0[0] : .array($0) }
+    }
+
+    /// Names and values, decoded; a pair without a name is left out.
+    private static func pairs(_ text: Substring) -> [(name: String, value: String)] {
+        text.utf8.split(separator: UInt8(ascii: "&")).compactMap { pair in
             let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
             let name = decode(Substring(pair[..<end]))
-            guard !name.isEmpty else { continue }
-            let value = interpret(end < pair.endIndex ? decode(Substring(pair[pair.index(after: end)...])) : "")
-            values[name, default: []].append(value)
+            guard !name.isEmpty else { return nil }
+            return (name, end < pair.endIndex ? decode(Substring(pair[pair.index(after: end)...])) : "")
         }
-        return values.mapValues { $0.count == 1 ? $0[0] : .array($0) }
     }
 
     private static func decode(_ text: some StringProtocol) -> String {

@@ -16,9 +16,18 @@ public struct Pointer: Hashable, Sendable {
     /// Reads `{"__type":"Pointer","className":…,"objectId":…}`, or an embedded object of the same shape.
     public init?(json: JSONValue) {
         guard let type = json["__type"]?.stringValue, type == "Pointer" || type == "Object",
-            let className = json["className"]?.stringValue, let objectId = json["objectId"]?.stringValue
+            let className = json["className"]?.stringValue, let objectId = json["objectId"].flatMap(Self.id)
         else { return nil }
         self.init(className: className, objectId: objectId)
+    }
+
+    /// The id that a value stands for: a text, or a number, whose digits are the text.
+    public static func id(_ value: JSONValue) -> String? {
+        switch value {
+        case .string(let text): text
+        case .number: value.text
+        default: nil
+        }
     }
 
     /// The form that travels.

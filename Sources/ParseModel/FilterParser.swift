@@ -33,15 +33,21 @@ public struct FilterParser: Sendable {
     public var limits: Limits
     /// The number for an operator that does not exist: servers before 8 answered 107, newer ones 102.
     public var unknownOperatorCode: Int
+    /// Whether `$inQuery` and `$notInQuery` need a `where`, as servers before 9 have it.
+    public var requiresInnerCondition: Bool
     /// The time that relative dates count from, in milliseconds since 1970.
     public var now: Int64
 
     /// Makes a parser for one request.
-    public init(isMaster: Bool, now: Int64, limits: Limits = Limits(), unknownOperatorCode: Int = 102) {
+    public init(
+        isMaster: Bool, now: Int64, limits: Limits = Limits(), unknownOperatorCode: Int = 102,
+        requiresInnerCondition: Bool = false
+    ) {
         self.isMaster = isMaster
         self.now = now
         self.limits = limits
         self.unknownOperatorCode = unknownOperatorCode
+        self.requiresInnerCondition = requiresInnerCondition
     }
 
     /// Reads a `where`.
@@ -110,7 +116,12 @@ public struct FilterParser: Sendable {
     }
 
     private func related(_ value: JSONValue) throws(ParseError) -> Filter {
-        guard let owner = value["object"].flatMap(Pointer.init(json:)), let key = value["key"]?.stringValue else {
+        guard let object = value["object"], object["className"]?.stringValue != nil,
+            let key = value["key"]?.stringValue
+        else { throw ParseError(ParseError.invalidQuery, "improper usage of $relatedTo") }
+        // An object that was never saved has no id, and nothing is related to it.
+        guard let id = object["objectId"], !id.isNull else { return .any([]) }
+        guard let owner = Pointer(json: object) else {
             throw ParseError(ParseError.invalidQuery, "improper usage of $relatedTo")
         }
         return .related(owner: owner, key: key)
@@ -118,11 +129,11 @@ public struct FilterParser: Sendable {
 
     /// Reads what stands at a key: a value to be equal to, or operators.
     func constraints(_ value: JSONValue, key: String, subqueries: Int) throws(ParseError) -> [Constraint] {
-        guard let object = value.objectValue, object["__type"] == nil,
-            object.keys.contains(where: { $0.hasPrefix("$") })
-        else { return [.equal(value)] }
+        guard let object = value.objectValue, object.keys.contains(where: { $0.hasPrefix("$") }) else {
+            return [.equal(value)]
+        }
         var constraints: [Constraint] = []
-        // Plain keys beside operators are an equality of their own.
+        // Plain keys beside operators, such as those of a pointer, are an equality of their own.
         let plain = object.filter { !$0.key.hasPrefix("$") }
         if !plain.isEmpty { constraints.append(.equal(.object(plain))) }
         for (name, operand) in object where name.hasPrefix("$") {
@@ -244,7 +255,8 @@ public struct FilterParser: Sendable {
         let isSelect = name == "$select" || name == "$dontSelect"
         let body = isSelect ? operand["query"]?.objectValue : operand.objectValue
         guard let body, let className = body["className"]?.stringValue,
-            !isSelect || (operand["key"]?.stringValue != nil && operand.objectValue?.count == 2)
+            !isSelect || (operand["key"]?.stringValue != nil && operand.objectValue?.count == 2),
+            isSelect || !requiresInnerCondition || body["where"] != nil
         else { throw ParseError(ParseError.invalidQuery, "improper usage of \(name)") }
         if isSelect, let key = operand["key"]?.stringValue { try check(key) }
         let condition = try Self.condition(body["where"], of: name)

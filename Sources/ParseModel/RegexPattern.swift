@@ -115,7 +115,9 @@ public enum RegexPattern {
             return try codePoint(&rest, digits: character == "x" ? 2 : 4)
         case "0"..."9":
             return "\\\(character)"
-        case "c", "p", "P", "k", "G", "K", "R", "X", "h", "H", "N", "E", "e", "a":
+        // The end of a quotation that was never begun means nothing.
+        case "E": return ""
+        case "c", "p", "P", "k", "G", "K", "R", "X", "h", "H", "N", "e", "a":
             throw invalid()
         default:
             return escaped(character)

@@ -10,9 +10,11 @@ extension AggregateCompiler {
         guard object["objectId"] == nil else {
             throw ParseError(ParseError.invalidQuery, "Cannot use 'objectId' in aggregation stage $group.")
         }
-        guard let id = object["_id"] else {
+        guard var id = object["_id"] else {
             throw ParseError(ParseError.invalidQuery, "Invalid parameter for query: group. Missing key _id")
         }
+        // What names nothing is one group of all, as null is.
+        if id == [:] || id == [] || id == "" { id = .null }
         let key = try groupKey(id, input.document)
         var members = [("'objectId'", key.shown)]
         var columns = ["\(key.value) AS grouped"]

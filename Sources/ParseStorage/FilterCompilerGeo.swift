@@ -14,10 +14,8 @@ extension FilterCompiler {
         case (.insideCircle(let center, let radians), .geoPoint):
             let box = around(column, center, radians)
             return "\(box)\(distance(column, center)) <= \(builder.bind(.double(radians)))"
-        case (.box(let southWest, let northEast), .geoPoint):
-            return box(
-                column, west: southWest.longitude, east: northEast.longitude, south: southWest.latitude,
-                north: northEast.latitude)
+        case (.box(let first, let second), .geoPoint):
+            return box(column, between: first, and: second)
         case (.insidePolygon(let points), .geoPoint):
             return "\(column) <@ \(builder.bind(.polygon(points.map { (x: $0.longitude, y: $0.latitude) })))"
         case (.polygonContains(let point), .polygon):
@@ -57,6 +55,17 @@ extension FilterCompiler {
         let longitude = builder.bind(.double(center.longitude))
         let latitude = builder.bind(.double(center.latitude))
         return "roost_distance(\(column), \(longitude), \(latitude))"
+    }
+
+    /// Inside a box of two opposite corners, whichever of them comes first.
+    ///
+    /// One whose first corner lies east of the second crosses the antimeridian where that is the shorter way.
+    private mutating func box(_ column: String, between first: GeoPoint, and second: GeoPoint) -> String {
+        let crosses = first.longitude - second.longitude > 180
+        return box(
+            column, west: crosses ? first.longitude : min(first.longitude, second.longitude),
+            east: crosses ? second.longitude : max(first.longitude, second.longitude),
+            south: min(first.latitude, second.latitude), north: max(first.latitude, second.latitude))
     }
 
     /// Inside a box, its edges included; one whose west edge lies east of its east edge crosses the antimeridian.

@@ -15,7 +15,13 @@ extension FilterCompiler {
         guard let key = query.key else { return try pointers(query, schema, target) }
         let values: String
         switch operand(key, schema) {
-        case .absent, .relation: return "FALSE"
+        case .relation: return "FALSE"
+        case .absent:
+            guard let part = part(at: key, schema) else { return "FALSE" }
+            if case .column(let outerColumn, .string) = target, let column = part.text {
+                return "\(outerColumn) IN (\(try select(query, schema, column, notNull: column)))"
+            }
+            values = part.value
         case .column(let column, let type):
             if case .column(let outerColumn, let outerType) = target, type == outerType,
                 TableLayout.columnType(type) != "jsonb", type != .geoPoint, type != .polygon
@@ -39,6 +45,25 @@ extension FilterCompiler {
         case .json(let path):
             return candidates(.path(path), "v IN (\(list))")
         }
+    }
+
+    /// What a key leads to inside a value that is no JSON in its column, such as `author.objectId`: as jsonb, and the
+    /// column itself where that is the part as a text. Nil where there is no such part.
+    private mutating func part(at key: FieldPath, _ schema: ClassSchema) -> (value: String, text: String?)? {
+        let field = TableLayout.field(key.root)
+        guard !key.steps.isEmpty, let type = schema.type(of: field),
+            TableLayout.hasColumn(field, of: schema.name, type: type)
+        else { return nil }
+        let column = SQLBuilder.quote(field)
+        switch type {
+        case .pointer, .geoPoint, .file: break
+        // The object's own dates travel as texts, which have no parts.
+        case .date where SystemClass.commonFields[field] == nil: break
+        default: return nil
+        }
+        let value = "(\(AggregateCompiler.value(column, type)) #> \(builder.bind(.textArray(key.steps))))"
+        if case .pointer = type, key.steps == ["objectId"] { return (value, column) }
+        return (value, nil)
     }
 
     /// Pointers to the objects that the inner query finds.

@@ -24,8 +24,8 @@ enum ValueEncoder {
         case .object, .array, .bytes:
             return .jsonb(try json(value))
         case .pointer:
-            guard let id = value["objectId"] else { return .null(.text) }
-            guard let id = id.stringValue else {
+            guard let id = value["objectId"], !id.isNull else { return .null(.text) }
+            guard let id = Pointer.id(id) else {
                 throw ParseError(ParseError.incorrectType, "This is not a valid Pointer")
             }
             return try Self.text(id)

@@ -234,7 +234,8 @@ struct WriteTests {
             (#"{"d":{"__type":"Date","iso":"+200000-01-01T00:00:00Z"}}"#, nil),
             (#"{"g":{"__type":"GeoPoint","latitude":"x","longitude":1}}"#, 111),
             (#"{"q":{"__type":"Polygon","coordinates":[[0,0],[1,1]]}}"#, 107),
-            (#"{"p":{"__type":"Pointer","className":"B","objectId":5}}"#, 111),
+            (#"{"p":{"__type":"Pointer","className":"B","objectId":{"a":1}}}"#, 111),
+            (#"{"p":{"__type":"Pointer","className":"B","objectId":5}}"#, nil),
         ] as [(String, Int?)])
     func refusals(json: String, code: Int?) async throws {
         try await TestStore.run { test in

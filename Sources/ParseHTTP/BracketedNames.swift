@@ -1,0 +1,71 @@
+import JSON
+import OrderedCollections
+
+/// Names of a query string that say where in an object or a list a value stands, as in `where[tags][$in][]=a`.
+///
+/// The rules are those of the library `qs`, which parse-server reads query strings with.
+final class BracketedNames {
+    /// How many brackets of one name count; what follows them is the name of a member.
+    private static let maximumDepth = 5
+    /// The greatest number in brackets that is a place in a list; a greater one is the name of a member.
+    private static let maximumIndex = 20
+
+    private var values: [JSONValue] = []
+    private var members: OrderedDictionary<String, BracketedNames> = [:]
+
+    /// The way to the value of a name; nil for a name without brackets.
+    static func place(_ name: String) -> [String]? {
+        let bytes = name.utf8
+        guard let start = bytes.firstIndex(of: UInt8(ascii: "[")), start > bytes.startIndex else { return nil }
+        var place = [String(name[..<start])]
+        var rest = bytes[start...]
+        while place.count <= maximumDepth, rest.first == UInt8(ascii: "["),
+            let end = rest.firstIndex(of: UInt8(ascii: "]"))
+        {
+            place.append(String(Substring(rest[rest.index(after: rest.startIndex)..<end])))
+            rest = rest[rest.index(after: end)...]
+        }
+        guard place.count > 1 else { return nil }
+        if rest.first == UInt8(ascii: "[") { place.append(String(Substring(rest))) }
+        return place
+    }
+
+    /// Puts a value where its name says.
+    func add(_ value: JSONValue, at place: [String]) {
+        var node = self
+        for step in place {
+            if let member = node.members[step] {
+                node = member
+            } else {
+                let member = BracketedNames()
+                node.members[step] = member
+                node = member
+            }
+        }
+        node.values.append(value)
+    }
+
+    /// Everything that was put here, as an object.
+    var object: JSONObject { members.mapValues(\.value) }
+
+    private var value: JSONValue {
+        guard !members.isEmpty else { return values.count == 1 ? values[0] : .array(values) }
+        let inside = list ?? .object(object)
+        return values.isEmpty ? inside : .array(values + [inside])
+    }
+
+    /// The members as a list, when every one of their names is a place in a list or empty.
+    private var list: JSONValue? {
+        var elements: [(place: Int, values: [JSONValue])] = []
+        for (name, member) in members {
+            if name.isEmpty {
+                elements.append((Int.max, member.members.isEmpty ? member.values : [member.value]))
+            } else if let place = Int(name), (0...Self.maximumIndex).contains(place), String(place) == name {
+                elements.append((place, [member.value]))
+            } else {
+                return nil
+            }
+        }
+        return .array(elements.sorted { $0.place < $1.place }.flatMap(\.values))
+    }
+}

@@ -1,0 +1,57 @@
+import JSON
+import TestSupport
+import Testing
+
+/// What makes the groups of a `$group`, in the forms that MongoDB's users write.
+@Suite struct AggregateGroupKeyTests {
+    @Test("What names nothing makes one group, whose id is null", arguments: [7, 9])
+    func oneGroup(preset: Int) async throws {
+        try await TestServer.run(["preset": .number(Double(preset))]) { server in
+            _ = try await Sales.make(server)
+            for id: JSONValue in [.null, [:], [], ""] {
+                for first: JSONValue in [[], [["$addFields": ["n": 1]]]] {
+                    let group: JSONValue = ["$group": ["_id": id, "n": ["$sum": 1]]]
+                    let answer = try await Sales.aggregate(server, .array((first.arrayValue ?? []) + [group]))
+                    #expect(answer.results.count == 1, "\(id): \(answer.text)")
+                    #expect(same(answer.results.first, ["objectId": .null, "n": 4]), "\(id): \(answer.text)")
+                }
+            }
+        }
+    }
+
+    @Test("Fields may have the names that MongoDB stores them under up to preset 7", arguments: [7, 8, 9])
+    func storedNames(preset: Int) async throws {
+        try await TestServer.run(["preset": .number(Double(preset))]) { server in
+            _ = try await Sales.make(server)
+            let groups: [(JSONValue, JSONValue)] = [
+                ("$_p_shop", "$shop"), ("$_updated_at", "$updatedAt"), ("$_created_at", "$createdAt"),
+                (["day": ["$dayOfYear": "$_updated_at"]], ["day": ["$dayOfYear": "$updatedAt"]]),
+                (["shop": "$_p_shop", "ok": "$ok"], ["shop": "$shop", "ok": "$ok"]),
+            ]
+            for (stored, plain) in groups {
+                func group(_ id: JSONValue) async throws -> TestAnswer {
+                    let last: JSONValue = stored == "$_p_shop" ? "$_updated_at" : "$updatedAt"
+                    let accumulators: JSONObject = ["_id": id, "n": ["$sum": 1], "last": ["$max": last]]
+                    return try await Sales.aggregate(server, [["$group": .object(accumulators)], ["$sort": ["n": 1]]])
+                }
+                let answer = try await group(stored)
+                if preset < 8 {
+                    let counts = answer.results.compactMap { $0["n"]?.numberValue }
+                    #expect(answer.status == 200 && !counts.isEmpty, "\(stored): \(answer.text)")
+                    if stored != "$_p_shop" {
+                        let same = try await group(plain).results.compactMap { $0["n"]?.numberValue }
+                        #expect(counts == same, "\(stored): \(answer.text)")
+                    } else {
+                        #expect(counts == [1, 1, 2], "\(answer.text)")
+                    }
+                } else if stored != "$_updated_at", stored != "$_created_at", stored["day"] == nil {
+                    #expect(answer.code == 105, "\(stored): \(answer.text)")
+                }
+            }
+            // A text that looks like such a name stays a text in a condition.
+            _ = try await server.create("Sale", ["item": "$_p_shop"])
+            let found = try await Sales.aggregate(server, [["$match": ["item": "$_p_shop"]]])
+            #expect(found.results.count == 1)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Changes of classes that parse-server takes.
+@Suite struct SchemaChangeTests {
+    private static func place(_ latitude: Double) -> JSONValue {
+        ["__type": "GeoPoint", "latitude": .number(latitude), "longitude": 1]
+    }
+
+    @Test("A field for places can take the place of another, and objects can bring a second one")
+    func places() async throws {
+        try await TestServer.run { server in
+            let point: JSONValue = ["type": "GeoPoint"]
+            _ = try await server.send("POST", "/schemas/Shop", ["fields": ["a": point]], as: .master).succeeded()
+            let delete: JSONValue = ["__op": "Delete"]
+            for (fields, code) in [
+                (["b": point], 111), (["a": delete, "b": point], nil), (["b": delete, "c": point, "d": point], 111),
+                (["d": point, "b": delete], nil), (["d": delete], nil), (["a": point], nil),
+            ] as [(JSONValue, Int?)] {
+                let answer = try await server.send("PUT", "/schemas/Shop", ["fields": fields], as: .master)
+                #expect(answer.code == code, "\(fields): \(answer.text)")
+            }
+            // By objects, one at a time.
+            let id = try await server.create("Shop", ["a": Self.place(1)])
+            let second = try await server.send("POST", "/classes/Shop", ["b": Self.place(2)])
+            #expect(second.status == 201, "\(second.text)")
+            let third = try await server.send("PUT", "/classes/Shop/\(id)", ["c": Self.place(3)])
+            #expect(third.status == 200, "\(third.text)")
+            let shop = try await server.send("GET", "/classes/Shop/\(id)").succeeded()
+            #expect(same(shop["a"], Self.place(1)) && same(shop["c"], Self.place(3)), "\(shop.text)")
+            for (method, path) in [("POST", "/classes/Shop"), ("PUT", "/classes/Shop/\(id)"), ("POST", "/classes/New")]
+            {
+                let answer = try await server.send(method, path, ["d": Self.place(1), "e": Self.place(2)])
+                #expect(answer.code == 111, "\(method) \(path): \(answer.text)")
+                #expect(answer.error == "there can only be one geopoint field in a class")
+            }
+            // The class stays open to other changes.
+            let more = try await server.send("PUT", "/schemas/Shop", ["fields": ["n": ["type": "Number"]]], as: .master)
+            #expect(more.status == 200, "\(more.text)")
+        }
+    }
+
+    @Test("Permissions that are null open a class again", arguments: [7, 9])
+    func openAgain(preset: Int) async throws {
+        try await TestServer.run(["preset": .number(Double(preset))]) { server in
+            let made = try await server.send("POST", "/schemas/Note", ["classLevelPermissions": .null], as: .master)
+            #expect(made["classLevelPermissions"]?["find"] == ["*": true], "\(made.text)")
+            _ = try await server.send(
+                "PUT", "/schemas/Note", ["classLevelPermissions": ["get": ["*": true]]], as: .master
+            ).succeeded()
+            #expect(try await server.find("Note").code == 119)
+            let answer = try await server.send("PUT", "/schemas/Note", ["classLevelPermissions": .null], as: .master)
+            #expect(answer["classLevelPermissions"]?["find"] == ["*": true], "\(answer.text)")
+            _ = try await server.find("Note").succeeded()
+            _ = try await server.create("Note", ["n": 1])
+            // Without the key nothing changes, and whatever else is no object is refused.
+            for (permissions, code) in [("open", 107), (false, 107), ([], 107)] as [(JSONValue, Int)] {
+                let refused = try await server.send(
+                    "PUT", "/schemas/Note", ["classLevelPermissions": permissions], as: .master)
+                #expect(refused.code == code, "\(permissions)")
+            }
+            try await server.alongside(["preset": .number(Double(preset))]) { other in
+                let read = try await other.send("GET", "/schemas/Note", as: .master).succeeded()
+                #expect(read["classLevelPermissions"]?["find"] == ["*": true], "\(read.text)")
+            }
+        }
+    }
+
+    @Test("Protected fields may name a field of users that is not there yet, and count from when it is")
+    func userFieldsToCome() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let permissions: JSONObject = [
+                "find": ["*": true], "get": ["*": true], "create": ["*": true], "addField": ["*": true],
+                "protectedFields": ["*": ["secret"], "userField:nosuch": [], "userField:text": []],
+            ]
+            let body: JSONValue = [
+                "fields": ["secret": ["type": "String"], "text": ["type": "String"]],
+                "classLevelPermissions": .object(permissions),
+            ]
+            _ = try await server.send("POST", "/schemas/Note", body, as: .master).succeeded()
+            _ = try await server.send(
+                "PUT", "/schemas/Note", ["classLevelPermissions": .object(permissions)], as: .master
+            ).succeeded()
+            let id = try await server.create("Note", ["secret": "s", "text": "t"])
+            for identity: TestServer.Identity in [.anonymous, .session(kim.token)] {
+                let read = try await server.send("GET", "/classes/Note/\(id)", as: identity).succeeded()
+                #expect(read["secret"] == nil && read["text"] == "t", "\(read.text)")
+            }
+            let own = try await server.create("Note", ["secret": "s", "nosuch": .pointer("_User", kim.id)])
+            let read = try await server.send("GET", "/classes/Note/\(own)", as: .session(kim.token)).succeeded()
+            #expect(read["secret"] == "s", "\(read.text)")
+            #expect(try await server.send("GET", "/classes/Note/\(own)")["secret"] == nil)
+            for (set, code) in [(["userField:nosuch": ["none"]], 107), (["userField:nosuch": "s"], 107)]
+                as [(JSONValue, Int)]
+            {
+                let answer = try await server.send(
+                    "PUT", "/schemas/Note", ["classLevelPermissions": ["protectedFields": set]], as: .master)
+                #expect(answer.code == code, "\(set)")
+            }
+        }
+    }
+
+    @Test("The default of a polygon is answered as it is stored: as a closed ring")
+    func polygonDefaults() async throws {
+        try await TestServer.run { server in
+            let open: JSONValue = ["__type": "Polygon", "coordinates": [[0, 0], [0, 1], [1, 1]]]
+            let closed: JSONValue = ["__type": "Polygon", "coordinates": [[0, 0], [0, 1], [1, 1], [0, 0]]]
+            for (name, value) in [("Open", open), ("Closed", closed)] {
+                let fields: JSONValue = ["area": ["type": "Polygon", "defaultValue": value]]
+                _ = try await server.send("POST", "/schemas/\(name)", ["fields": fields], as: .master).succeeded()
+                let made = try await server.send("POST", "/classes/\(name)", [:]).succeeded()
+                #expect(same(made["area"], closed), "\(made.text)")
+                let read = try await server.send("GET", "/classes/\(name)/\(made.string("objectId"))").succeeded()
+                #expect(same(read["area"], closed), "\(read.text)")
+            }
+        }
+    }
+}
