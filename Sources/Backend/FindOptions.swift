@@ -33,7 +33,7 @@ struct FindOptions: Sendable {
         for (name, value) in parameters {
             switch name {
             case "where": condition = try Self.condition(value)
-            case "order": order = SortKey.list(value)
+            case "order": order = try SortKey.limited(value)
             case "limit": limit = try Self.number(value, name)
             case "skip": skip = try Self.number(value, name) ?? 0
             case "count": wantsCount = Self.isSet(value)
@@ -41,7 +41,7 @@ struct FindOptions: Sendable {
             case "explain": if Self.isSet(value) { explain = value }
             case "readPreference": readPreference = value
             case "includeReadPreference": includeReadPreference = value
-            case "keys", "excludeKeys", "include", "includeAll": readProjection(name, value)
+            case "keys", "excludeKeys", "include", "includeAll": try readProjection(name, value)
             default:
                 guard Self.ignored.contains(name) else {
                     throw ParseError(ParseError.invalidQuery, "Invalid parameter for query: \(name)")
@@ -62,14 +62,15 @@ struct FindOptions: Sendable {
             switch name {
             case "readPreference": readPreference = value
             case "includeReadPreference": includeReadPreference = value
-            default: readProjection(name, value)
+            default: try readProjection(name, value)
             }
         }
         finishProjection()
     }
 
-    private mutating func readProjection(_ name: String, _ value: JSONValue) {
+    private mutating func readProjection(_ name: String, _ value: JSONValue) throws(ParseError) {
         let names = value.parameterNames
+        try Self.check(names, of: name)
         let paths = names.map { $0.split(separator: ".", omittingEmptySubsequences: true).map(String.init) }
             .filter { !$0.isEmpty }
         switch name {
@@ -80,6 +81,23 @@ struct FindOptions: Sendable {
             if names.contains("*") { includesEvery = true } else { includes = paths }
         case "includeAll": includesAll = includesAll || Self.isSet(value)
         default: break
+        }
+    }
+
+    /// Refuses lists and paths that are longer than anybody needs.
+    private static func check(_ names: [String], of parameter: String) throws(ParseError) {
+        let isInclude = parameter == "include"
+        try HardLimits.check(
+            names.count, atMost: isInclude ? HardLimits.includes : HardLimits.keys,
+            isInclude ? "include fields" : parameter)
+        for name in names {
+            let depth = name.utf8.reduce(1) { $0 + ($1 == UInt8(ascii: ".") ? 1 : 0) }
+            guard depth <= HardLimits.includeDepth else {
+                throw ParseError(
+                    ParseError.invalidQuery,
+                    "\(isInclude ? "Include" : "Key") depth of \(depth) exceeds maximum allowed depth of "
+                        + "\(HardLimits.includeDepth)")
+            }
         }
     }
 

@@ -30,13 +30,23 @@ extension Backend {
             return JSONValue.object(["results": [["QUERY PLAN": try await store.explain(request)]]]).serialized()
         }
         let found = try await search(target, options, context)
-        var writer = JSONWriter(capacity: 64 + found.rowCount * 512)
+        let internals = try await internalMembers(target, found, options, caller)
+        return try await HeavyWork.run(if: found.isHeavy) {
+            try self.write(found, of: target, options, internals, caller)
+        }
+    }
+
+    /// Writes the answer to a find.
+    private func write(
+        _ found: ObjectStore.Found, of target: String, _ options: FindOptions, _ internals: [[[UInt8]]],
+        _ caller: Caller
+    ) throws(ParseError) -> [UInt8] {
+        var writer = JSONWriter(capacity: 64 + min(found.rowCount, 1_000) * 512)
         writer.raw("{\"results\":[")
         let extra =
             options.redirectKey != nil
             ? [Array("\"className\":".utf8) + JSONValue.string(target).serialized()] : []
-        let internals = try await internalMembers(target, found, options, caller)
-        found.writeAll(extra: { internals.isEmpty ? extra : extra + internals[$0] }, into: &writer)
+        try found.writeAll(extra: { internals.isEmpty ? extra : extra + internals[$0] }, into: &writer)
         writer.byte(UInt8(ascii: "]"))
         if let count = found.count {
             writer.raw(",\"count\":")
@@ -58,15 +68,17 @@ extension Backend {
     {
         let options = try FindOptions(get: parameters)
         let found = try await lookUp(className, objectId, options, context)
-        var writer = JSONWriter(capacity: 1024)
         // Users who read themselves get their own token back, as the SDKs keep it with the user.
         var extra: [[UInt8]] = []
         if className == "_User", let user = context.caller.user, user.id == objectId {
             extra.append(Array("\"sessionToken\":".utf8) + JSONValue.string(user.token).serialized())
         }
         extra += try await internalMembers(className, found, options, context.caller).first ?? []
-        found.write(0, extra: extra, into: &writer)
-        return writer.bytes
+        return try await HeavyWork.run(if: found.isHeavy) { [extra] in
+            var writer = JSONWriter(capacity: 1024)
+            try found.write(0, extra: extra, into: &writer)
+            return writer.bytes
+        }
     }
 
     /// One object as a value, seen with the caller's eyes.
@@ -84,6 +96,7 @@ extension Backend {
         var request = ObjectStore.FindRequest(className: className)
         request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
         request.limit = 1
+        request.sizeLimit = configuration.maxResponseSize
         request.links = links(context)
         request.access = try readAccess(
             schema, .get, caller, isOwnUser: className == "_User" && objectId == caller.userId)
@@ -125,6 +138,7 @@ extension Backend {
         if let limit = options.limit, let most = configuration.maxLimit, limit > most, className != "_Installation" {
             request.limit = most
         }
+        request.sizeLimit = configuration.maxResponseSize
         request.links = links(context)
         if className == "_Session", !caller.readsEverything, caller.userId == nil {
             throw ParseError(
@@ -243,8 +257,9 @@ extension Backend {
             if isNew || request.excluded.remove(field) != nil { request.unwritten.insert(field) }
         }
         guard !includes.isEmpty else { return }
+        let plain = Set(includes.lazy.filter { $0.count == 1 }.map { $0[0] })
         request.include = IncludeNode(
-            paths: includes, keys: (options.keys ?? []).filter { $0.count > 1 || includes.contains([$0[0]]) },
+            paths: includes, keys: (options.keys ?? []).filter { $0.count > 1 || plain.contains($0[0]) },
             excluded: options.excluded)
         let caller = context.caller
         request.accessToIncluded = { [self] className in

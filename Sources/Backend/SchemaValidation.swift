@@ -19,9 +19,13 @@ extension Backend {
         // Values that take the place of others keep the keys as they are, which costs less than to enter each anew.
         let isMixed = body.keys.contains(where: Self.managed.contains)
         let values = isMixed ? body.filter { !Self.managed.contains($0.key) } : body
+        try HardLimits.check(
+            values.count, atMost: HardLimits.operations, "keys of an object", code: ParseError.invalidJSON)
+        var dotted = 0
         for key in values.keys {
             let path = FieldPath(key)
             if !path.steps.isEmpty {
+                dotted += 1
                 guard Names.isFieldName(path.root, in: className), !path.steps.contains(""), path.root != "authData"
                 else {
                     throw ParseError(
@@ -34,6 +38,8 @@ extension Backend {
                 throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(key).")
             }
         }
+        try HardLimits.check(
+            dotted, atMost: HardLimits.dottedKeys, "dotted keys", code: ParseError.invalidJSON)
         return try values.mapValues { try FieldOperation(json: $0, isCreating: isCreating) }
     }
 

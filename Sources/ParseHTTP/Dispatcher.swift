@@ -1,6 +1,7 @@
 import JSON
 import Logging
 import ParseModel
+import ParseStorage
 
 /// Finds out what a request wants, and who answers it.
 struct Dispatcher: Sendable {
@@ -57,9 +58,12 @@ struct Dispatcher: Sendable {
         }
         let body = try await opener.readBody(of: request)
         return try await largeRequests.inTurn(bytes: body.count) {
-            let envelope = try opener.open(request, body: body, target: target)
-            try state.check()
-            return try await handler.respond(to: envelope)
+            // What is long to read is long to compile and to carry out as well.
+            try await HeavyWork.run(if: body.count + request.target.utf8.count >= HeavyWork.size) {
+                let envelope = try opener.open(request, body: body, target: target)
+                try state.check()
+                return try await handler.respond(to: envelope)
+            }
         }
     }
 

@@ -20,6 +20,8 @@ public struct ACL: Hashable, Sendable {
     /// - Throws: 123 when the ACL names a user that was never saved.
     public init(json: JSONObject) throws(ParseError) {
         guard json["*unresolved"] == nil else { throw ParseError(ParseError.invalidACL, "Invalid ACL.") }
+        try HardLimits.check(
+            json.count, atMost: HardLimits.principals, "principals in an ACL", code: ParseError.invalidACL)
         self.init()
         for (principal, flags) in json {
             if flags["read"]?.isTruthy == true { readers.append(principal) }

@@ -46,6 +46,8 @@ public enum FieldOperation: Sendable, Hashable {
             guard let list = value["ops"]?.arrayValue else {
                 throw ParseError(107, "ops of a Batch must be an array")
             }
+            try HardLimits.check(
+                list.count, atMost: HardLimits.batchedOperations, "operations in a Batch", code: ParseError.invalidJSON)
             var operations: [FieldOperation] = []
             for element in list {
                 guard element["__op"]?.stringValue != "Batch" else {
@@ -69,7 +71,10 @@ public enum FieldOperation: Sendable, Hashable {
 
     private static func pointers(_ value: JSONValue) throws(ParseError) -> [Pointer] {
         var pointers: [Pointer] = []
-        for element in try objects(value) {
+        let objects = try objects(value)
+        try HardLimits.check(
+            objects.count, atMost: HardLimits.relatedObjects, "objects of a relation", code: ParseError.invalidJSON)
+        for element in objects {
             guard let pointer = Pointer(json: element) else {
                 throw ParseError(ParseError.incorrectType, "This is not a valid Pointer")
             }

@@ -54,7 +54,10 @@ public struct FilterParser: Sendable {
     ///
     /// - Throws: 102, 105 or 107 with Parse's texts.
     public func parse(_ object: JSONObject) throws(ParseError) -> Filter {
-        try parse(object, depth: 0, subqueries: 0, insideNor: false)
+        let filter = try parse(object, depth: 0, subqueries: 0, insideNor: false)
+        var size = FilterSize()
+        try size.add(filter)
+        return filter
     }
 
     func parse(_ object: JSONObject, depth: Int, subqueries: Int, insideNor: Bool) throws(ParseError) -> Filter {
@@ -85,6 +88,9 @@ public struct FilterParser: Sendable {
     }
 
     private func check(_ key: String) throws(ParseError) {
+        try HardLimits.check(
+            key.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: ".") ? 1 : 0) }, atMost: HardLimits.keyDepth,
+            "steps of a key", code: ParseError.invalidKeyName)
         if Names.isQueryKey(key) && !key.contains("..") && !key.hasSuffix(".") { return }
         if isMaster {
             if Self.masterKeys.contains(key) { return }
@@ -265,7 +271,7 @@ public struct FilterParser: Sendable {
             filter: try parse(condition, depth: 0, subqueries: depth, insideNor: false),
             key: isSelect ? operand["key"]?.stringValue.map(FieldPath.init) : nil,
             redirectKey: body["redirectClassNameForKey"]?.stringValue,
-            order: SortKey.list(body["order"]),
+            order: try SortKey.limited(body["order"]),
             limit: body["limit"]?.parameterInteger,
             skip: body["skip"]?.parameterInteger ?? 0)
         if let limit = limits.subqueryLimit, !isMaster { query.limit = min(query.limit ?? limit, limit) }

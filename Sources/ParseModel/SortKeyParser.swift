@@ -1,6 +1,16 @@
 import JSON
 
 extension SortKey {
+    /// Reads an `order` of a request.
+    ///
+    /// - Throws: 102 for more keys, or longer ones, than are served.
+    public static func limited(_ value: JSONValue?) throws(ParseError) -> [SortKey] {
+        let keys = list(value)
+        try HardLimits.check(keys.count, atMost: HardLimits.sortKeys, "sort keys")
+        for key in keys { try HardLimits.check(key.path.steps.count, atMost: HardLimits.keyDepth, "steps of a key") }
+        return keys
+    }
+
     /// Reads an `order`: a comma list or a JSON list of names, a leading `-` for descending.
     public static func list(_ value: JSONValue?) -> [SortKey] {
         value.map(\.parameterNames).map { names in

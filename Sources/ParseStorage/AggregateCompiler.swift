@@ -26,7 +26,9 @@ struct AggregateCompiler {
     ///
     /// - Throws: 102 for stages and expressions that do not exist, 105 for names that no field has.
     mutating func compile(_ stages: [(name: String, operand: JSONValue)]) throws(ParseError) -> Statement {
-        guard stages.count <= 100 else { throw ParseError(ParseError.invalidQuery, "Too many aggregate stages") }
+        guard stages.count <= HardLimits.stages else {
+            throw ParseError(ParseError.invalidQuery, "Too many aggregate stages")
+        }
         var stages = stages[...]
         var input = AggregateInput(of: schema)
         if let first = stages.first, first.name == "$geoNear" {

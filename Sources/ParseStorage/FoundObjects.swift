@@ -12,27 +12,41 @@ extension ObjectStore {
         let include: IncludeNode?
         let links: FileLinks
         let unwritten: Set<String>
+        var sizeLimit = Int.max
         /// The number of all matching objects, when it was asked for.
         public let count: Int?
 
         /// How many objects there are.
         public var rowCount: Int { result?.rowCount ?? 0 }
 
+        /// Whether writing takes so long that it must not happen on an event loop.
+        public var isHeavy: Bool {
+            (result?.size ?? 0) > HeavyWork.answerSize || included.places > 1_000
+                || included.size > HeavyWork.answerSize
+        }
+
         /// Writes one object, with members added at its end (each as `"key":value`).
-        public func write(_ row: Int, extra: [[UInt8]] = [], into writer: inout JSONWriter) {
+        ///
+        /// - Throws: 116 when the answer is too large.
+        public func write(_ row: Int, extra: [[UInt8]] = [], into writer: inout JSONWriter) throws(ParseError) {
             guard let result, let plan else { return }
-            write(row, of: result, plan, extra, RowWriter(links: links, included: included), into: &writer)
+            let rows = RowWriter(links: links, included: included, sizeLimit: sizeLimit)
+            write(row, of: result, plan, extra, rows, into: &writer)
+            try AnswerSize.check(writer.count, sizeLimit)
         }
 
         /// Writes all objects, with commas between them.
         ///
         /// - Parameter extra: Gives the members to add to each row (each as `"key":value`).
-        public func writeAll(extra: (Int) -> [[UInt8]] = { _ in [] }, into writer: inout JSONWriter) {
+        /// - Throws: 116 when the answer is too large.
+        public func writeAll(extra: (Int) -> [[UInt8]] = { _ in [] }, into writer: inout JSONWriter) throws(ParseError)
+        {
             guard let result, let plan else { return }
-            let rows = RowWriter(links: links, included: included)
+            let rows = RowWriter(links: links, included: included, sizeLimit: sizeLimit)
             for row in 0..<result.rowCount {
                 if row > 0 { writer.byte(UInt8(ascii: ",")) }
                 write(row, of: result, plan, extra(row), rows, into: &writer)
+                try AnswerSize.check(writer.count, sizeLimit)
             }
         }
 
@@ -48,7 +62,7 @@ extension ObjectStore {
         /// One object as a value.
         public func object(_ row: Int) -> JSONObject {
             var writer = JSONWriter(capacity: 512)
-            write(row, into: &writer)
+            guard (try? write(row, into: &writer)) != nil else { return [:] }
             return (try? JSONValue(parsing: writer.bytes))?.objectValue ?? [:]
         }
 

@@ -11,26 +11,40 @@ struct IncludeLoader {
     let place: ReadPlace
     let access: AccessResolver
 
+    /// The most bytes that the answer may have.
+    let sizeLimit: Int
+
     /// A row to look for pointers in, with the part of the tree that applies to it.
     private struct Source {
         let result: PostgresResult
         let row: Int
         let plan: ReadPlan
         let node: IncludeNode
+        /// In how many places of the answer the row is written.
+        let places: Int
     }
 
     private struct Target {
         var pointer: Pointer
         var node: IncludeNode
+        var places: Int
+    }
+
+    /// A pointer and the part of the tree that applies to it.
+    private struct Place: Hashable {
+        let pointer: Pointer
+        let node: ObjectIdentifier
     }
 
     func load(_ result: PostgresResult, _ plan: ReadPlan, _ node: IncludeNode) async throws -> IncludedObjects {
         var included = IncludedObjects()
         guard !node.children.isEmpty, result.rowCount > 0 else { return included }
-        var sources = (0..<result.rowCount).map { Source(result: result, row: $0, plan: plan, node: node) }
+        var sources = (0..<result.rowCount).map { Source(result: result, row: $0, plan: plan, node: node, places: 1) }
         var accesses: [String: ReadAccess] = [:]
+        var isHeavy = result.size > HeavyWork.answerSize
         while !sources.isEmpty {
-            let targets = sources.flatMap(Self.targets)
+            let targets =
+                isHeavy ? await HeavyWork.run { [sources] in Self.targets(of: sources) } : Self.targets(of: sources)
             var wanted: [String: Set<String>] = [:]
             for target in targets where included.find(target.pointer.className, target.pointer.objectId) == nil {
                 wanted[target.pointer.className, default: []].insert(target.pointer.objectId)
@@ -42,6 +56,8 @@ struct IncludeLoader {
                 place == .primary
                 ? try await store.fetch(wanted, accesses) : try await store.fetch(wanted, accesses, place)
             for fetched in found {
+                included.size += fetched.result.size
+                if fetched.result.size > HeavyWork.answerSize { isHeavy = true }
                 guard let idColumn = fetched.plan.index(of: "objectId") else { continue }
                 for row in 0..<fetched.result.rowCount {
                     guard let id = fetched.result.string(row, idColumn) else { continue }
@@ -53,13 +69,60 @@ struct IncludeLoader {
                 }
             }
             sources = targets.compactMap { target in
-                guard !target.node.children.isEmpty,
-                    let found = included.find(target.pointer.className, target.pointer.objectId)
-                else { return nil }
-                return Source(result: found.result, row: found.row, plan: found.plan, node: target.node)
+                guard let found = included.find(target.pointer.className, target.pointer.objectId) else { return nil }
+                included.places = Self.sum(included.places, target.places)
+                guard !target.node.children.isEmpty else { return nil }
+                return Source(
+                    result: found.result, row: found.row, plan: found.plan, node: target.node, places: target.places)
+            }
+            // What cannot be written need not be read: rows once, and objects in every place where they stand.
+            guard included.size / 2 <= sizeLimit, included.places <= sizeLimit / Self.leastSize else {
+                throw AnswerSize.tooLarge(sizeLimit)
             }
         }
         return included
+    }
+
+    /// The fewest bytes that an included object takes in an answer.
+    private static let leastSize = 60
+
+    /// How many targets are kept before those that are the same become one.
+    private static let few = 64
+
+    private static func sum(_ left: Int, _ right: Int) -> Int {
+        let (sum, overflows) = left.addingReportingOverflow(right)
+        return overflows ? .max : sum
+    }
+
+    /// What the rows of a level point to. One object can stand in many places: where there are many it is one target,
+    /// so that objects that point to each other do not multiply.
+    private static func targets(of sources: [Source]) -> [Target] {
+        var all: [Target] = []
+        var most = few
+        for source in sources {
+            all += targets(source)
+            if all.count > most {
+                all = merged(all)
+                most = max(few, 2 * all.count)
+            }
+        }
+        return all.count > few ? merged(all) : all
+    }
+
+    private static func merged(_ targets: [Target]) -> [Target] {
+        var merged: [Target] = []
+        var known: [Place: Int] = [:]
+        known.reserveCapacity(targets.count)
+        for target in targets {
+            let place = Place(pointer: target.pointer, node: ObjectIdentifier(target.node))
+            if let index = known[place] {
+                merged[index].places = sum(merged[index].places, target.places)
+            } else {
+                known[place] = merged.count
+                merged.append(target)
+            }
+        }
+        return merged
     }
 
     private static func targets(_ source: Source) -> [Target] {
@@ -70,14 +133,15 @@ struct IncludeLoader {
             case .pointer:
                 let className = source.plan.columns[index].target ?? ""
                 if let id = source.result.string(source.row, index) {
-                    targets.append(Target(pointer: Pointer(className: className, objectId: id), node: node))
+                    targets.append(
+                        Target(pointer: Pointer(className: className, objectId: id), node: node, places: source.places))
                 }
             case .json:
                 _ = source.result.withJSON(source.row, index) { text in
                     if let pointers = PointerList.read(text) {
-                        targets += pointers.map { Target(pointer: $0, node: node) }
+                        targets += pointers.map { Target(pointer: $0, node: node, places: source.places) }
                     } else if let json = try? JSONValue(parsing: text) {
-                        collect(json, node, into: &targets)
+                        collect(json, node, source.places, into: &targets)
                     }
                 }
             default: break
@@ -86,17 +150,21 @@ struct IncludeLoader {
         return targets
     }
 
-    private static func collect(_ value: JSONValue, _ node: IncludeNode, into targets: inout [Target]) {
+    private static func collect(
+        _ value: JSONValue, _ node: IncludeNode, _ places: Int, into targets: inout [Target]
+    ) {
         switch value {
         case .array(let list):
-            for element in list { collect(element, node, into: &targets) }
+            for element in list { collect(element, node, places, into: &targets) }
         case .object(let object):
             if object["__type"] == "Pointer" {
-                if let pointer = Pointer(json: value) { targets.append(Target(pointer: pointer, node: node)) }
+                if let pointer = Pointer(json: value) {
+                    targets.append(Target(pointer: pointer, node: node, places: places))
+                }
                 return
             }
             for (key, child) in node.children {
-                if let member = object[key] { collect(member, child, into: &targets) }
+                if let member = object[key] { collect(member, child, places, into: &targets) }
             }
         default: break
         }

@@ -18,25 +18,70 @@ public final class IncludeNode: Sendable {
 
     /// Makes the tree of dotted paths, with the dotted keys that choose fields inside included objects.
     public convenience init(paths: [[String]], keys: [[String]] = [], excluded: [[String]] = []) {
-        self.init(paths: paths, keys: keys, excluded: excluded, isRoot: true)
+        let root = Draft()
+        for path in paths { root.include(path) }
+        // A plain mention of a field asks for the whole object, whatever stands before or after it in the list.
+        for key in keys { root.wantWhole(key) }
+        for key in keys { root.want(key) }
+        for key in excluded { root.exclude(key) }
+        self.init(root, isRoot: true)
     }
 
-    private init(paths: [[String]], keys: [[String]], excluded: [[String]], isRoot: Bool) {
-        var children: [String: IncludeNode] = [:]
-        for first in Set(paths.compactMap(\.first)) {
-            func below(_ lists: [[String]]) -> [[String]] {
-                lists.filter { $0.first == first }.map { Array($0.dropFirst()) }.filter { !$0.isEmpty }
-            }
-            // A plain mention of the field asks for the whole object.
-            let isWhole = keys.contains { $0 == [first] }
-            children[first] = IncludeNode(
-                paths: below(paths), keys: isWhole ? [] : below(keys), excluded: below(excluded), isRoot: false)
-        }
-        self.children = children
-        self.keys = isRoot || keys.isEmpty ? nil : Set(keys.compactMap(\.first))
-        self.excluded = isRoot ? [] : Set(excluded.filter { $0.count == 1 }.compactMap(\.first))
-        isSelective = self.keys != nil || !self.excluded.isEmpty
+    private init(_ draft: Draft, isRoot: Bool) {
+        children = draft.children.mapValues { IncludeNode($0, isRoot: false) }
+        keys = isRoot || draft.keys.isEmpty ? nil : draft.keys
+        excluded = isRoot ? [] : draft.excluded
+        isSelective = keys != nil || !excluded.isEmpty
         isPlain = children.isEmpty && !isSelective
+    }
+
+    /// A tree under construction: each step of each path is looked at once.
+    private final class Draft {
+        var children: [String: Draft] = [:]
+        var keys: Set<String> = []
+        var excluded: Set<String> = []
+        /// The fields below that are wanted as a whole.
+        private var wholes: Set<String> = []
+
+        func include(_ path: [String]) {
+            var node = self
+            for step in path {
+                if let child = node.children[step] {
+                    node = child
+                } else {
+                    let child = Draft()
+                    node.children[step] = child
+                    node = child
+                }
+            }
+        }
+
+        func wantWhole(_ key: [String]) {
+            if let last = key.last { parent(of: key)?.wholes.insert(last) }
+        }
+
+        func exclude(_ key: [String]) {
+            if let last = key.last { parent(of: key)?.excluded.insert(last) }
+        }
+
+        func want(_ key: [String]) {
+            var node = self
+            for step in key {
+                node.keys.insert(step)
+                guard !node.wholes.contains(step), let child = node.children[step] else { return }
+                node = child
+            }
+        }
+
+        /// Where all steps of a key but its last lead to.
+        private func parent(of key: [String]) -> Draft? {
+            var node = self
+            for step in key.dropLast() {
+                guard let child = node.children[step] else { return nil }
+                node = child
+            }
+            return node
+        }
     }
 
     /// Whether a field of the objects here was not asked for.
@@ -96,6 +141,10 @@ struct IncludedObjects: Sendable {
     }
 
     private var objects: [String: [String: Found]] = [:]
+    /// In how many places of the answer the objects stand.
+    var places = 0
+    /// The bytes of the rows.
+    var size = 0
 
     func find(_ className: String, _ id: String) -> Found? { objects[className]?[id] }
 

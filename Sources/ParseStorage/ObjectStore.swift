@@ -116,6 +116,8 @@ public struct ObjectStore: Sendable {
         public var placeOfIncluded = ReadPlace.primary
         /// The access to included classes.
         public var accessToIncluded: @Sendable (String) async throws -> ReadAccess = { _ in ReadAccess() }
+        /// The most bytes that the answer may have.
+        public var sizeLimit = AnswerSize.standard
         /// How file names become URLs.
         public var links = FileLinks(base: "")
 
@@ -170,13 +172,15 @@ public struct ObjectStore: Sendable {
         var included = IncludedObjects()
         if isFetching, let include = request.include {
             let loader = IncludeLoader(
-                store: self, place: request.placeOfIncluded, access: request.accessToIncluded)
+                store: self, place: request.placeOfIncluded, access: request.accessToIncluded,
+                sizeLimit: request.sizeLimit)
             included = try await loader.load(results[0], plan, include)
         }
         return Found(
             result: isFetching ? results[0] : nil, plan: isFetching ? plan : nil, access: request.access,
             included: included, include: request.include, links: request.links,
-            unwritten: request.unwritten, count: request.wantsCount ? results.last?.int(0, 0).map(Int.init) : nil)
+            unwritten: request.unwritten, sizeLimit: request.sizeLimit,
+            count: request.wantsCount ? results.last?.int(0, 0).map(Int.init) : nil)
     }
 
     /// How PostgreSQL would carry a find out, as its own JSON.

@@ -7,6 +7,8 @@ struct RowWriter {
     let links: FileLinks
     /// Objects that were fetched to stand in place of pointers.
     let included: IncludedObjects
+    /// From how many bytes on objects in place of pointers are no longer written: the answer will not be sent.
+    var sizeLimit = Int.max
 
     /// Writes one row as an object.
     ///
@@ -145,11 +147,21 @@ struct RowWriter {
         writer.object(providers)
     }
 
+    /// Up to how many bytes a list of principals is short.
+    private static let shortList = 512
+
     /// The ACL from its two lists: readers first, only flags that are true.
     private func writeACL(_ result: PostgresResult, _ row: Int, _ index: Int, into writer: inout JSONWriter) {
         let readers = result.texts(row, index)
         let writers = result.texts(row, index + 1)
         if readers == nil && writers == nil { return }
+        // To look for each name among all others pays as long as there are few.
+        let isLong = (readers?.size ?? 0) > Self.shortList && (writers?.size ?? 0) > Self.shortList
+        let knownReaders = isLong ? readers?.set : nil
+        let knownWriters = isLong ? writers?.set : nil
+        func contains(_ name: UnsafeRawBufferPointer, _ list: TextList?, _ known: Set<[UInt8]>?) -> Bool {
+            known?.contains(Array(name)) ?? list?.contains(name) ?? false
+        }
         writer.raw(",\"ACL\":{")
         var isFirst = true
         func principal(_ name: UnsafeRawBufferPointer) {
@@ -158,10 +170,12 @@ struct RowWriter {
         }
         readers?.visit { reader in
             principal(reader)
-            writer.raw(writers?.contains(reader) ?? false ? ":{\"read\":true,\"write\":true}" : ":{\"read\":true}")
+            writer.raw(
+                contains(reader, writers, knownWriters)
+                    ? ":{\"read\":true,\"write\":true}" : ":{\"read\":true}")
         }
         writers?.visit { name in
-            if readers?.contains(name) ?? false { return }
+            if contains(name, readers, knownReaders) { return }
             principal(name)
             writer.raw(":{\"write\":true}")
         }
@@ -200,6 +214,7 @@ struct RowWriter {
     }
 
     private func write(_ found: IncludedObjects.Found, _ node: IncludeNode, into writer: inout JSONWriter) {
+        guard writer.count <= sizeLimit else { return writer.null() }
         write(
             found.result, found.row, found.plan, node: node, isEmbedded: true, omitting: found.hidden, into: &writer)
     }
@@ -209,6 +224,7 @@ struct RowWriter {
         writer.byte(UInt8(ascii: "["))
         var isFirst = true
         for pointer in pointers {
+            if writer.count > sizeLimit { break }
             guard let found = included.find(pointer.className, pointer.objectId) else { continue }
             Self.separate(&isFirst, &writer)
             write(found, node, into: &writer)

@@ -25,8 +25,11 @@ struct SchemaChange {
 
     /// PostgreSQL cuts names at 63 bytes, so that two long ones could mean one column: new names are shorter.
     ///
-    /// - Throws: 103 for a class, 105 for a field.
+    /// - Throws: 103 for a class, 105 for a field, 102 for too many fields.
     func checkLengths() throws(ParseError) {
+        if wanted.fields.count > current?.fields.count ?? 0 {
+            try HardLimits.check(wanted.fields.count, atMost: HardLimits.fields, "fields of a class")
+        }
         guard current != nil || wanted.name.utf8.count <= 63 else {
             throw ParseError(
                 ParseError.invalidClassName, "Invalid classname: \(wanted.name), it is longer than 63 bytes")

@@ -30,8 +30,8 @@ struct WriteCompiler {
     /// Rows to put into and take out of one relation's join table.
     struct RelationChange {
         var table: String
-        var added: [String] = []
-        var removed: [String] = []
+        var added: OrderedSet<String> = []
+        var removed: OrderedSet<String> = []
     }
 
     /// The row of a new object.
@@ -59,7 +59,7 @@ struct WriteCompiler {
                 Statement(
                     "INSERT INTO \(SQLBuilder.quote(change.table)) (\"relatedId\", \"owningId\") "
                         + "SELECT unnest($1::text[]), $2 ON CONFLICT DO NOTHING",
-                    [.textArray(change.added), .text(objectId)]))
+                    [.textArray(Array(change.added)), .text(objectId)]))
         }
         return row
     }
@@ -76,18 +76,29 @@ struct WriteCompiler {
             assignments.append("\"createdAt\" = \(builder.bind(.timestamp(milliseconds: date.milliseconds)))")
         }
         var expressions: OrderedDictionary<String, String> = [:]
+        var nested: OrderedDictionary<String, [(path: FieldPath, operation: FieldOperation)]> = [:]
         for (key, operation) in write.operations {
             let path = FieldPath(key)
             guard let type = schema.type(of: path.root),
                 TableLayout.hasColumn(path.root, of: schema.name, type: type)
             else { continue }
             let column = SQLBuilder.quote(path.root)
-            let current = expressions[path.root] ?? column
+            guard path.steps.isEmpty else {
+                nested[path.root, default: []].append((path, operation))
+                continue
+            }
+            if let expression = try self.expression(operation, column, type, field: path.root) {
+                expressions[path.root] = expression
+            }
+        }
+        for (root, changes) in nested {
+            guard let type = schema.type(of: root) else { continue }
+            let current = expressions[root] ?? SQLBuilder.quote(root)
             let expression =
-                path.steps.isEmpty
-                ? try self.expression(operation, column, type, field: path.root)
-                : try nestedExpression(operation, current, type, path)
-            if let expression { expressions[path.root] = expression }
+                changes.count == 1
+                ? try nestedExpression(changes[0].operation, current, type, changes[0].path)
+                : try nestedExpression(changes, current, type)
+            if let expression { expressions[root] = expression }
         }
         for (field, expression) in expressions { assignments.append("\(SQLBuilder.quote(field)) = \(expression)") }
         for (column, value) in write.hidden {
@@ -113,13 +124,13 @@ struct WriteCompiler {
             if !change.added.isEmpty {
                 parts.append(
                     "added\(index) AS (INSERT INTO \(join) (\"relatedId\", \"owningId\") SELECT r, "
-                        + "updated.\"objectId\" FROM updated, unnest(\(builder.bind(.textArray(change.added)))) AS r "
+                        + "updated.\"objectId\" FROM updated, unnest(\(builder.bind(.textArray(Array(change.added))))) AS r "
                         + "ON CONFLICT DO NOTHING)")
             }
             if !change.removed.isEmpty {
                 parts.append(
                     "removed\(index) AS (DELETE FROM \(join) USING updated WHERE \"owningId\" = updated.\"objectId\" "
-                        + "AND \"relatedId\" = ANY(\(builder.bind(.textArray(change.removed)))))")
+                        + "AND \"relatedId\" = ANY(\(builder.bind(.textArray(Array(change.removed))))))")
             }
         }
         return Statement(
@@ -169,6 +180,31 @@ struct WriteCompiler {
         return "roost_set(\(current), \(steps), \(value))"
     }
 
+    /// The new value of a jsonb column of which several places change: one call for all of them, because calls inside
+    /// calls, each with its own copy of those before it, would double the statement with every key.
+    private mutating func nestedExpression(
+        _ changes: [(path: FieldPath, operation: FieldOperation)], _ current: String, _ type: FieldType
+    ) throws(ParseError) -> String? {
+        guard TableLayout.columnType(type) == "jsonb" else { return nil }
+        var list: [JSONValue] = []
+        for (path, operation) in changes {
+            let change: (name: String, operand: JSONValue)
+            switch operation {
+            case .set(let value): change = ("set", value)
+            case .delete: change = ("delete", .null)
+            case .increment(let amount): change = ("increment", .number(amount))
+            case .add(let objects): change = ("add", .array(objects))
+            case .addUnique(let objects): change = ("addUnique", .array(objects))
+            case .remove(let objects): change = ("remove", .array(objects))
+            case .addRelation, .removeRelation, .batch: continue
+            }
+            list.append([.string(change.name), .array(path.steps.map { .string($0) }), change.operand])
+        }
+        guard !list.isEmpty else { return nil }
+        let current = type == .array ? "COALESCE(\(current), '[]')" : current
+        return "roost_change(\(current), \(builder.bind(json: try ValueEncoder.json(.array(list)))))"
+    }
+
     /// A new object's values, with dotted keys folded into objects; null for what has none.
     private func newValues(_ operations: OrderedDictionary<String, FieldOperation>)
         -> OrderedDictionary<String, JSONValue>
@@ -209,13 +245,15 @@ struct WriteCompiler {
     private static func collect(_ operation: FieldOperation, into change: inout RelationChange) {
         switch operation {
         case .addRelation(let pointers):
-            let ids = pointers.map(\.objectId)
-            change.removed.removeAll { ids.contains($0) }
-            change.added += ids
+            for pointer in pointers {
+                change.removed.remove(pointer.objectId)
+                change.added.append(pointer.objectId)
+            }
         case .removeRelation(let pointers):
-            let ids = pointers.map(\.objectId)
-            change.added.removeAll { ids.contains($0) }
-            change.removed += ids
+            for pointer in pointers {
+                change.added.remove(pointer.objectId)
+                change.removed.append(pointer.objectId)
+            }
         case .batch(let operations):
             for operation in operations { collect(operation, into: &change) }
         default: break

@@ -19,6 +19,9 @@ public final class PostgresResult: @unchecked Sendable {
     /// How many rows there are.
     @inlinable public var rowCount: Int { Int(PQntuples(result)) }
 
+    /// How many bytes of memory it takes.
+    public var size: Int { Int(PQresultMemorySize(result)) }
+
     /// How many columns there are.
     @inlinable public var columnCount: Int { Int(PQnfields(result)) }
 

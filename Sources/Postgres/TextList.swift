@@ -12,6 +12,16 @@ public struct TextList {
         }
     }
 
+    /// How many bytes the list takes.
+    public var size: Int { result.withBytes(row, column) { $0.count } }
+
+    /// The texts, each once.
+    public var set: Set<[UInt8]> {
+        var set: Set<[UInt8]> = []
+        visit { set.insert(Array($0)) }
+        return set
+    }
+
     /// Whether one of the texts is the same, byte for byte.
     public func contains(_ text: UnsafeRawBufferPointer) -> Bool {
         contains { $0.count == text.count && $0.elementsEqual(text) }

@@ -52,6 +52,8 @@ public struct Configuration: Sendable {
     public var enableAnonymousUsers = true
     public var defaultLimit = 100
     public var maxLimit: Int?
+    /// The largest answer, in bytes.
+    public var maxResponseSize = 64 * 1024 * 1024
     public var requestKeywordDenylist = KeywordRules.defaults
     public var enableSanitizedErrorResponse = true
     public var allowAggregationForReadOnlyMasterKey = true

@@ -143,6 +143,12 @@ struct OptionReader {
         configuration.enforcePrivateUsers = bool("enforcePrivateUsers", preset >= 6)
         configuration.enableAnonymousUsers = bool("enableAnonymousUsers", true)
         configuration.defaultLimit = try int("defaultLimit", 100, in: 1...1_000_000)
+        if let text = string("maxResponseSize") {
+            guard let bytes = ByteCount.parse(text), bytes >= 1024 else {
+                throw ConfigurationError("Key maxResponseSize has invalid value \(text)")
+            }
+            configuration.maxResponseSize = bytes
+        }
         if values["maxLimit"] != nil { configuration.maxLimit = try int("maxLimit", 0, in: 1...1_000_000_000) }
         configuration.allowAggregationForReadOnlyMasterKey = bool("allowAggregationForReadOnlyMasterKey", true)
         configuration.enableSanitizedErrorResponse = bool("enableSanitizedErrorResponse", preset >= 8)

@@ -113,6 +113,9 @@ public enum OptionTable {
         OptionDefinition(
             "maxLimit", "PARSE_SERVER_MAX_LIMIT", .number, "The most objects that a find gives; default no limit"),
         OptionDefinition(
+            "maxResponseSize", "PARSE_SERVER_MAX_RESPONSE_SIZE", .string,
+            "The largest answer, for the master key as well; default 64mb"),
+        OptionDefinition(
             "requestKeywordDenylist", "PARSE_SERVER_REQUEST_KEYWORD_DENYLIST", .array,
             "Keys and values that written data may not contain"),
         OptionDefinition(

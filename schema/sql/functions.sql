@@ -60,6 +60,31 @@ BEGIN
 END
 $$;
 
+-- The document after several changes, in their order. Each is an array: what to do, the path, and the operand.
+CREATE OR REPLACE FUNCTION roost_change(document jsonb, changes jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    change jsonb;
+    operand jsonb;
+    path text[];
+BEGIN
+    FOR change IN SELECT c FROM jsonb_array_elements(changes) AS e(c) LOOP
+        path := ARRAY(SELECT jsonb_array_elements_text(change -> 1));
+        operand := change -> 2;
+        document := CASE change ->> 0
+            WHEN 'set' THEN roost_set(document, path, operand)
+            WHEN 'delete' THEN roost_unset(document, path)
+            WHEN 'increment' THEN roost_set(document, path,
+                roost_increment(document #> path, COALESCE((operand #>> '{}')::double precision, 0)))
+            WHEN 'add' THEN roost_set(document, path, roost_add(document #> path, operand))
+            WHEN 'addUnique' THEN roost_set(document, path, roost_add_unique(document #> path, operand))
+            ELSE roost_set(document, path, roost_remove(document #> path, operand))
+        END;
+    END LOOP;
+    RETURN document;
+END
+$$;
+
 -- The great-circle distance between a point (longitude, latitude in degrees) and a place, in radians.
 CREATE OR REPLACE FUNCTION roost_distance(place point, longitude double precision, latitude double precision)
 RETURNS double precision LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$

@@ -1,6 +1,7 @@
 import Backend
 import JSON
 import ParseModel
+import ParseStorage
 
 /// Configuration, analytics, and the seats of what is not built.
 extension RouteTable {
@@ -54,7 +55,10 @@ extension RouteTable {
             Route(.get, "aggregate/:class", [.master, .batchable, .transactional]) { routes, call in
                 guard call.context.caller.power == .master || routes.configuration.allowAggregationForReadOnlyMasterKey
                 else { throw HTTPFault(status: 403, message: "Permission denied") }
-                return .object(try await routes.backend.aggregate(call[0], call.envelope.parameters, call.context))
+                // Its objects become values on their way to the answer, which takes long.
+                return try await HeavyWork.run {
+                    .object(try await routes.backend.aggregate(call[0], call.envelope.parameters, call.context))
+                }
             },
             Route(.delete, "purge/:class", [.master, .batchable, .transactional]) { routes, call in
                 try await routes.backend.purge(call[0], call.context)

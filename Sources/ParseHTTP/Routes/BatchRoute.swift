@@ -1,6 +1,7 @@
 import Backend
 import JSON
 import ParseModel
+import ParseStorage
 
 extension RouteTable {
     static let batch = Route(.post, "batch") { routes, call in try await routes.batch(call.envelope, call.context) }
@@ -114,6 +115,9 @@ extension ParseRoutes {
         return (String(path[..<mark]), String(path[path.utf8.index(after: mark)...]))
     }
 
+    /// How many calls of a batch with reads are made at a time, each of which can give a large answer.
+    private static let readsAtOnce = 8
+
     /// All calls at once, each for itself.
     private func sideBySide(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
         if elements.count > 1, configuration.protectedFieldsSaveResponseExempt,
@@ -129,11 +133,21 @@ extension ParseRoutes {
             }
         }
         return try await withThrowingTaskGroup(of: (Int, [UInt8]).self) { group in
-            for (index, element) in elements.enumerated() {
+            var waiting = elements.enumerated().makeIterator()
+            func begin() {
+                guard let (index, element) = waiting.next() else { return }
                 group.addTask { (index, try await self.outcome(of: element, context)) }
             }
+            let reads = elements.contains { $0.method == .get }
+            for _ in 0..<(reads ? min(Self.readsAtOnce, elements.count) : elements.count) { begin() }
             var results = [[UInt8]](repeating: [], count: elements.count)
-            for try await (index, bytes) in group { results[index] = bytes }
+            var size = 0
+            for try await (index, bytes) in group {
+                results[index] = bytes
+                size += bytes.count
+                try AnswerSize.check(size, configuration.maxResponseSize)
+                begin()
+            }
             return results
         }
     }
@@ -164,9 +178,12 @@ extension ParseRoutes {
         return try await backend.transaction { [contexts] backend in
             let routes = ParseRoutes(backend: backend, logger: logger)
             var results: [[UInt8]] = []
+            var size = 0
             for (element, context) in zip(elements, contexts) {
                 let reply = try await routes.route(element, context)
                 results.append(Self.success(reply))
+                size += results.last?.count ?? 0
+                try AnswerSize.check(size, configuration.maxResponseSize)
             }
             return results
         }

@@ -2,6 +2,7 @@ import Backend
 import JSON
 import Logging
 import ParseModel
+import ParseStorage
 import ServerConfiguration
 
 /// The routes of the REST interface: which path and method is which call of the backend.
@@ -73,8 +74,10 @@ public struct ParseRoutes: RequestHandler {
     {
         if match.route.traits.contains(.master) { try requireMaster(context) }
         if match.route.traits.contains(.idempotent) { try await claim(envelope, context) }
-        return try await match.route.handler(
+        let reply = try await match.route.handler(
             self, RouteCall(envelope: envelope, context: context, arguments: match.arguments))
+        if case .json(let bytes) = reply.body { try AnswerSize.check(bytes.count, configuration.maxResponseSize) }
+        return reply
     }
 
     /// Takes the id of a request, so that no other request is served under it.

@@ -1,0 +1,54 @@
+/// How much work a query asks for.
+struct FilterSize {
+    private var conditions = 0
+    private var subqueries = 0
+    private var listValues = 0
+
+    /// Counts what a filter holds.
+    ///
+    /// - Throws: 102 for more than ``HardLimits`` allow.
+    mutating func add(_ filter: Filter) throws(ParseError) {
+        switch filter {
+        case .all(let parts), .any(let parts), .none(let parts):
+            // A group costs a pair of brackets, empty ones included.
+            try addCondition()
+            for part in parts { try add(part) }
+        case .field(_, let constraint):
+            try addCondition()
+            try add(constraint)
+        case .related:
+            try addCondition()
+            try addSubquery()
+        }
+    }
+
+    private mutating func add(_ constraint: Constraint) throws(ParseError) {
+        switch constraint {
+        case .isIn(let values), .notIn(let values), .containedBy(let values): try addValues(values.count)
+        case .containsAll(let values):
+            try HardLimits.check(values.count, atMost: HardLimits.allValues, "values of $all")
+        case .containsAllStarting(let prefixes):
+            try HardLimits.check(prefixes.count, atMost: HardLimits.allValues, "values of $all")
+        case .insidePolygon(let points): try addValues(points.count)
+        case .inQuery(let query), .notInQuery(let query):
+            try addSubquery()
+            try add(query.filter)
+        default: break
+        }
+    }
+
+    private mutating func addCondition() throws(ParseError) {
+        conditions += 1
+        try HardLimits.check(conditions, atMost: HardLimits.conditions, "conditions")
+    }
+
+    private mutating func addSubquery() throws(ParseError) {
+        subqueries += 1
+        try HardLimits.check(subqueries, atMost: HardLimits.subqueries, "subqueries")
+    }
+
+    private mutating func addValues(_ count: Int) throws(ParseError) {
+        listValues += count
+        try HardLimits.check(listValues, atMost: HardLimits.listValues, "values")
+    }
+}

@@ -1,0 +1,21 @@
+import ParseModel
+
+/// The largest size of an answer.
+public enum AnswerSize {
+    /// The size where no other is configured: 64 MB.
+    public static let standard = 64 * 1024 * 1024
+
+    /// The refusal of an answer that would be larger.
+    public static func tooLarge(_ limit: Int) -> ParseError {
+        ParseError(
+            ParseError.objectTooLarge,
+            "The answer exceeds the maximum size of \(limit) bytes; ask for fewer objects, keys or includes.")
+    }
+
+    /// Refuses an answer of so many bytes, when they are more than the limit.
+    ///
+    /// - Throws: 116.
+    public static func check(_ count: Int, _ limit: Int) throws(ParseError) {
+        if count > limit { throw tooLarge(limit) }
+    }
+}

@@ -1,0 +1,21 @@
+/// Work that takes more than a millisecond of a processor: it leaves the event loop, on which everybody else waits.
+///
+/// It runs on the threads that Swift keeps for tasks, as many as there are processors. Tasks wait there for each other,
+/// connections do not wait for them.
+public enum HeavyWork {
+    /// From how many bytes on a request, or the rows of an answer, are heavy.
+    public static let size = 16 * 1024
+    /// From how many bytes on the rows of an answer are heavy: writing is faster than reading.
+    public static let answerSize = 256 * 1024
+
+    /// Runs `body`, and what it calls, away from the caller's event loop, and comes back to it.
+    public static func run<R>(_ body: () async throws -> R) async rethrows -> R {
+        try await withTaskExecutorPreference(globalConcurrentExecutor, operation: body)
+    }
+
+    /// Runs `body` where the caller is, or away from there when it is heavy.
+    public static func run<R>(if isHeavy: Bool, _ body: () async throws -> R) async rethrows -> R {
+        guard isHeavy else { return try await body() }
+        return try await run(body)
+    }
+}

@@ -1,0 +1,219 @@
+import JSON
+import TestSupport
+import Testing
+
+/// What a request costs stays in proportion to its size, and the largest is refused with Parse's error.
+@Suite struct RequestCostTests {
+    private static func expect(
+        _ answer: TestAnswer, _ code: Int, _ text: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(answer.status == 400, "\(answer.text.prefix(200))", sourceLocation: sourceLocation)
+        #expect(answer.code == code, sourceLocation: sourceLocation)
+        #expect(answer.error?.hasPrefix(text) == true, "\(answer.error ?? "")", sourceLocation: sourceLocation)
+    }
+
+    @Test(
+        "A path of thousands of steps in include, keys or excludeKeys takes no memory",
+        arguments: ["include", "keys", "excludeKeys"])
+    func longPath(parameter: String) async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Node", ["n": 1])
+            let path = Array(repeating: "p", count: 20_000).joined(separator: ".")
+            let kind = parameter == "include" ? "Include" : "Key"
+            for identity in [TestServer.Identity.anonymous, .master] {
+                let answer = try await server.find("Node", [.init(parameter): .string(path)], as: identity)
+                Self.expect(answer, 102, "\(kind) depth of 20000 exceeds maximum allowed depth of 32")
+            }
+            let most = Array(repeating: "p", count: 32).joined(separator: ".")
+            #expect(try await server.find("Node", [.init(parameter): .string(most)]).status == 200)
+        }
+    }
+
+    @Test("A list of thousands of dotted entries keeps nobody else waiting")
+    func longList() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Node", ["n": 1])
+            func list(_ count: Int) -> JSONValue { .string((0..<count).map { "a\($0).b" }.joined(separator: ",")) }
+            Self.expect(
+                try await server.find("Node", ["include": list(20_000)]), 102,
+                "Number of include fields (20000) exceeds maximum allowed (1000)")
+            Self.expect(
+                try await server.find("Node", ["keys": list(20_000)]), 102,
+                "Number of keys (20000) exceeds maximum allowed (5000)")
+            let clock = ContinuousClock()
+            let start = clock.now
+            #expect(try await server.find("Node", ["keys": list(5_000), "include": list(1_000)]).status == 200)
+            #expect(clock.now - start < .seconds(10))
+        }
+    }
+
+    @Test("Objects that point to themselves fill neither the memory nor an answer without end")
+    func multiplyingIncludes() async throws {
+        try await TestServer.run(["maxResponseSize": "2mb"]) { server in
+            let id = try await server.create("Node", ["n": 1])
+            let me = JSONValue.pointer("Node", id)
+            let list = JSONValue.array(Array(repeating: me, count: 20))
+            _ = try await server.send("PUT", "/classes/Node/\(id)", ["me": list]).succeeded()
+            for steps in [4, 5, 12, 32] {
+                let path = JSONValue.string(Array(repeating: "me", count: steps).joined(separator: "."))
+                for identity in [TestServer.Identity.anonymous, .master] {
+                    Self.expect(
+                        try await server.find("Node", ["include": path], as: identity), 116,
+                        "The answer exceeds the maximum size of 2097152 bytes")
+                }
+                let get = try await server.send("GET", "/classes/Node/\(id)?include=\(path.stringValue ?? "")")
+                Self.expect(get, 116, "The answer exceeds the maximum size")
+            }
+            let fitting = try await server.find("Node", ["include": "me.me"]).succeeded()
+            let first = fitting.results.first?["me"]?.arrayValue ?? []
+            #expect(first.count == 20)
+            #expect(first.last?["me"]?.arrayValue?.count == 20)
+            #expect(first.last?["me"]?.arrayValue?.last?["me"]?.arrayValue?.last == me)
+        }
+    }
+
+    @Test("An answer is not built beyond its largest size, in a batch neither")
+    func largeAnswer() async throws {
+        try await TestServer.run(["maxResponseSize": "100kb"]) { server in
+            let text = String(repeating: "x", count: 30_000)
+            for _ in 0..<4 { _ = try await server.create("Large", ["text": .string(text)]) }
+            for identity in [TestServer.Identity.anonymous, .master] {
+                Self.expect(try await server.find("Large", [:], as: identity), 116, "The answer exceeds")
+                #expect(try await server.find("Large", ["limit": 3], as: identity).results.count == 3)
+            }
+            let call: JSONValue = ["method": "GET", "path": "/1/classes/Large?limit=3"]
+            let one = try await server.send("POST", "/batch", ["requests": [call]])
+            if one.status == 200 {
+                Self.expect(
+                    try await server.send("POST", "/batch", ["requests": [call, call]]), 116, "The answer exceeds")
+            }
+            let aggregate = try await server.send("GET", "/aggregate/Large?$project=%7B%22text%22:1%7D", as: .master)
+            Self.expect(aggregate, 116, "The answer exceeds")
+        }
+    }
+
+    @Test("A row with thousands of principals is written as fast as its size, and more are refused")
+    func principals() async throws {
+        try await TestServer.run { server in
+            func acl(_ count: Int) -> JSONObject {
+                var object: JSONObject = [:]
+                for index in 0..<count { object[.init("user\(index)")] = ["read": true, "write": true] }
+                object["*"] = ["read": true]
+                return object
+            }
+            Self.expect(
+                try await server.send("POST", "/classes/Node", ["ACL": .object(acl(20_000))], as: .master), 123,
+                "Number of principals in an ACL (20001) exceeds maximum allowed (5000)")
+            let large = acl(4_000)
+            let id = try await server.create("Node", ["x": 1, "ACL": .object(large)], as: .master)
+            let found = try await server.send("GET", "/classes/Node/\(id)").succeeded()
+            #expect(same(found["ACL"], .object(large)))
+        }
+    }
+
+    @Test("A relation takes as many operations as a list holds, in time that grows with it")
+    func relationOperations() async throws {
+        try await TestServer.run { server in
+            func pointers(_ range: Range<Int>) -> [JSONValue] { range.map { .pointer("Song", "id\($0)") } }
+            let batch: JSONValue = [
+                "__op": "Batch",
+                "ops": [
+                    .operation("AddRelation", pointers(0..<20_000)),
+                    .operation("RemoveRelation", pointers(10..<20_000)),
+                ],
+            ]
+            _ = try await server.create("Song", ["n": 1])
+            let id = try await server.create("List", ["songs": .operation("AddRelation", pointers(0..<1))])
+            let clock = ContinuousClock()
+            let start = clock.now
+            _ = try await server.send("PUT", "/classes/List/\(id)", ["songs": batch]).succeeded()
+            #expect(clock.now - start < .seconds(10))
+            let many = JSONValue.array(pointers(0..<2_000).map { .operation("AddRelation", [$0]) })
+            Self.expect(
+                try await server.send("PUT", "/classes/List/\(id)", ["songs": ["__op": "Batch", "ops": many]]), 107,
+                "Number of operations in a Batch (2000) exceeds maximum allowed (1000)")
+        }
+    }
+
+    @Test("Dotted keys into one object neither fail nor double the statement with every key")
+    func dottedKeys() async throws {
+        try await TestServer.run { server in
+            let id = try await server.create("Node", ["o": ["kept": 1, "list": [1]], "list": [["n": 1]]])
+            var body: JSONObject = [:]
+            for index in 0..<900 { body[.init("o.k\(index)")] = .number(Double(index)) }
+            for index in 0..<40 { body[.init("o.n\(index)")] = .increment(2) }
+            body["o.list"] = .operation("Add", [2])
+            body["o.unique"] = .operation("AddUnique", [1, 1])
+            body["o.kept"] = ["__op": "Delete"]
+            body["o.deep.er"] = true
+            body["list.0.n"] = .increment(1)
+            body["list.1.n"] = 5
+            let answer = try await server.send("PUT", "/classes/Node/\(id)", .object(body))
+            #expect(answer.status == 200, "\(answer.text.prefix(300))")
+            let node = try await server.send("GET", "/classes/Node/\(id)")
+            #expect(node["o"]?["k899"] == 899)
+            #expect(node["o"]?["n39"] == 2)
+            #expect(node["o"]?["kept"] == nil)
+            #expect(node["o"]?["list"] == [1, 2])
+            #expect(node["o"]?["unique"] == [1])
+            #expect(node["o"]?["deep"]?["er"] == true)
+            #expect(node["list"] == [["n": 2], ["n": 5]])
+            for index in 0..<5_000 { body[.init("o.k\(index)")] = 1 }
+            let refused = try await server.send("PUT", "/classes/Node/\(id)", .object(body))
+            Self.expect(refused, 107, "Number of keys of an object")
+        }
+    }
+
+    @Test("A query of a hundred thousand parts is refused before PostgreSQL sees it")
+    func conditions() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Node", ["n": 1, "s": "a", "list": [1], "o": ["a": 1]])
+            let many = JSONValue.array((0..<6_000).map { ["n": .number(Double($0))] })
+            for name in ["$or", "$and", "$nor"] {
+                Self.expect(
+                    try await server.find("Node", ["where": .object([.init(name): many])]), 102,
+                    "Number of conditions (5001) exceeds maximum allowed (5000)")
+            }
+            let values = JSONValue.array((0..<60_000).map { .number(Double($0)) })
+            for name in ["$in", "$nin", "$containedBy"] {
+                Self.expect(
+                    try await server.find("Node", ["where": ["list": .object([.init(name): values])]]), 102,
+                    "Number of values (60000) exceeds maximum allowed (50000)")
+            }
+            Self.expect(
+                try await server.find("Node", ["where": ["list": ["$all": values]]]), 102,
+                "Number of values of $all (60000) exceeds maximum allowed (1000)")
+            let inner = JSONValue.array(
+                (0..<200).map { _ in ["n": ["$inQuery": ["className": "Node", "where": [:]]]] })
+            Self.expect(
+                try await server.find("Node", ["where": ["$or": inner]]), 102,
+                "Number of subqueries (101) exceeds maximum allowed (100)")
+            Self.expect(
+                try await server.find("Node", ["order": .string((0..<2_000).map { "k\($0)" }.joined(separator: ","))]),
+                102, "Number of sort keys (2000) exceeds maximum allowed (100)")
+            let deep = Array(repeating: "a", count: 20_000).joined(separator: ".")
+            Self.expect(
+                try await server.find("Node", ["where": [.init("o." + deep): 1]]), 105, "Number of steps of a key")
+            Self.expect(
+                try await server.find("Node", ["order": .string("o." + deep)]), 102, "Number of steps of a key")
+        }
+    }
+
+    @Test("Nobody widens a class beyond what PostgreSQL holds, or leaves one half-made")
+    func fields() async throws {
+        try await TestServer.run { server in
+            func object(_ range: Range<Int>) -> JSONObject {
+                var object: JSONObject = [:]
+                for index in range { object[.init("f\(index)")] = 1 }
+                return object
+            }
+            let refused = try await server.send("POST", "/classes/Wide", .object(object(0..<1_100)))
+            Self.expect(refused, 102, "Number of fields of a class")
+            #expect(try await server.send("GET", "/schemas/Wide", as: .master).status == 400)
+            _ = try await server.create("Wide", object(0..<700))
+            let second = try await server.send("POST", "/classes/Wide", .object(object(700..<1_400)))
+            Self.expect(second, 102, "Number of fields of a class")
+            #expect(try await server.find("Wide").results.count == 1)
+        }
+    }
+}
