@@ -27,6 +27,7 @@ let package = Package(
         .systemLibrary(
             name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .systemLibrary(name: "CCrypt", providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]),
+        .systemLibrary(name: "CBcrypt"),
         .systemLibrary(name: "CFiles"),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CScheduling"),
@@ -47,7 +48,7 @@ let package = Package(
         .target(
             name: "Backend",
             dependencies: [
-                "CCrypt", "CFiles", "JSON", "ParseModel", "ParseStorage", "Postgres",
+                "CBcrypt", "CCrypt", "CFiles", "JSON", "ParseModel", "ParseStorage", "Postgres",
                 "ServerConfiguration", collections, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),

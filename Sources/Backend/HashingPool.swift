@@ -7,10 +7,10 @@ import Synchronization
 /// Threads that compute hashes of passwords, which take tens of milliseconds each by design, and the queue before them.
 ///
 /// The queue is fair to its senders and bounded. What nobody waits for any more leaves it: its client has gone.
-final class HashingPool: Sendable {
+final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     private struct Job: Sendable {
-        var run: @Sendable () -> Void
-        var giveUp: @Sendable (any Error) -> Void
+        var input: Input
+        var continuation: CheckedContinuation<Output, any Error>
     }
 
     private struct State {
@@ -23,41 +23,45 @@ final class HashingPool: Sendable {
     private let state = Mutex(State())
     private let threads: Int
     private let places: Int
+    private let together: Int
+    private let compute: @Sendable ([Input]) -> [Output]
 
     /// - Parameters:
-    ///   - threads: How many hashes are computed at once; nil for the number of processors less one.
-    ///   - places: How many may wait.
-    init(threads: Int?, places: Int) {
+    ///   - threads: How many compute at once; nil for the number of processors less one.
+    ///   - places: How many inputs may wait.
+    ///   - together: How many inputs a thread takes at most, where there are more than threads.
+    ///   - compute: What a thread does with them; it gives an output for each.
+    init(threads: Int?, places: Int, together: Int, compute: @escaping @Sendable ([Input]) -> [Output]) {
         self.threads = threads ?? max(1, System.coreCount - 1)
         self.places = places
+        self.together = together
+        self.compute = compute
     }
 
     /// How many wait.
     var waiting: Int { state.withLock { $0.queue.count } }
 
-    /// Computes something on a thread of the pool, when it is the sender's turn.
+    /// Has the output for an input computed on a thread of the pool, when it is the sender's turn.
     ///
     /// - Parameter address: The IP address that the request comes from.
     /// - Throws: `ServiceUnavailable` when too much waits, `CancellationError` when the caller has left.
-    func run<Value: Sendable>(from address: String, _ work: @escaping @Sendable () -> Value) async throws -> Value {
+    func run(from address: String, _ input: Input) async throws -> Output {
         let caller = CallerPresence.current
         let sender = FairQueue<Job>.Sender(
-            address: Self.network(of: address), connection: caller.map { ObjectIdentifier($0) })
+            address: ClientNetwork.network(of: address), connection: caller.map { ObjectIdentifier($0) })
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
         }
         let withdraw: @Sendable () -> Void = { [self] in
             let job = state.withLock { $0.queue.remove(number: number, of: sender) }
-            job?.giveUp(CancellationError())
+            job?.continuation.resume(throwing: CancellationError())
         }
         let registration = caller?.onLeaving(withdraw)
         defer { if let registration { caller?.forget(registration) } }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let job = Job(
-                    run: { continuation.resume(returning: work()) }, giveUp: { continuation.resume(throwing: $0) })
-                add(job, number: number, from: sender)
+                add(Job(input: input, continuation: continuation), number: number, from: sender)
                 // Whoever left before the job waited did not find it.
                 if Task.isCancelled || caller?.hasLeft == true { withdraw() }
             }
@@ -79,7 +83,8 @@ final class HashingPool: Sendable {
             state.working += 1
             return (refused, true)
         }
-        refused?.giveUp(ServiceUnavailable("Too many log-ins at a time. Please try again later."))
+        refused?.continuation.resume(
+            throwing: ServiceUnavailable("Too many log-ins at a time. Please try again later."))
         // Threads end when there is no work: to make one takes a thousandth of the time of a hash.
         if needsThread { Thread.detachNewThread { [self] in work() } }
     }
@@ -89,26 +94,19 @@ final class HashingPool: Sendable {
             // Requests of others come first. The system may refuse; then they do not.
             _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
         #endif
-        while let job = next() { job.run() }
-    }
-
-    private func next() -> Job? {
-        state.withLock { state in
-            if let job = state.queue.popFirst() { return job }
-            state.working -= 1
-            return nil
+        while let jobs = next() {
+            for (job, output) in zip(jobs, compute(jobs.map(\.input))) { job.continuation.resume(returning: output) }
         }
     }
 
-    /// What of an address names one sender: all of IPv4's, the first half of IPv6's, since whoever has one such address
-    /// has all those of its network.
-    static func network(of address: String) -> [UInt8] {
-        guard address.utf8.contains(UInt8(ascii: ":")),
-            case .v6(let socket)? = try? SocketAddress(ipAddress: address, port: 0)
-        else { return Array(address.utf8) }
-        let bytes = withUnsafeBytes(of: socket.address.sin6_addr) { Array($0) }
-        let isVersion4 = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-        guard isVersion4 else { return Array(bytes[..<8]) }
-        return Array(bytes[12...].map(String.init).joined(separator: ".").utf8)
+    /// A thread's share of what waits; nil, and one thread less, when nothing does.
+    private func next() -> [Job]? {
+        state.withLock { state in
+            let share = min(together, (state.queue.count + threads - 1) / threads)
+            var jobs: [Job] = []
+            while jobs.count < share, let job = state.queue.popFirst() { jobs.append(job) }
+            if jobs.isEmpty { state.working -= 1 }
+            return jobs.isEmpty ? nil : jobs
+        }
     }
 }

@@ -6,12 +6,9 @@ import ParseModel
 /// Hashing takes tens of milliseconds of a processor by design, so it runs on threads of its own (``HashingPool``), never
 /// on an event loop.
 public struct Passwords: Sendable {
-    /// How many bytes of a password bcrypt looks at. More are left out before, so that they cost nothing.
-    private static let usedBytes = 72
-
     /// The cost that new hashes get: 2^cost rounds.
     public let cost: Int
-    private let pool: HashingPool
+    private let pool: HashingPool<Bcrypt.Request, String?>
 
     /// Makes a hasher.
     ///
@@ -21,7 +18,7 @@ public struct Passwords: Sendable {
     ///   - places: How many may wait to be computed.
     public init(cost: Int = 10, threads: Int? = nil, places: Int = 256) {
         self.cost = cost
-        pool = HashingPool(threads: threads, places: places)
+        pool = HashingPool(threads: threads, places: places, together: Bcrypt.together) { Bcrypt.hashes(of: $0) }
     }
 
     /// The hash of a password, `$2b$10$…`.
@@ -29,8 +26,8 @@ public struct Passwords: Sendable {
     /// - Parameter address: The IP address that the request comes from.
     /// - Throws: `ServiceUnavailable` when too many wait, `CancellationError` when the caller has left.
     func hash(_ password: String, from address: String) async throws -> String {
-        let cost = cost
-        let hash = try await pool.run(from: address) { Self.crypt(password, setting: Self.setting(cost: cost)) }
+        let request = Bcrypt.Request(password, setting: Self.setting(cost: cost))
+        let hash = try await pool.run(from: address, request)
         guard let hash, BcryptHash(hash) != nil else {
             throw ParseError(ParseError.internalServerError, "An internal server error occurred")
         }
@@ -43,16 +40,14 @@ public struct Passwords: Sendable {
     /// - Parameter address: The IP address that the request comes from.
     /// - Throws: `ServiceUnavailable` when too many wait, `CancellationError` when the caller has left.
     func verify(_ password: String, hash: BcryptHash?, from address: String) async throws -> Bool {
-        let cost = cost
-        return try await pool.run(from: address) {
-            // A text with a NUL in it would end there for C, and so match a shorter password.
-            guard let hash, hash.isAffordable, !password.utf8.contains(0) else {
-                _ = Self.crypt(password, setting: Self.setting(cost: cost))
-                return false
-            }
-            guard let computed = Self.crypt(password, setting: hash.text) else { return false }
-            return Secrets.areEqual(computed, hash.text)
+        // A text with a NUL in it would end there for libcrypt, and so match a shorter password.
+        guard let hash, hash.isAffordable, !password.utf8.contains(0) else {
+            let request = Bcrypt.Request(password, setting: Self.setting(cost: cost))
+            _ = try await pool.run(from: address, request)
+            return false
         }
+        let computed = try await pool.run(from: address, Bcrypt.Request(password, setting: hash.text))
+        return computed.map { Secrets.areEqual($0, hash.text) } ?? false
     }
 
     private static func setting(cost: Int) -> String {
@@ -61,21 +56,6 @@ public struct Passwords: Sendable {
         var output = [CChar](repeating: 0, count: Int(CRYPT_GENSALT_OUTPUT_SIZE))
         guard crypt_gensalt_rn("$2b$", UInt(cost), salt, 16, &output, Int32(output.count)) != nil else { return "" }
         return text(output)
-    }
-
-    /// The hash as `crypt` gives it; nil for what cannot be hashed.
-    private static func crypt(_ password: String, setting: String) -> String? {
-        let data = UnsafeMutablePointer<crypt_data>.allocate(capacity: 1)
-        data.initialize(to: crypt_data())
-        defer {
-            data.deinitialize(count: 1)
-            data.deallocate()
-        }
-        let bytes = password.utf8.prefix(usedBytes).map { CChar(bitPattern: $0) } + [0]
-        guard let result = crypt_r(bytes, setting, data).map({ String(cString: $0) }), !result.hasPrefix("*") else {
-            return nil
-        }
-        return result
     }
 
     private static func text(_ characters: [CChar]) -> String {

@@ -73,10 +73,10 @@ import Testing
 
     @Test("A thousand IPv6 addresses of one network are one sender")
     func networks() {
-        #expect(HashingPool.network(of: "2001:db8:1:2::1") == HashingPool.network(of: "2001:db8:1:2:ffff::9"))
-        #expect(HashingPool.network(of: "2001:db8:1:2::1") != HashingPool.network(of: "2001:db8:1:3::1"))
-        #expect(HashingPool.network(of: "::ffff:10.0.0.1") == HashingPool.network(of: "10.0.0.1"))
-        #expect(HashingPool.network(of: "10.0.0.1") != HashingPool.network(of: "10.0.0.2"))
+        #expect(ClientNetwork.network(of: "2001:db8:1:2::1") == ClientNetwork.network(of: "2001:db8:1:2:ffff::9"))
+        #expect(ClientNetwork.network(of: "2001:db8:1:2::1") != ClientNetwork.network(of: "2001:db8:1:3::1"))
+        #expect(ClientNetwork.network(of: "::ffff:10.0.0.1") == ClientNetwork.network(of: "10.0.0.1"))
+        #expect(ClientNetwork.network(of: "10.0.0.1") != ClientNetwork.network(of: "10.0.0.2"))
     }
 
     private final class Counter: Sendable {
@@ -87,45 +87,48 @@ import Testing
 
     @Test("What nobody waits for any more is not computed; what is too much is refused at once")
     func pool() async throws {
-        let pool = HashingPool(threads: 1, places: 3)
         let (mayEnd, hasBegun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let computed = Counter()
-        let first = Task {
-            try await pool.run(from: "a") {
-                hasBegun.signal()
-                mayEnd.wait()
-                return 1
+        let pool = HashingPool<Int, Int>(threads: 1, places: 3, together: 2) { inputs in
+            for input in inputs {
+                if input == 1 {
+                    hasBegun.signal()
+                    mayEnd.wait()
+                }
+                if input == 0 { computed.increment() }
             }
+            return inputs
         }
+        let first = Task { try await pool.run(from: "a", 1) }
         await Self.wait(for: hasBegun)
         let caller = CallerPresence()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 {
                 group.addTask {
                     await #expect(throws: CancellationError.self) {
-                        try await CallerPresence.$current.withValue(caller) {
-                            try await pool.run(from: "a") { computed.increment() }
-                        }
+                        try await CallerPresence.$current.withValue(caller) { try await pool.run(from: "a", 0) }
                     }
                 }
             }
             while pool.waiting < 3 { await Task.yield() }
-            await #expect(throws: ServiceUnavailable.self) { try await pool.run(from: "a") {} }
+            await #expect(throws: ServiceUnavailable.self) { try await pool.run(from: "a", 0) }
             caller.leave()
             try await group.waitForAll()
         }
         #expect(pool.waiting == 0)
-        let cancelled = Task { try await pool.run(from: "a") { computed.increment() } }
+        let cancelled = Task { try await pool.run(from: "a", 0) }
         while pool.waiting < 1 { await Task.yield() }
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
         // Whoever has left before does not even wait.
         await #expect(throws: CancellationError.self) {
-            try await CallerPresence.$current.withValue(caller) { try await pool.run(from: "a") {} }
+            try await CallerPresence.$current.withValue(caller) { try await pool.run(from: "a", 0) }
         }
+        let others = (2..<5).map { number in Task { try await pool.run(from: "b", number) } }
+        while pool.waiting < 3 { await Task.yield() }
         mayEnd.signal()
         #expect(try await first.value == 1)
-        #expect(try await pool.run(from: "b") { 2 } == 2)
+        for (index, task) in others.enumerated() { #expect(try await task.value == index + 2) }
         #expect(computed.count == 0)
     }
 
