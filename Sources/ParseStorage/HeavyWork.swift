@@ -10,7 +10,11 @@ public enum HeavyWork {
 
     /// Runs `body`, and what it calls, away from the caller's event loop, and comes back to it.
     public static func run<R>(_ body: () async throws -> R) async rethrows -> R {
-        try await withTaskExecutorPreference(globalConcurrentExecutor, operation: body)
+        try await withTaskExecutorPreference(globalConcurrentExecutor) {
+            // The preference counts from where the task waits next; until then it would stay on the event loop.
+            await Task.yield()
+            return try await body()
+        }
     }
 
     /// Runs `body` where the caller is, or away from there when it is heavy.

@@ -187,7 +187,18 @@ struct WriteCompiler {
     ) throws(ParseError) -> String? {
         guard TableLayout.columnType(type) == "jsonb" else { return nil }
         var list: [JSONValue] = []
+        // Members that are merely set go in together: a copy of the object for each would cost the square of them.
+        var members: JSONObject = [:]
+        func merge() {
+            if !members.isEmpty { list.append(["merge", [], .object(members)]) }
+            members = [:]
+        }
         for (path, operation) in changes {
+            if type == .object, path.steps.count == 1, case .set(let value) = operation {
+                members[path.steps[0]] = value
+                continue
+            }
+            merge()
             let change: (name: String, operand: JSONValue)
             switch operation {
             case .set(let value): change = ("set", value)
@@ -200,6 +211,7 @@ struct WriteCompiler {
             }
             list.append([.string(change.name), .array(path.steps.map { .string($0) }), change.operand])
         }
+        merge()
         guard !list.isEmpty else { return nil }
         let current = type == .array ? "COALESCE(\(current), '[]')" : current
         return "roost_change(\(current), \(builder.bind(json: try ValueEncoder.json(.array(list)))))"

@@ -72,6 +72,7 @@ BEGIN
         path := ARRAY(SELECT jsonb_array_elements_text(change -> 1));
         operand := change -> 2;
         document := CASE change ->> 0
+            WHEN 'merge' THEN CASE WHEN jsonb_typeof(document) = 'object' THEN document ELSE '{}'::jsonb END || operand
             WHEN 'set' THEN roost_set(document, path, operand)
             WHEN 'delete' THEN roost_unset(document, path)
             WHEN 'increment' THEN roost_set(document, path,
