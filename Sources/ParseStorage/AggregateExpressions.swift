@@ -116,6 +116,8 @@ extension AggregateCompiler {
             guard let result = calculation(numbers) else { throw Self.unknown(name) }
             return "to_jsonb(\(result))"
         }
+        // Its members are compiled once: expressions inside expressions would double with every level.
+        if name == "$cond", operand["if"] != nil { return try condition(operand, [], document) }
         var arguments: [String] = []
         for operand in operands { arguments.append(try expression(operand, document)) }
         switch name {
@@ -146,7 +148,7 @@ extension AggregateCompiler {
         case "$not": return "NOT roost_truth(\(arguments[0]))"
         case "$in" where arguments.count == 2:
             return "COALESCE(\(arguments[0]) = ANY(ARRAY(SELECT jsonb_array_elements("
-                + "\(FilterCompiler.array(arguments[1]))))), FALSE)"
+                + "roost_array(\(arguments[1]))))), FALSE)"
         default: return nil
         }
     }
@@ -161,10 +163,9 @@ extension AggregateCompiler {
         case "$strLenCP": return "length(\(text))"
         case "$substr", "$substrCP", "$substrBytes":
             guard arguments.count == 3 else { return nil }
-            let length = "roost_number(\(arguments[2]))"
             return "substr(COALESCE(\(text), ''), roost_number(\(arguments[1]))::int + 1, "
-                + "(CASE WHEN \(length) < 0 THEN 1000000000 ELSE \(length) END)::int)"
-        case "$size": return "jsonb_array_length(\(FilterCompiler.array(arguments[0])))"
+                + "roost_length(\(arguments[2]))::int)"
+        case "$size": return "jsonb_array_length(roost_array(\(arguments[0])))"
         default: return nil
         }
     }

@@ -33,9 +33,10 @@ extension FilterCompiler {
         }
         let selected = try select(query, schema, "\(values) AS s", notNull: values)
         // Arrays on either side count by their elements.
+        // The inner query stands there once: queries inside queries would double with every level.
         let list =
-            "SELECT s FROM (\(selected)) AS q UNION ALL SELECT jsonb_array_elements(s) "
-            + "FROM (\(selected)) AS q WHERE jsonb_typeof(s) = 'array'"
+            "WITH q AS (\(selected)) SELECT s FROM q UNION ALL SELECT jsonb_array_elements(s) "
+            + "FROM q WHERE jsonb_typeof(s) = 'array'"
         switch target {
         case .absent: return "FALSE"
         case .relation: return "FALSE"

@@ -216,4 +216,30 @@ import Testing
             #expect(try await server.find("Wide").results.count == 1)
         }
     }
+
+    @Test("Queries and expressions inside each other do not double with every level")
+    func nesting() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Node", ["o": ["a": 1], "list": [1, 2], "n": 1])
+            var condition: JSONValue = [:]
+            for _ in 0..<24 {
+                condition = ["o": ["$select": ["query": ["className": "Node", "where": condition], "key": "o"]]]
+            }
+            #expect(try await server.find("Node", ["where": condition]).results.count == 1)
+            let expressions: [(String, @Sendable (JSONValue) -> JSONValue)] = [
+                ("$cond", { ["$cond": ["if": $0, "then": $0 == "$n" ? 1 : 2, "else": 3]] }),
+                ("$size", { ["$size": [["$cond": [true, "$list", $0]]]] }),
+                ("$in", { ["$in": [1, ["$cond": [true, "$list", $0]]]] }),
+                ("$substr", { ["$substr": ["abc", 0, ["$cond": [true, 1, $0]]]] }),
+            ]
+            for (name, wrap) in expressions {
+                var value: JSONValue = "$n"
+                for _ in 0..<24 { value = wrap(value) }
+                let pipeline: JSONValue = [["$project": ["value": value]]]
+                let answer = try await server.send(
+                    "POST", "/aggregate/Node", ["_method": "GET", "pipeline": pipeline], as: .master)
+                #expect(answer.status == 200 && answer.results.count == 1, "\(name): \(answer.text.prefix(300))")
+            }
+        }
+    }
 }

@@ -99,6 +99,16 @@ CREATE OR REPLACE FUNCTION roost_number(value jsonb) RETURNS double precision LA
     SELECT CASE WHEN jsonb_typeof(value) = 'number' THEN value::text::double precision END
 $$;
 
+-- An array in JSON; NULL for anything else.
+CREATE OR REPLACE FUNCTION roost_array(value jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN jsonb_typeof(value) = 'array' THEN value END
+$$;
+
+-- The length of a part of a text; what is below zero means all of it.
+CREATE OR REPLACE FUNCTION roost_length(value jsonb) RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN length < 0 THEN 1000000000 ELSE length END FROM (SELECT roost_number(value)) AS n(length)
+$$;
+
 -- What an expression takes for true: everything but null, false and 0.
 CREATE OR REPLACE FUNCTION roost_truth(value jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT COALESCE(value NOT IN ('null', 'false', '0'), false)
