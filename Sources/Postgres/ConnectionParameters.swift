@@ -17,8 +17,9 @@ struct ConnectionParameters {
         var options = Self.options(in: configuration.connectionString)
         let timeout = configuration.statementTimeout.milliseconds
         // A request gets one processor of the server, and leaves the others to the other requests; before what the
-        // connection string says, which thus stands above it.
-        options = "-c max_parallel_workers_per_gather=0 \(options) -c statement_timeout=\(timeout)"
+        // connection string says, which thus stands above it. Nothing is compiled to machine code: a query of a few hundred
+        // conditions would take seconds for that, each time.
+        options = "-c max_parallel_workers_per_gather=0 -c jit=off \(options) -c statement_timeout=\(timeout)"
         // What comes after dbname stands above what the connection string says.
         keywords = ["dbname", "fallback_application_name", "client_encoding", "options"]
         values = [configuration.connectionString, configuration.applicationName, "UTF8", options]
