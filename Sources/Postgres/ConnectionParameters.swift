@@ -17,8 +17,8 @@ struct ConnectionParameters {
         var options = Self.options(in: configuration.connectionString)
         let timeout = configuration.statementTimeout.milliseconds
         // A request gets one processor of the server, and leaves the others to the other requests; before what the
-        // connection string says, which thus stands above it. Nothing is compiled to machine code: a query of a few hundred
-        // conditions would take seconds for that, each time.
+        // connection string says, which thus stands above it. Nothing is compiled to machine code: for a query of a few
+        // hundred conditions that would take seconds, each time.
         options = "-c max_parallel_workers_per_gather=0 -c jit=off \(options) -c statement_timeout=\(timeout)"
         // What comes after dbname stands above what the connection string says.
         keywords = ["dbname", "fallback_application_name", "client_encoding", "options"]

@@ -46,16 +46,16 @@ import Testing
         .find("order", 25) { ["order": names($0) { "o.k\($0)" }] },
         .find("$or", 600) { ["where": ["$or": list($0) { ["n": number($0)] }]] },
         .find("$and of dotted keys", 200) { ["where": ["$and": list($0) { ["o.k\($0)": ["$ne": 1]] }]] },
-        .find("$in of a column", 12_500) { ["where": ["n": ["$in": list($0, number)]]] },
-        .find("$nin of an array", 12_500) { ["where": ["list": ["$nin": list($0, number)]]] },
-        .find("$containedBy", 12_500) { ["where": ["list": ["$containedBy": list($0, number)]]] },
+        .find("$in of a column", 6_000) { ["where": ["n": ["$in": list($0, number)]]] },
+        .find("$nin of an array", 6_000) { ["where": ["list": ["$nin": list($0, number)]]] },
+        .find("$containedBy", 6_000) { ["where": ["list": ["$containedBy": list($0, number)]]] },
         .find("$all", 250) { ["where": ["list": ["$all": list($0, number)]]] },
-        .update("members of an object", 10_000) { count in
+        .update("members of an object", 5_000) { count in
             var object: JSONObject = [:]
             for index in 0..<count { object[.init("k\(index)")] = number(index) }
             return ["o": .object(object)]
         },
-        .update("elements of an array", 20_000) { ["list": list($0, number)] },
+        .update("elements of an array", 10_000) { ["list": list($0, number)] },
         .update("dotted keys", 250) { count in
             var object: JSONObject = [:]
             for index in 0..<count { object[.init("o.k\(index)")] = number(index) }
@@ -66,7 +66,7 @@ import Testing
             for index in 1..<count { object[.init("user\(index)")] = ["read": true, "write": true] }
             return ["ACL": .object(object)]
         },
-        .update("objects of a relation", 5_000) { count in
+        .update("objects of a relation", 2_500) { count in
             let pointers = (0..<count).map { JSONValue.pointer("Node", "id\($0)") }
             return [
                 "related": [
@@ -75,7 +75,7 @@ import Testing
                 ]
             ]
         },
-        .update("corners of a polygon", 5_000) { count in
+        .update("corners of a polygon", 2_500) { count in
             let corners = list(count) { [.number(Double($0 % 90)), .number(Double($0 % 170))] }
             return ["area": ["__type": "Polygon", "coordinates": corners]]
         },
@@ -98,7 +98,7 @@ import Testing
                 times = []
                 for size in [dimension.size, 2 * dimension.size, 4 * dimension.size] {
                     var least = Duration.seconds(60)
-                    for _ in 0..<3 {
+                    for _ in 0..<2 {
                         let request = dimension.request(size, id)
                         let bytes = JSONValue.object(request.body).serialized()
                         let start = ContinuousClock.now
@@ -144,10 +144,11 @@ import Testing
                         }
                     }
                 }
-                // The processors are shared with those requests and with other tests, the event loop is not.
+                // The processors are shared with those requests and with other tests, the event loop is not: on it,
+                // each get would wait for all of them.
                 let beside = try await times()
                 group.cancelAll()
-                #expect(beside[10] < .milliseconds(50) + quiet[18] * 4, "\(beside), when quiet \(quiet)")
+                #expect(beside[10] < .milliseconds(250) + quiet[18] * 4, "\(beside), when quiet \(quiet)")
                 while let result = await group.nextResult() { _ = result }
             }
         }
