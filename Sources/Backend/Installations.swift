@@ -42,7 +42,7 @@ extension Backend {
         // Missing fields are made before: a transaction that reads the table would lock out the change of it.
         _ = try await prepare(
             "_Installation", try operations(body, "_Installation", isCreating: objectId == nil), context.caller,
-            isCreating: objectId == nil)
+            isCreating: objectId == nil, objectId: objectId)
         let device = identity
         return try await transaction { backend in
             try await backend.lock(device)

@@ -125,11 +125,13 @@ extension Backend {
         limits.subqueryDepth = configuration.requestComplexity.subqueryDepth
         limits.subqueryLimit = configuration.requestComplexity.subqueryLimit
         limits.allowsRegex = configuration.requestComplexity.allowRegex
+        limits.allowsBackReferences = configuration.allowRegexBackReferences
         let parser = FilterParser(
             isMaster: caller.readsEverything, now: context.now.milliseconds, limits: limits,
             unknownOperatorCode: configuration.preset < 8 ? 107 : 102,
             requiresInnerCondition: configuration.preset < 9)
         var request = ObjectStore.FindRequest(className: className)
+        if !caller.readsEverything { request.patternTimeLimit = .milliseconds(configuration.regexTimeout) }
         request.filter = try parser.parse(options.condition)
         request.order = options.order
         request.skip = options.skip

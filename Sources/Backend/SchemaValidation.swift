@@ -77,11 +77,13 @@ extension Backend {
 
     /// Checks a write against the class, makes the fields that it lacks, and gives the class as it is then.
     ///
+    /// - Parameter objectId: The object that the write changes. Fields are made for one that the caller may change.
     /// - Returns: The class, and a condition on the object for a caller who may add fields to some objects only.
-    /// - Throws: 111 for a value of another type, 119 when the caller may not add fields.
+    /// - Throws: 101 for an object that is not there, 111 for a value of another type, 119 when the caller may not add
+    ///   fields.
     func prepare(
         _ className: String, _ operations: OrderedDictionary<String, FieldOperation>, _ caller: Caller,
-        isCreating: Bool
+        isCreating: Bool, objectId: String? = nil
     ) async throws -> (schema: ClassSchema, filter: Filter) {
         let known = catalog.schema(className)
         let current = known ?? ClassSchema(name: className)
@@ -98,6 +100,7 @@ extension Backend {
                 throw ParseError(ParseError.invalidJSON, "schema class name does not revalidate")
             }
             try Self.checkPoints(fields, operations)
+            if isInTransaction { throw isCreating ? Self.cannotAddFields : ParseError.notFound }
             return (try await store.ensure(className, fields), .everything)
         }
         guard let first = fields.keys.first else { return (known, .everything) }
@@ -111,8 +114,20 @@ extension Backend {
                 ParseError.operationForbidden, "Permission denied for action addField on class \(className).")
         }
         try Self.checkPoints(fields, operations)
+        if let objectId {
+            let access = ObjectStore.WriteAccess(
+                writers: caller.writePrincipals, filter: try permit(.update, on: known, caller).and(filter))
+            guard try await store.canChange(className, objectId: objectId, access: access) else {
+                throw ParseError.notFound
+            }
+        }
+        if isInTransaction { throw Self.cannotAddFields }
         return (try await store.ensure(className, fields), filter)
     }
+
+    /// What adds fields waits for all who use the table, a transaction of its own included.
+    private static let cannotAddFields = ParseError(
+        ParseError.operationForbidden, "Classes and fields cannot be made inside a transaction.")
 
     /// Checks that a caller may add the fields that a write brings and a class lacks, if there are any.
     ///
@@ -125,25 +140,6 @@ extension Backend {
             return schema.fields[FieldPath(key).root] == nil
         }
         if addsFields { _ = try permit(.addField, on: schema, caller) }
-    }
-
-    /// Makes the class and fields that a write will need, before a transaction begins that the write is part of.
-    ///
-    /// - Parameter path: The write's path below the mount, such as `["classes", "Song", "abc"]`.
-    public func prepareFields(_ path: [String], _ body: JSONObject, _ context: RequestContext) async throws {
-        let names = ["users": "_User", "roles": "_Role", "sessions": "_Session", "installations": "_Installation"]
-        guard let first = path.first?.lowercased(), !body.isEmpty else { return }
-        guard let className = first == "classes" ? path.dropFirst().first : names[first] else { return }
-        try checkClass(className, "create", context.caller)
-        try checkClassCreation(className, context.caller)
-        if let known = catalog.schema(className) {
-            _ = try permit(
-                path.count > 2 || (first != "classes" && path.count > 1) ? .update : .create, on: known, context.caller)
-        }
-        var fields = body
-        if className == "_User" { fields["password"] = nil }
-        _ = try await prepare(
-            className, try operations(fields, className, isCreating: true), context.caller, isCreating: true)
     }
 
     /// An object that makes a field of type GeoPoint brings no other place; the class may have one from before.

@@ -98,20 +98,26 @@ extension Backend {
         }
         if catalog.schema(name) == nil { try await reloadedCatalog() }
         guard catalog.schema(name) != nil else { return }
+        // Most that are refused are refused without a lock.
+        var count = try await countObjects(of: name)
+        if count == 0 {
+            do {
+                if try await catalog.drop(name, onlyIfEmpty: true) { return }
+            } catch let error as PostgresError {
+                throw store.failure(error)
+            }
+            count = try await countObjects(of: name)
+        }
+        throw ParseError(
+            ParseError.invalidSchemaOperation,
+            "Class \(name) is not empty, contains \(count) objects, cannot drop schema.")
+    }
+
+    private func countObjects(of name: String) async throws -> Int {
         var request = ObjectStore.FindRequest(className: name)
         request.limit = 0
         request.wantsCount = true
-        let count = try await store.find(request).count ?? 0
-        guard count == 0 else {
-            throw ParseError(
-                ParseError.invalidSchemaOperation,
-                "Class \(name) is not empty, contains \(count) objects, cannot drop schema.")
-        }
-        do {
-            try await catalog.drop(name)
-        } catch let error as PostgresError {
-            throw store.failure(error)
-        }
+        return try await store.find(request).count ?? 0
     }
 
     /// Removes all objects of a class and keeps the class.

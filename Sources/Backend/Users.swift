@@ -2,6 +2,7 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
+import Postgres
 
 /// Signing up, and changing a user.
 extension Backend {
@@ -37,7 +38,7 @@ extension Backend {
         body["password"] = nil
         normalizeNames(&body)
         let acl = try userACL(body["ACL"], objectId: objectId)
-        var result = try await claimingNames(body, isCreating: true, context) { [body, hidden] backend in
+        var result = try await claimingNames(body, nil, context) { [body, hidden] backend in
             try await backend.checkUnique(body, except: nil)
             return try await backend.insert("_User", body, context, hidden: hidden, acl: acl, id: objectId)
         }
@@ -99,7 +100,7 @@ extension Backend {
             ? nil : try userACL(body["ACL"], objectId: objectId, isUpdate: true)
         var answer: JSONObject
         do {
-            answer = try await claimingNames(body, isCreating: false, isWhole: passwordChanged, context) {
+            answer = try await claimingNames(body, objectId, isWhole: passwordChanged, context) {
                 [body, hidden, passwordChanged] backend in
                 try await backend.checkUnique(body, except: objectId)
                 var answer = try await backend.modify("_User", objectId, body, context, hidden: hidden, acl: acl)
@@ -175,24 +176,38 @@ extension Backend {
     ///
     /// The indexes of parse-server's layout tell names apart by the case of their letters, the rule does not: so whoever
     /// writes a name holds a lock on it, in any case, until the write is committed.
-    /// - Parameter isWhole: Whether the write is a transaction even if it brings no names.
+    ///
+    /// - Parameters:
+    ///   - objectId: The user who is changed; nil for a new one.
+    ///   - isWhole: Whether the write is a transaction even if it brings no names.
     private func claimingNames<R: Sendable>(
-        _ body: JSONObject, isCreating: Bool, isWhole: Bool = false, _ context: RequestContext,
+        _ body: JSONObject, _ objectId: String?, isWhole: Bool = false, _ context: RequestContext,
         _ work: @escaping @Sendable (Backend) async throws -> R
     ) async throws -> R {
-        let names = try ["username", "email"].compactMap { body[$0]?.stringValue }
-            .map { try ValueText.checked($0.lowercased()) }
+        let names = claimedNames(body)
         guard !names.isEmpty || isWhole else { return try await work(self) }
+        for name in names { _ = try ValueText.checked(name) }
         // Missing fields are made before: a transaction that reads the table would lock out the change of it.
+        let isCreating = objectId == nil
         _ = try await prepare(
-            "_User", try operations(body, "_User", isCreating: isCreating), context.caller, isCreating: isCreating)
-        if isWhole { _ = try await store.ensure("_Session", [:]) }
+            "_User", try operations(body, "_User", isCreating: isCreating), context.caller, isCreating: isCreating,
+            objectId: objectId)
+        if isWhole, !isInTransaction { _ = try await store.ensure("_Session", [:]) }
         return try await transaction { backend in
-            for name in Set(names).sorted() {
-                _ = try await backend.store.query(
-                    "SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [.text(name)])
-            }
+            for claim in Self.claims(names) { _ = try await backend.store.query(claim) }
             return try await work(backend)
+        }
+    }
+
+    /// The names that a write of a user brings, in one case.
+    func claimedNames(_ body: JSONObject) -> Set<String> {
+        Set(["username", "email"].compactMap { body[$0]?.stringValue?.lowercased() })
+    }
+
+    /// The statements that lock names, in one order.
+    static func claims(_ names: Set<String>) -> [Statement] {
+        names.filter { !$0.utf8.contains(0) }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { name in
+            Statement("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [.text(name)])
         }
     }
 

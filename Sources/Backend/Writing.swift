@@ -67,7 +67,7 @@ extension Backend {
     }
 
     /// Checks what can be said of a new object before its class is looked at.
-    private func checkCreation(_ className: String, _ body: JSONObject, _ caller: Caller) throws(ParseError) {
+    func checkCreation(_ className: String, _ body: JSONObject, _ caller: Caller) throws(ParseError) {
         try checkClass(className, "create", caller)
         guard caller.power != .readOnlyMaster else {
             throw .denied(
@@ -183,7 +183,8 @@ extension Backend {
         var filter = Filter.everything
         if let known = catalog.schema(className) { filter = try permit(.update, on: known, caller) }
         try Self.checkDates(body, className, caller)
-        let (schema, addFilter) = try await prepare(className, operations, caller, isCreating: false)
+        let (schema, addFilter) = try await prepare(
+            className, operations, caller, isCreating: false, objectId: objectId)
         let removesACL = body["ACL"].map { $0.isNull || $0["__op"] != nil } ?? false
         _ = try applyDefaults(&operations, hasACL: !removesACL, schema, isCreating: false)
         var write = ObjectWrite()

@@ -12,6 +12,8 @@ public struct FilterParser: Sendable {
         public var subqueryLimit: Int?
         /// Whether regular expressions are served at all.
         public var allowsRegex = true
+        /// Whether regular expressions may refer to what their groups matched.
+        public var allowsBackReferences = false
 
         /// No limit but the ones that protect the server itself.
         public init() {}
@@ -207,6 +209,7 @@ public struct FilterParser: Sendable {
                 throw ParseError(
                     107, "All $all values must be of regex type or none: \(operand.text)")
             }
+            try Self.checkLength(pattern)
             prefixes.append(prefix)
         }
         return .containsAllStarting(prefixes)
@@ -227,7 +230,18 @@ public struct FilterParser: Sendable {
             }
             flags = text
         }
+        try Self.checkLength(pattern)
+        if !isMaster, !limits.allowsBackReferences, RegexPattern.mayReferBack(pattern) {
+            _ = try RegexPattern.postgres(pattern, options: flags, allowsBackReferences: false)
+        }
         return .regex(pattern: pattern, options: flags)
+    }
+
+    private static func checkLength(_ pattern: String) throws(ParseError) {
+        guard pattern.utf8.count <= RegexPattern.longest else {
+            throw ParseError(
+                ParseError.invalidQuery, "A regular expression is longer than \(RegexPattern.longest) bytes")
+        }
     }
 
     private func textSearch(_ operand: JSONValue) throws(ParseError) -> TextSearch {

@@ -31,6 +31,8 @@ enum DatabaseFailure {
             // What a function of Roost's own refuses.
             ParseError(ParseError.incorrectType, error.message)
         case "57014": ParseError(ParseError.timeout, "The query took too long and was stopped")
+        case "40001", "40P01", "55P03":
+            ParseError(ParseError.timeout, "Others use what is to be changed. Nothing was changed, try again later")
         case "2201B": ParseError(ParseError.invalidQuery, "Invalid regular expression")
         case "22021", "22P05":
             ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")

@@ -19,20 +19,26 @@ public struct DatabaseInstaller: Sendable {
         self.logger = logger
     }
 
+    /// A start waits longer than a request until a table can be changed.
+    private var patient: SchemaTransaction { SchemaTransaction(client: client, patience: .seconds(30)) }
+
     /// Installs what is missing and loads the schema.
     public func install() async throws {
         // Start-ups take turns: two processes that create the same function at once would collide.
-        try await client.execute(
-            script: """
-                BEGIN;
-                SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
-                CREATE TABLE IF NOT EXISTS "_SCHEMA" ("className" varchar(120) PRIMARY KEY, "schema" jsonb, "isParseClass" bool);
-                \(Self.volatileTables)
-                \(String(decoding: Schema.parseServerFunctions, as: UTF8.self))
-                \(String(decoding: Schema.functions, as: UTF8.self))
-                \(Self.idempotencyFunction)
-                COMMIT;
-                """)
+        try await patient.retrying {
+            try await client.execute(
+                script: """
+                    BEGIN;
+                    SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
+                    \(SchemaTransaction.scriptSetting)
+                    CREATE TABLE IF NOT EXISTS "_SCHEMA" ("className" varchar(120) PRIMARY KEY, "schema" jsonb, "isParseClass" bool);
+                    \(Self.volatileTables)
+                    \(String(decoding: Schema.parseServerFunctions, as: UTF8.self))
+                    \(String(decoding: Schema.functions, as: UTF8.self))
+                    \(Self.idempotencyFunction)
+                    COMMIT;
+                    """)
+        }
         try await catalog.reload()
         for name in ["_User", "_Role", "_Session", "_Installation"] where catalog.schema(name) == nil {
             try await catalog.change(name) { $0 ?? ClassSchema(name: name) }
@@ -89,10 +95,19 @@ public struct DatabaseInstaller: Sendable {
             let schema = ClassSchema(name: name)
             let table = SQL.identifier(name)
             let columns = TableLayout.columnDefinitions(of: schema)
-            let upgrades = columns.filter { !$0.hasSuffix("PRIMARY KEY") }
-                .map { "ALTER TABLE \(table) ADD COLUMN IF NOT EXISTS \($0);" }
-            return "CREATE TABLE IF NOT EXISTS \(table) (\(columns.joined(separator: ", ")));\n"
-                + upgrades.joined(separator: "\n")
+            let upgrades = columns.filter { !$0.hasSuffix("PRIMARY KEY") }.map { "ADD COLUMN IF NOT EXISTS \($0)" }
+            let names = columns.map { SQL.literal(String($0.prefix { $0 != " " })) }.joined(separator: ", ")
+            // An ALTER that changes nothing would lock the table all the same.
+            return """
+                CREATE TABLE IF NOT EXISTS \(table) (\(columns.joined(separator: ", ")));
+                DO $$ BEGIN
+                IF EXISTS (SELECT FROM unnest(ARRAY[\(names)]) c WHERE NOT EXISTS (
+                    SELECT FROM pg_attribute WHERE attrelid = to_regclass(\(SQL.literal(table)))
+                    AND '"' || attname || '"' = c AND NOT attisdropped)) THEN
+                    ALTER TABLE \(table) \(upgrades.joined(separator: ", "));
+                END IF;
+                END $$;
+                """
         }.joined(separator: "\n")
     }
 
@@ -128,7 +143,7 @@ public struct DatabaseInstaller: Sendable {
     private func createIndexes() async {
         for statement in Self.indexes {
             do {
-                _ = try await client.slowQuery(Statement(statement))
+                try await patient.run(statement)
             } catch {
                 // Data that violates a unique index was there before: the server still works, as parse-server does.
                 logger.warning(

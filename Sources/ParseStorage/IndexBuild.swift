@@ -25,7 +25,7 @@ struct IndexBuild {
             return try await Self.withoutTimeout(session) {
                 do {
                     for (name, sql) in planned { try await make(name, sql, session) }
-                    return try await Self.transaction(session, record)
+                    return try await Self.transaction(client, session, record)
                 } catch {
                     await remove(planned.map(\.name), session)
                     throw error
@@ -35,19 +35,27 @@ struct IndexBuild {
     }
 
     private static func transaction(
-        _ session: PostgresSession, _ body: @Sendable (PostgresSession) async throws -> ClassSchema
+        _ client: PostgresClient, _ session: PostgresSession,
+        _ body: @Sendable (PostgresSession) async throws -> ClassSchema
     ) async throws -> ClassSchema {
         var attempt = 1
         while true {
             do {
-                _ = try await session.query("BEGIN")
-                let schema = try await body(session)
-                _ = try await session.query("COMMIT")
-                return schema
-            } catch {
-                // In a task of its own, which a cancelled caller cannot cut short.
-                await Task { _ = try? await session.query("ROLLBACK") }.value
-                guard attempt < 5, ["40001", "40P01"].contains((error as? PostgresError)?.sqlState) else { throw error }
+                // What was built in hours is not given up after seconds.
+                return try await SchemaTransaction(client: client, patience: .seconds(120)).retrying {
+                    do {
+                        _ = try await session.query("BEGIN")
+                        try await SchemaTransaction.lock(session)
+                        let schema = try await body(session)
+                        _ = try await session.query("COMMIT")
+                        return schema
+                    } catch {
+                        // In a task of its own, which a cancelled caller cannot cut short.
+                        await Task { _ = try? await session.query("ROLLBACK") }.value
+                        throw error
+                    }
+                }
+            } catch let error as PostgresError where ["40001", "40P01"].contains(error.sqlState) && attempt < 5 {
                 attempt += 1
             }
         }

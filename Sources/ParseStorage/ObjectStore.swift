@@ -46,12 +46,23 @@ public struct ObjectStore: Sendable {
     {
         if session != nil { return try await body(self) }
         do {
-            return try await client.transaction { session in
-                try await body(
-                    ObjectStore(client: client, replica: nil, catalog: catalog, session: session, logger: logger))
+            do {
+                return try await attempt(body)
+            } catch is StaleTransaction {
+                try await catalog.reload()
+                return try await attempt(body)
             }
+        } catch let error as StaleTransaction {
+            throw failure(error.cause)
         } catch let error as PostgresError {
             throw failure(error)
+        }
+    }
+
+    private func attempt<R: Sendable>(_ body: @escaping @Sendable (ObjectStore) async throws -> R) async throws -> R {
+        try await client.transaction { session in
+            try await body(
+                ObjectStore(client: client, replica: nil, catalog: catalog, session: session, logger: logger))
         }
     }
 
@@ -106,6 +117,8 @@ public struct ObjectStore: Sendable {
         public var excluded: Set<String> = []
         /// Fields that are read for a rule's sake and left out of what is written.
         public var unwritten: Set<String> = []
+        /// How long a statement with a regular expression may run; nil for as long as any other.
+        public var patternTimeLimit: Duration?
         /// With whose eyes.
         public var access = ReadAccess()
         /// What is included; nil for nothing.
@@ -164,11 +177,15 @@ public struct ObjectStore: Sendable {
                     compiler.builder.parameters))
         }
         guard !statements.isEmpty else { return Self.nothing(request) }
-        let isSlow = request.wantsCount || Self.isSlow(request.filter)
+        let cost = request.filter.cost
+        let isSlow = request.wantsCount || cost != .short
+        let limit = cost == .pattern ? request.patternTimeLimit : nil
         let results =
             request.place == .primary
-            ? try await run(statements, isSlow: isSlow)
-            : try await reading(schema.name, request.place) { try await $0.run(statements, isSlow: isSlow) }
+            ? try await run(statements, isSlow: isSlow, timeLimit: limit)
+            : try await reading(schema.name, request.place) {
+                try await $0.run(statements, isSlow: isSlow, timeLimit: limit)
+            }
         var included = IncludedObjects()
         if isFetching, let include = request.include {
             let loader = IncludeLoader(
@@ -189,8 +206,8 @@ public struct ObjectStore: Sendable {
             return try await fresh(request.className, otherwise: []) { schema in
                 var plan = ReadPlan(schema)
                 let statement = try Self.statement(request, schema, &plan, catalog.snapshot)
-                let rows = try await client.slowQuery(
-                    Statement("EXPLAIN (FORMAT JSON) \(statement.sql)", statement.parameters))
+                let explanation = Statement("EXPLAIN (FORMAT JSON) \(statement.sql)", statement.parameters)
+                let rows = try await run([explanation], isSlow: true, timeLimit: request.patternTimeLimit)[0]
                 return try rows.jsonb(0, 0).map { try JSONValue(parsing: $0) } ?? []
             }
         } catch let error as PostgresError {
@@ -239,26 +256,21 @@ public struct ObjectStore: Sendable {
         return conditions.joined(separator: " AND ")
     }
 
-    /// Whether a condition can take so long that other statements should not wait behind it.
-    private static func isSlow(_ filter: Filter) -> Bool {
-        var isSlow = false
-        filter.visitLeaves { leaf in
-            guard case .field(_, let constraint) = leaf else { return }
-            switch constraint {
-            case .regex(let pattern, let options):
-                if RegexPattern.prefix(pattern, options: options) == nil { isSlow = true }
-            case .text, .near, .insideCircle, .insidePolygon: isSlow = true
-            default: break
-            }
-        }
-        return isSlow
-    }
-
-    private func run(_ statements: [Statement], isSlow: Bool) async throws -> [PostgresResult] {
+    private func run(_ statements: [Statement], isSlow: Bool, timeLimit: Duration? = nil) async throws
+        -> [PostgresResult]
+    {
         if isSlow, session == nil {
             var results: [PostgresResult] = []
-            for statement in statements { results.append(try await client.slowQuery(statement)) }
+            for statement in statements {
+                results.append(try await client.slowQuery(statement, timeLimit: timeLimit))
+            }
             return results
+        }
+        if let timeLimit, let session {
+            let limit = Statement(
+                "SELECT set_config('statement_timeout', $1, true)", [.text("\(Int(timeLimit / .milliseconds(1)))")])
+            let reset = Statement("SET LOCAL statement_timeout TO DEFAULT")
+            return Array(try await session.group([limit] + statements + [reset]).dropFirst().dropLast())
         }
         if statements.count == 1 {
             return [try await query(statements[0], readOnly: true)]

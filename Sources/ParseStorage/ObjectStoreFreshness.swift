@@ -15,6 +15,7 @@ extension ObjectStore {
         do {
             return try await read(schema)
         } catch let error as PostgresError where DatabaseFailure.isStaleSchema(error) {
+            if isInTransaction { throw StaleTransaction(cause: error) }
             try await catalog.reload()
         }
         guard let schema = catalog.schema(className) else { return nothing() }
@@ -27,4 +28,9 @@ extension ObjectStore {
             return try await read(schema)
         }
     }
+}
+
+/// A class turned out to be another than was thought, which ended the transaction: it has to be run again.
+struct StaleTransaction: Error {
+    let cause: PostgresError
 }

@@ -108,7 +108,7 @@ extension ObjectStore {
         }
     }
 
-    private static func condition(_ access: WriteAccess, _ schema: ClassSchema, _ compiler: inout WriteCompiler)
+    static func condition(_ access: WriteAccess, _ schema: ClassSchema, _ compiler: inout WriteCompiler)
         throws(ParseError) -> String
     {
         var filter = FilterCompiler(schemas: SchemaSnapshot(classes: [schema.name: schema]), builder: compiler.builder)
@@ -120,12 +120,14 @@ extension ObjectStore {
         return conditions.joined(separator: " AND ")
     }
 
-    /// Runs a write; when the class turns out to be another than was thought, learns what it is and runs it once more.
+    /// Runs a write; when the class turns out to be another than was thought, learns what it is and runs it once more. In a
+    /// transaction, which such an error ends, ``transaction(_:)`` does that.
     func retryingStaleSchema<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         do {
             do {
                 return try await body()
             } catch let error as PostgresError where DatabaseFailure.isStaleSchema(error) {
+                if isInTransaction { throw StaleTransaction(cause: error) }
                 try await catalog.reload()
                 return try await body()
             }

@@ -35,6 +35,7 @@ public final class SchemaCatalog: Sendable {
     private let client: PostgresClient
     private let logger: Logger
     private let state: Mutex<State>
+    private let gate = SchemaChangeGate()
     /// Tells this process's notifications from those of others.
     public let senderId: String
 
@@ -141,7 +142,8 @@ public final class SchemaCatalog: Sendable {
         return missing
     }
 
-    /// Changes a class in one transaction, under a lock that every Roost process takes.
+    /// Changes a class in one transaction, under a lock that every Roost process takes, without keeping those waiting for
+    /// long who use the class (``SchemaTransaction``).
     ///
     /// Indexes of a large table are built after it, beside the table; when that fails, all else is kept.
     ///
@@ -153,8 +155,7 @@ public final class SchemaCatalog: Sendable {
         _ className: String, listingHandmade: Bool = false,
         _ edit: @escaping @Sendable (ClassSchema?) throws -> ClassSchema
     ) async throws -> ClassSchema {
-        let (changed, later, isNew, version) = try await client.transaction { session in
-            try await Self.lock(session)
+        let (changed, later, isNew, version) = try await SchemaTransaction(client: client, gate: gate).run { session in
             let version = self.version
             var current = try await SchemaChange.read(className, session)
             if listingHandmade, current != nil {
@@ -188,7 +189,6 @@ public final class SchemaCatalog: Sendable {
     private func build(_ indexes: JSONObject, of schema: ClassSchema) async throws -> ClassSchema {
         let version = self.version
         let changed = try await IndexBuild(client: client, logger: logger).build(indexes, of: schema) { session in
-            try await Self.lock(session)
             guard var current = try await SchemaChange.read(schema.name, session) else {
                 throw ParseError(ParseError.invalidClassName, "Class \(schema.name) does not exist.")
             }
@@ -209,11 +209,6 @@ public final class SchemaCatalog: Sendable {
         }
         await remember(schema.name, changed, since: version)
         return changed
-    }
-
-    private static func lock(_ session: PostgresSession) async throws {
-        _ = try await session.query(
-            "SELECT pg_advisory_xact_lock($1)", [.int(ProcessLock.schemaChange.rawValue)])
     }
 
     private func announce(_ session: PostgresSession) async throws {
@@ -242,11 +237,17 @@ public final class SchemaCatalog: Sendable {
     }
 
     /// Removes a class with its table and join tables.
-    public func drop(_ className: String) async throws {
-        let version = try await client.transaction { session in
-            try await Self.lock(session)
+    ///
+    /// - Parameter onlyIfEmpty: Whether a class that has objects stays. It is looked for objects while nobody can make
+    ///   one, so that none that was acknowledged goes with the class.
+    /// - Returns: Whether the class is gone.
+    @discardableResult
+    public func drop(_ className: String, onlyIfEmpty: Bool = false) async throws -> Bool {
+        let dropped = try await SchemaTransaction(client: client, gate: gate).run {
+            session -> (isGone: Bool, version: Int) in
             let version = self.version
             let current = try await SchemaChange.read(className, session)
+            if onlyIfEmpty, try await !Self.isEmpty(className, session) { return (false, version) }
             for (name, field) in current?.fields ?? [:] where field.type.isRelation {
                 let table = TableLayout.joinTable(field: name, className: className)
                 _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(table))", [])
@@ -254,9 +255,22 @@ public final class SchemaCatalog: Sendable {
             _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(className))", [])
             _ = try await session.query("DELETE FROM \"_SCHEMA\" WHERE \"className\" = $1", [.text(className)])
             try await announce(session)
-            return version
+            return (true, version)
         }
-        await remember(className, nil, since: version)
+        if dropped.isGone { await remember(className, nil, since: dropped.version) }
+        return dropped.isGone
+    }
+
+    /// Whether a class has no objects, nor will have any before the transaction ends.
+    private static func isEmpty(_ className: String, _ session: PostgresSession) async throws -> Bool {
+        let table = SQL.identifier(className)
+        let known = try await session.query("SELECT to_regclass($1) IS NOT NULL", [.text(table)])
+        guard known.bool(0, 0) == true else { return true }
+        let rows = try await session.group([
+            Statement("LOCK TABLE \(table) IN ACCESS EXCLUSIVE MODE"),
+            Statement("SELECT EXISTS (SELECT FROM \(table))"),
+        ])
+        return rows.last?.bool(0, 0) == false
     }
 
     /// Makes the columns that a class's schema lists and its table lacks, as old servers left some.
@@ -265,7 +279,7 @@ public final class SchemaCatalog: Sendable {
         let columns = TableLayout.columnDefinitions(of: schema).filter { !$0.hasSuffix("PRIMARY KEY") }
             .map { "ADD COLUMN IF NOT EXISTS \($0)" }
         logger.warning("columns that the schema lists are made", metadata: ["class": "\(className)"])
-        _ = try await client.query(
-            "ALTER TABLE IF EXISTS \(SQL.identifier(className)) \(columns.joined(separator: ", "))", [])
+        try await SchemaTransaction(client: client, gate: gate).run(
+            "ALTER TABLE IF EXISTS \(SQL.identifier(className)) \(columns.joined(separator: ", "))")
     }
 }

@@ -61,9 +61,10 @@ extension PostgresClient {
     /// Runs a statement that reads and can take long, on a connection of its own. It is stopped on the server when the
     /// task is cancelled, or when the ``CallerPresence`` of the task leaves.
     ///
+    /// - Parameter timeLimit: How long it may run; nil for as long as any other.
     /// - Throws: `PostgresError`.
-    public func slowQuery(_ statement: Statement) async throws -> PostgresResult {
-        try await read(statement, isHeavy: false)
+    public func slowQuery(_ statement: Statement, timeLimit: Duration? = nil) async throws -> PostgresResult {
+        try await read(statement, isHeavy: false, timeLimit: timeLimit)
     }
 
     /// Runs a statement that reads, and may keep a processor of the server busy for as long as it takes. A few run at the
@@ -75,13 +76,24 @@ extension PostgresClient {
         try await read(statement, isHeavy: true)
     }
 
-    private func read(_ statement: Statement, isHeavy: Bool) async throws -> PostgresResult {
-        guard let caller = CallerPresence.current else {
-            return try await exclusively(isHeavy: isHeavy) { session in try await session.query(statement) }
+    private func read(_ statement: Statement, isHeavy: Bool, timeLimit: Duration? = nil) async throws -> PostgresResult
+    {
+        var statements = [statement]
+        if let timeLimit {
+            // Of one implicit transaction with the statement, so that it ends with it.
+            statements.insert(
+                Statement(
+                    "SELECT set_config('statement_timeout', $1, true)", [.text("\(max(1, timeLimit.milliseconds))")]),
+                at: 0)
         }
-        return try await caller.whilePresent { [self] in
-            try await exclusively(isHeavy: isHeavy) { session in try await session.query(statement) }
+        let group = statements
+        @Sendable func run() async throws -> PostgresResult {
+            let results = try await exclusively(isHeavy: isHeavy) { session in try await session.group(group) }
+            guard let result = results.last else { throw PostgresError(.server, "the statement gave no result") }
+            return result
         }
+        guard let caller = CallerPresence.current else { return try await run() }
+        return try await caller.whilePresent { try await run() }
     }
 
     /// Runs several statements without parameters, as those that define tables; all of them or none, unless they begin

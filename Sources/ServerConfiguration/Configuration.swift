@@ -12,6 +12,10 @@ public struct Configuration: Sendable {
     public var classDefinitions: String?
     /// How long one statement may run, in milliseconds.
     public var statementTimeout = 30_000
+    /// How long a find with a regular expression may run for clients, in milliseconds.
+    public var regexTimeout = 2000
+    /// Whether regular expressions of clients may refer to what their groups matched.
+    public var allowRegexBackReferences = false
 
     public var appId = ""
     public var masterKey = ""

@@ -74,6 +74,8 @@ struct OptionReader {
         configuration.dataDir = string("dataDir")
         configuration.classDefinitions = string("classDefinitions")
         configuration.statementTimeout = try int("statementTimeout", 30_000, in: 1...86_400_000)
+        configuration.regexTimeout = try int("regexTimeout", 2000, in: 1...86_400_000)
+        configuration.allowRegexBackReferences = bool("allowRegexBackReferences", false)
         configuration.port = try int("port", 1337, in: 0...65_535)
         configuration.host = string("host") ?? "0.0.0.0"
         configuration.mountPath = string("mountPath") ?? "/parse"

@@ -33,6 +33,12 @@ public enum OptionTable {
             "passwordHashingQueue", "ROOST_PASSWORD_HASHING_QUEUE", .number,
             "How many hashes of passwords may wait, before log-ins are answered with 503; default 256"),
         OptionDefinition(
+            "regexTimeout", "ROOST_REGEX_TIMEOUT", .number,
+            "How long a find with a regular expression may run for clients, in milliseconds; default 2000"),
+        OptionDefinition(
+            "allowRegexBackReferences", "ROOST_ALLOW_REGEX_BACK_REFERENCES", .boolean,
+            "Whether regular expressions of clients may refer back to what their groups matched; default false"),
+        OptionDefinition(
             "readReplicaURI", "ROOST_READ_REPLICA_URI", .string,
             "The postgres:// URI of a streaming replica of the database, for reads with a readPreference"),
     ]

@@ -40,6 +40,9 @@ struct RegexPatternTests {
             (#"\/path\/"#, #"/path/"#),
             (#"(a)\1"#, #"(a)\1"#),
             (#"end\z"#, #"end\Z"#),
+            (#"a\Eb"#, #"ab"#),
+            (#"\éö"#, #"éö"#),
+            (#"\QÅ(\E"#, #"Å\("#),
         ])
     func syntax(pattern: String, expected: String) throws {
         #expect(try RegexPattern.postgres(pattern, options: "") == "(?p)" + expected)
@@ -71,6 +74,27 @@ struct RegexPatternTests {
             Issue.record("\(pattern) must be refused")
         } catch {
             #expect(error.code == ParseError.invalidQuery)
+        }
+    }
+
+    @Test(
+        "A pattern that may not refer back does not, however the reference is written",
+        arguments: [
+            #"(a)\1"#, #"(a)[\1]"#, #"\Q\E(a)\9"#, "(a)\\1\u{301}", #"(a)\\\1"#, #"(?x)(a) \1 # b"#, #"\E(a)\2"#,
+        ])
+    func backReferences(pattern: String) throws {
+        #expect(throws: ParseError.self) {
+            try RegexPattern.postgres(pattern, options: "", allowsBackReferences: false)
+        }
+        #expect(throws: Never.self) { try RegexPattern.postgres(pattern, options: "") }
+    }
+
+    @Test(
+        "What only looks like a reference back is taken",
+        arguments: [#"\Q(a)\1\E"#, #"(a)\\1"#, #"(a)\0"#, #"(a)\x31"#])
+    func noBackReferences(pattern: String) throws {
+        #expect(throws: Never.self) {
+            try RegexPattern.postgres(pattern, options: "", allowsBackReferences: false)
         }
     }
 

@@ -27,6 +27,18 @@ extension TestServer {
         }
     }
 
+    /// Runs `body` while a transaction of somebody else holds the locks that a statement takes.
+    public func whileLocked<R: Sendable>(_ statement: String, _ body: @Sendable () async throws -> R) async throws -> R
+    {
+        try await Self.withClient(databaseURI) { client in
+            try await client.exclusively { session in
+                _ = try await session.query("BEGIN")
+                _ = try await session.query(statement)
+                return try await body()
+            }
+        }
+    }
+
     /// Runs statements on a database.
     public static func execute(_ script: String, on uri: String) async throws {
         try await withClient(uri) { try await $0.execute(script: script) }

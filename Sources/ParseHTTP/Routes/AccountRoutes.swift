@@ -2,27 +2,28 @@ import Backend
 import JSON
 import ParseModel
 
-/// Logging in and out, and what else concerns an account.
+/// Logging in and out, and what else concerns an account. A transaction contains no log-ins: the hash of a password takes
+/// long, and sessions are known outside of it.
 extension RouteTable {
     static let accounts: [Route] =
         [Method.get, .post].flatMap { method in
             [
-                Route(method, "login", [.batchable, .transactional, .withoutSession]) { routes, call in
+                Route(method, "login", [.batchable, .withoutSession]) { routes, call in
                     .object(try await routes.backend.logIn(call.envelope.loginParameters, call.context))
                 },
-                Route(method, "verifyPassword", [.batchable, .transactional]) { routes, call in
+                Route(method, "verifyPassword", [.batchable]) { routes, call in
                     .object(try await routes.backend.verifyPassword(call.envelope.loginParameters, call.context))
                 },
             ]
         } + [
-            Route(.post, "loginAs", [.batchable, .transactional]) { routes, call in
+            Route(.post, "loginAs", [.batchable]) { routes, call in
                 .object(try await routes.backend.logIn(as: call.envelope.parameters, call.context))
             },
-            Route(.post, "logout", [.batchable, .transactional]) { routes, call in
+            Route(.post, "logout", [.batchable]) { routes, call in
                 try await routes.backend.logOut(call.context)
                 return .object([:])
             },
-            Route(.post, "upgradeToRevocableSession", [.batchable, .transactional]) { routes, call in
+            Route(.post, "upgradeToRevocableSession", [.batchable]) { routes, call in
                 .object(try await routes.backend.upgradeSession(call.context))
             },
             Route(.post, "requestPasswordReset", [.batchable, .transactional]) { _, _ in throw mailsAreMissing },

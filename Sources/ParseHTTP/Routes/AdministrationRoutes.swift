@@ -52,7 +52,7 @@ extension RouteTable {
     /// What else only the master key reaches.
     static let administration =
         [
-            Route(.get, "aggregate/:class", [.master, .batchable, .transactional]) { routes, call in
+            Route(.get, "aggregate/:class", [.master, .batchable]) { routes, call in
                 guard call.context.caller.power == .master || routes.configuration.allowAggregationForReadOnlyMasterKey
                 else { throw HTTPFault(status: 403, message: "Permission denied") }
                 // Its objects become values on their way to the answer, which takes long.

@@ -152,47 +152,11 @@ extension ParseRoutes {
         }
     }
 
-    /// All calls in one transaction, in their order: all or none.
-    ///
-    /// - Throws: The error of the call that failed, which undid those before it.
-    private func together(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
-        // A class is changed on a connection of its own, which would wait for this transaction, and it for that.
-        let isTransactional = elements.allSatisfy {
-            RouteTable.match($0.method, $0.path)?.route.traits.contains(.transactional) == true
-        }
-        guard isTransactional else {
-            throw ParseError(ParseError.invalidJSON, "Classes cannot be changed inside a transaction.")
-        }
-        // Fields and classes are made before: the transaction would lock out the change of its own tables.
-        for element in elements where Self.writes(element) {
-            try? await backend.prepareFields(element.path, element.body, context)
-        }
-        // So are hashes of passwords, which take long: the transaction would keep its rows locked meanwhile.
-        var contexts: [RequestContext] = []
-        for element in elements {
-            var own = context
-            own.preparedPassword = try await backend.preparePassword(
-                element.path, isUpdate: element.method == .put, isWrite: Self.writes(element), element.body, context)
-            contexts.append(own)
-        }
-        return try await backend.transaction { [contexts] backend in
-            let routes = ParseRoutes(backend: backend, logger: logger)
-            var results: [[UInt8]] = []
-            var size = 0
-            for (element, context) in zip(elements, contexts) {
-                let reply = try await routes.route(element, context)
-                results.append(Self.success(reply))
-                size += results.last?.count ?? 0
-                try AnswerSize.check(size, configuration.maxResponseSize)
-            }
-            return results
-        }
-    }
-
     /// Whether a call makes or changes something by its body.
-    private static func writes(_ element: Envelope) -> Bool { element.method == .post || element.method == .put }
+    static func writes(_ element: Envelope) -> Bool { element.method == .post || element.method == .put }
 
-    private static func success(_ reply: Reply) -> [UInt8] {
+    /// The element of a list of answers for a call that succeeded.
+    static func success(_ reply: Reply) -> [UInt8] {
         guard case .json(let bytes) = reply.body else { return Array("{\"success\":{}}".utf8) }
         var writer = JSONWriter(capacity: bytes.count + 12)
         writer.raw("{\"success\":")

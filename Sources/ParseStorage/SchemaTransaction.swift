@@ -1,0 +1,79 @@
+import Postgres
+
+/// A transaction that changes tables.
+///
+/// Whoever changes a table waits for all who use it, and whoever comes later waits behind: beside a backup, reads of the
+/// class would stand still for as long as the backup takes. So a change waits for a moment only, lets the others pass,
+/// and comes again, until its own time is over.
+struct SchemaTransaction {
+    let client: PostgresClient
+    /// Where it waits for other changes of this process; nil where there are none.
+    var gate: SchemaChangeGate?
+    /// For how long it comes again.
+    var patience: Duration = .seconds(10)
+
+    /// For how long others may wait behind one attempt, in milliseconds.
+    private static let lockTimeout = 100
+
+    /// Runs `body` in a transaction, under the lock by which every Roost process changes classes.
+    ///
+    /// - Parameter body: Is run again when a table was in use. It must not leave traces elsewhere.
+    /// - Throws: What `body` throws; `PostgresError` 55P03 when a table was in use all the time.
+    func run<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
+        try await retrying {
+            try await client.transaction { session in
+                try await Self.lock(session)
+                return try await body(session)
+            }
+        }
+    }
+
+    /// Runs `attempt` again, with growing pauses of random length, for as long as it finds something locked.
+    ///
+    /// - Throws: What `attempt` throws; `PostgresError` 55P03 when the time is over.
+    func retrying<R>(_ attempt: () async throws -> R) async throws -> R {
+        let end = ContinuousClock.now + patience
+        var longest = 20
+        while true {
+            if let gate, try await !gate.enter(before: end) {
+                throw PostgresError(.server, "other changes of classes take too long", sqlState: "55P03")
+            }
+            do {
+                let result = try await attempt()
+                gate?.leave(tableWasInUse: false)
+                return result
+            } catch {
+                let isInUse = (error as? PostgresError)?.sqlState == "55P03"
+                gate?.leave(tableWasInUse: isInUse)
+                guard isInUse, ContinuousClock.now < end else { throw error }
+            }
+            try await Task.sleep(for: .milliseconds(Int.random(in: 5...longest)))
+            longest = min(longest * 2, 500)
+        }
+    }
+
+    /// Takes the lock of changes for the transaction that a session is in, and lets nothing in it wait for long.
+    static func lock(_ session: PostgresSession) async throws {
+        _ = try await session.group([
+            // Another process that changes a class keeps nobody waiting but this one.
+            Statement("SELECT set_config('lock_timeout', '2000', true)"),
+            Statement("SELECT pg_advisory_xact_lock($1)", [.int(ProcessLock.schemaChange.rawValue)]),
+            Statement("SELECT set_config('lock_timeout', $1, true)", [.text("\(lockTimeout)")]),
+        ])
+    }
+
+    /// Runs one statement that changes a table beside other work, in a transaction of its own, without the lock.
+    func run(_ sql: String) async throws {
+        try await retrying {
+            _ = try await client.transaction { session in
+                try await session.group([
+                    Statement("SELECT set_config('lock_timeout', $1, true)", [.text("\(Self.lockTimeout)")]),
+                    Statement(sql),
+                ])
+            }
+        }
+    }
+
+    /// What stands in a script so that none of its statements waits for long.
+    static let scriptSetting = "SET LOCAL lock_timeout = \(lockTimeout);"
+}

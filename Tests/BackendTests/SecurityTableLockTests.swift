@@ -1,0 +1,85 @@
+import JSON
+import TestSupport
+import Testing
+
+/// What a client can do to others through changes of classes.
+@Suite struct SecurityTableLockTests {
+    @Test("A client that adds fields beside a backup does not stop the reads of the class, and succeeds after it")
+    func backup() async throws {
+        try await TestServer.run { server in
+            let id = try await server.create("Song", ["name": "x"])
+            let saves = try await server.whileLocked("LOCK TABLE \"Song\" IN ACCESS SHARE MODE") {
+                let saves = (0..<4).map { index in
+                    Task { try await server.send("PUT", "/classes/Song/\(id)", .object(["f\(index)": 1])) }
+                }
+                let start = ContinuousClock.now
+                var longest = Duration.zero
+                // Where these wait for the change of the table, they do not end before the lock does.
+                while start.duration(to: .now) < .milliseconds(800) {
+                    let before = ContinuousClock.now
+                    let answer = try await server.send("GET", "/classes/Song/\(id)")
+                    #expect(answer.status == 200)
+                    longest = max(longest, before.duration(to: .now))
+                }
+                #expect(longest < .seconds(3))
+                return saves
+            }
+            for save in saves {
+                let answer = try await save.value
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+            let song = try await server.send("GET", "/classes/Song/\(id)")
+            for index in 0..<4 { #expect(song["f\(index)"] == 1) }
+        }
+    }
+
+    @Test("An object that was acknowledged is not lost with a class that is removed as empty")
+    func removal() async throws {
+        try await TestServer.run { server in
+            for round in 0..<20 {
+                let name = "Round\(round)"
+                _ = try await server.send("POST", "/schemas/\(name)", ["className": .string(name)], as: .master)
+                let answers = try await concurrently(6) { index in
+                    index == 3
+                        ? try await server.send("DELETE", "/schemas/\(name)", as: .master)
+                        : try await server.send("POST", "/classes/\(name)", [:])
+                }
+                #expect(answers.allSatisfy { $0.status < 500 }, "\(answers.map(\.text))")
+                #expect(answers[3].status == 200 || answers[3].code == 255, "\(answers[3].text)")
+                for (index, answer) in answers.enumerated() where index != 3 && answer.status == 201 {
+                    let id = try answer.string("objectId")
+                    let stored = try await server.send("GET", "/classes/\(name)/\(id)", as: .master)
+                    #expect(stored.status == 200, "\(stored.text)")
+                }
+            }
+        }
+    }
+
+    @Test("A class that somebody reads for long is not removed under him, and the answer says so")
+    func removalBesideReader() async throws {
+        try await TestServer.run { server in
+            _ = try await server.send("POST", "/schemas/Song", ["className": "Song"], as: .master).succeeded()
+            try await server.whileLocked("LOCK TABLE \"Song\" IN ACCESS SHARE MODE") {
+                let answer = try await server.send("DELETE", "/schemas/Song", as: .master)
+                #expect(answer.status == 400)
+                #expect(answer.code == 124)
+            }
+            #expect(try await server.send("DELETE", "/schemas/Song", as: .master).status == 200)
+        }
+    }
+
+    @Test("A server starts beside a backup of its database")
+    func start() async throws {
+        try await TestServer.run { server in
+            let tables = try await server.texts(
+                "SELECT quote_ident(relname) FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+            )
+            try await server.whileLocked("LOCK TABLE \(tables.joined(separator: ", ")) IN ACCESS SHARE MODE") {
+                try await server.alongside { other in
+                    let answer = try await other.send("GET", "/users")
+                    #expect(answer.status == 200)
+                }
+            }
+        }
+    }
+}

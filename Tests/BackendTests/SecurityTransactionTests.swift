@@ -1,0 +1,214 @@
+import JSON
+import TestSupport
+import Testing
+
+/// What a client can do to others, and to rules, with a batch that is one transaction.
+@Suite struct SecurityTransactionTests {
+    private static func call(_ method: String, _ path: String, _ body: JSONValue = [:]) -> JSONValue {
+        ["method": .string(method), "path": .string("/parse" + path), "body": body]
+    }
+
+    private static func together(
+        _ calls: [JSONValue], _ server: TestServer, as identity: TestServer.Identity = .anonymous
+    ) async throws -> TestAnswer {
+        try await server.send("POST", "/batch", ["transaction": true, "requests": .array(calls)], as: identity)
+    }
+
+    @Test("Clients that change the same rows in opposite orders stop nobody, and none of them fails")
+    func oppositeOrders() async throws {
+        try await TestServer.run { server in
+            var paths: [String] = []
+            for index in 0..<10 {
+                let name = index.isMultiple(of: 2) ? "Even" : "Odd"
+                paths.append("/classes/\(name)/\(try await server.create(name, ["n": 0]))")
+            }
+            let calls = paths.map { Self.call("PUT", $0, ["n": .increment(1)]) }
+            let start = ContinuousClock.now
+            let answers = try await concurrently(8) { client in
+                var answers: [TestAnswer] = []
+                for _ in 0..<8 {
+                    let ordered = client.isMultiple(of: 2) ? calls : calls.reversed()
+                    answers.append(try await Self.together(ordered, server))
+                }
+                return answers
+            }
+            #expect(answers.joined().allSatisfy { $0.status == 200 }, "\(answers.joined().map(\.text))")
+            #expect(start.duration(to: .now) < .seconds(20))
+            for path in paths { #expect(try await server.send("GET", path)["n"] == 64) }
+        }
+    }
+
+    @Test("Clients that remove and change the same rows in opposite orders get 200 or 101")
+    func removals() async throws {
+        try await TestServer.run { server in
+            var ids: [String] = []
+            for _ in 0..<12 { ids.append(try await server.create("Row", ["n": 0])) }
+            let all = ids
+            let answers = try await concurrently(6) { client in
+                let calls = all[(client / 3 * 6)..<(client / 3 * 6 + 6)].map { id in
+                    client % 3 == 0
+                        ? Self.call("DELETE", "/classes/Row/\(id)")
+                        : Self.call("PUT", "/classes/Row/\(id)", ["n": .increment(1)])
+                }
+                return try await Self.together(client % 3 == 1 ? calls.reversed() : calls, server)
+            }
+            #expect(answers.allSatisfy { $0.status == 200 || $0.code == 101 }, "\(answers.map(\.text))")
+            #expect(try await server.find("Row").results.isEmpty)
+        }
+    }
+
+    @Test("A transaction locks no row that its caller may not change")
+    func foreignRows() async throws {
+        try await TestServer.run { server in
+            let mine = try await server.create("Note", ["n": 1, "ACL": ["*": ["read": true]]], as: .master)
+            try await server.whileLocked("SELECT 1 FROM \"Note\" FOR UPDATE") {
+                let answer = try await Self.together([Self.call("PUT", "/classes/Note/\(mine)", ["n": 2])], server)
+                #expect(answer.code == 101)
+            }
+        }
+    }
+
+    /// A class in which the owner of an object may add fields to it, and everybody may change it.
+    private static func owned(_ server: TestServer) async throws -> (id: String, owner: String, stranger: String) {
+        let owner = try await server.signUp("owner")
+        let stranger = try await server.signUp("stranger")
+        let everybody: JSONValue = ["*": true]
+        _ = try await server.send(
+            "POST", "/schemas/Song",
+            [
+                "className": "Song", "fields": ["owner": ["type": "Pointer", "targetClass": "_User"]],
+                "classLevelPermissions": [
+                    "find": everybody, "get": everybody, "create": everybody, "update": everybody,
+                    "addField": ["pointerFields": ["owner"]],
+                ],
+            ], as: .master
+        ).succeeded()
+        let id = try await server.create("Song", ["owner": .pointer("_User", owner.id)], as: .session(owner.token))
+        return (id, owner.token, stranger.token)
+    }
+
+    private static func hasField(_ name: String, _ server: TestServer) async throws -> Bool {
+        try await server.send("GET", "/schemas/Song", as: .master)["fields"]?[name] != nil
+    }
+
+    @Test("An owner who adds a field in a transaction does not stop the class for half a minute")
+    func ownersField() async throws {
+        try await TestServer.run { server in
+            let song = try await Self.owned(server)
+            let start = ContinuousClock.now
+            let answer = try await Self.together(
+                [
+                    Self.call("PUT", "/classes/Song/\(song.id)", ["title": "x"]),
+                    Self.call("PUT", "/classes/Song/\(song.id)", ["plays": 1]),
+                ], server, as: .session(song.owner))
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(start.duration(to: .now) < .seconds(15))
+            #expect(try await server.send("GET", "/classes/Song/\(song.id)")["plays"] == 1)
+        }
+    }
+
+    @Test("Who may not add fields to an object leaves no field behind, in a transaction or outside of one")
+    func strangersField() async throws {
+        try await TestServer.run { server in
+            let song = try await Self.owned(server)
+            let inside = try await Self.together(
+                [Self.call("PUT", "/classes/Song/\(song.id)", ["inside": "x"])], server, as: .session(song.stranger))
+            #expect(inside.code == 101, "\(inside.text)")
+            #expect(try await !Self.hasField("inside", server))
+            let outside = try await server.send(
+                "PUT", "/classes/Song/\(song.id)", ["outside": "x"], as: .session(song.stranger))
+            #expect(outside.code == 101, "\(outside.text)")
+            #expect(try await !Self.hasField("outside", server))
+            for identity in [TestServer.Identity.session(song.owner), .master] {
+                let missing = try await server.send("PUT", "/classes/Song/missing", ["missing": "x"], as: identity)
+                #expect(missing.code == 101, "\(missing.text)")
+            }
+            #expect(try await !Self.hasField("missing", server))
+        }
+    }
+
+    @Test("No transaction holds its locks while a log-in is computed")
+    func logIns() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let id = try await server.create("Note", ["n": 1])
+            for (method, path) in [
+                ("POST", "/login"), ("GET", "/login?username=kim&password=secret"), ("POST", "/verifyPassword"),
+                ("POST", "/VERIFYPASSWORD"), ("POST", "/loginAs"), ("POST", "/logout"),
+                ("POST", "/upgradeToRevocableSession"),
+            ] {
+                let answer = try await Self.together(
+                    [
+                        Self.call("PUT", "/classes/Note/\(id)", ["n": 2]),
+                        Self.call(
+                            method, path,
+                            ["username": "kim", "password": "secret", "userId": .string(kim.id)]),
+                    ], server, as: path == "/loginAs" ? .master : .session(kim.token))
+                #expect(answer.code == 107, "\(path): \(answer.text)")
+            }
+            #expect(try await server.send("GET", "/classes/Note/\(id)")["n"] == 1)
+            #expect(try await server.send("GET", "/users/me", as: .session(kim.token)).status == 200)
+        }
+    }
+
+    @Test("A password that is set in a transaction is the user's, and an old one is refused as everywhere")
+    func passwords() async throws {
+        try await TestServer.run(["passwordPolicy": ["maxPasswordHistory": 2]]) { server in
+            let kim = try await server.signUp("kim", password: "first")
+            let made = try await Self.together(
+                [
+                    Self.call("POST", "/users", ["username": "lee", "password": "lees"]),
+                    Self.call("PUT", "/users/\(kim.id)", ["password": "second"]),
+                    Self.call("POST", "/classes/_User", ["username": "max", "password": "maxs"]),
+                ], server, as: .session(kim.token))
+            #expect(made.status == 200, "\(made.text)")
+            for (name, password) in [("kim", "second"), ("lee", "lees"), ("max", "maxs")] {
+                let answer = try await server.send(
+                    "POST", "/login", ["username": .string(name), "password": .string(password)])
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+            let again = try await Self.together(
+                [Self.call("PUT", "/users/\(kim.id)", ["password": "first"])], server, as: .master)
+            #expect(again.code == 142, "\(again.text)")
+            let lost = try await Self.together(
+                [
+                    Self.call("PUT", "/users/\(kim.id)", ["password": "third"]),
+                    Self.call("PUT", "/classes/Nothing/missing", ["n": 1]),
+                ], server, as: .master)
+            #expect(lost.status >= 400)
+            let answer = try await server.send("POST", "/login", ["username": "kim", "password": "second"])
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+    }
+
+    @Test("A transaction of more calls than a client may send is refused as a whole")
+    func calls() async throws {
+        try await TestServer.run { server in
+            let calls = (0..<201).map { Self.call("POST", "/classes/Note", ["n": .number(Double($0))]) }
+            let tooMany = try await Self.together(calls, server)
+            #expect(tooMany.code == 107)
+            let none = try await server.find("Note")
+            #expect(none.results.isEmpty)
+            let most = try await Self.together(Array(calls.dropLast()), server)
+            #expect(most.status == 200)
+            let masters = try await Self.together(calls, server, as: .master)
+            #expect(masters.status == 200)
+        }
+    }
+
+    @Test("A class that others remove while transactions write into it makes no 500")
+    func staleClass() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Note", ["n": 1, "text": "x"])
+            try await server.alongside { other in
+                _ = try await other.send("PUT", "/schemas/Note", ["fields": ["n": ["__op": "Delete"]]], as: .master)
+                    .succeeded()
+                let answer = try await Self.together(
+                    [
+                        Self.call("POST", "/classes/Note", ["n": 1]), Self.call("POST", "/classes/Note", ["text": "y"]),
+                    ], server)
+                #expect(answer.status == 200 || answer.status == 400, "\(answer.text)")
+            }
+        }
+    }
+}
