@@ -1,6 +1,7 @@
 import Backend
 import JSON
 import ParseModel
+import ParseStorage
 
 /// A batch that is one transaction.
 extension ParseRoutes {
