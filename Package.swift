@@ -19,7 +19,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.10.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.24.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     ],
@@ -35,7 +34,7 @@ let package = Package(
         .target(
             name: "Postgres", dependencies: ["CLibpq", "CScheduling", collections, logging],
             swiftSettings: stayOnExecutor),
-        .target(name: "LocalPostgres", dependencies: [logging]),
+        .target(name: "LocalPostgres", dependencies: ["CFiles", logging]),
         .target(name: "ParseModel", dependencies: ["JSON", collections]),
         .target(name: "ServerConfiguration", dependencies: ["JSON", collections]),
         .target(
@@ -62,7 +61,6 @@ let package = Package(
             dependencies: [
                 "Backend", "JSON", "ParseModel", "ParseStorage", "Postgres", "Schema", "ServerConfiguration",
                 collections, logging,
-                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -106,7 +104,8 @@ let package = Package(
         .testTarget(
             name: "ParseHTTPTests",
             dependencies: [
-                "Backend", "JSON", "ParseHTTP", "ParseModel", "TestSupport", logging,
+                "Backend", "JSON", "ParseHTTP", "ParseModel", "ParseStorage", "ServerConfiguration", "TestSupport",
+                logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -76,7 +76,7 @@ public final class Backend: Sendable {
     /// Links to files as answers to a request carry them.
     func links(_ context: RequestContext) -> FileLinks {
         let base = configuration.publicServerURL ?? context.mountURL
-        return FileLinks(base: "\(base)/files/\(configuration.appId)/", hostedKey: configuration.fileKey)
+        return FileLinks(mountURL: base, applicationID: configuration.appId, hostedKey: configuration.fileKey)
     }
 
     /// The channel by which processes tell each other that what they remember of users is out of date.

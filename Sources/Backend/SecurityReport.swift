@@ -62,13 +62,17 @@ extension Backend {
         guard configuration.preset >= 9 else { return checks }
         checks += [
             Check(
+                title: "Master key IP range restricted", isPassed: !Self.admitEverybody(configuration.masterKeyIps),
+                warning: "The master key can be used from any address.",
+                solution: "Set 'masterKeyIps' to the addresses that need it."),
+            Check(
                 title: "Public database explain disabled", isPassed: !configuration.databaseOptions.allowPublicExplain,
                 warning: "Anybody may see how the database carries out a query.",
                 solution: "Change the configuration to 'databaseOptions.allowPublicExplain: false'."),
             Check(
                 title: "Read-only master key IP range restricted",
                 isPassed: configuration.readOnlyMasterKey == nil
-                    || !configuration.readOnlyMasterKeyIps.contains { $0.hasPrefix("0.0.0.0") || $0.hasPrefix("::0") },
+                    || !Self.admitEverybody(configuration.readOnlyMasterKeyIps),
                 warning: "The read-only master key can be used from any address.",
                 solution: "Set 'readOnlyMasterKeyIps' to the addresses that need it."),
             Check(
@@ -78,6 +82,11 @@ extension Backend {
                 solution: "Set 'requestComplexity.includeDepth', 'includeCount' and 'subqueryDepth'."),
         ]
         return checks
+    }
+
+    /// Whether a list of addresses leaves out nobody, or nobody of a family.
+    private static func admitEverybody(_ addresses: [String]) -> Bool {
+        (try? AddressList(addresses))?.admitsEverybody ?? false
     }
 
     private var databaseChecks: [Check] {

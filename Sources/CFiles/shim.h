@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -10,7 +11,17 @@
 
 // Declared by the system's headers only for _GNU_SOURCE, which Swift does not set.
 ssize_t preadv2(int, const struct iovec *, int, off_t, int);
+// Since glibc 2.34.
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int) __attribute__((weak));
 #endif
+
+/// Has a program that is started close all descriptors from one on; not 0 when the system cannot do that.
+static inline int close_descriptors_from(posix_spawn_file_actions_t *actions, int first) {
+#if defined(__linux__)
+    if (posix_spawn_file_actions_addclosefrom_np) return posix_spawn_file_actions_addclosefrom_np(actions, first);
+#endif
+    return -1;
+}
 
 /// open(2) for reading; when only_cached is set, of what the system finds without waiting for a disk, and EAGAIN when it
 /// does not or cannot tell (RESOLVE_CACHED, openat2(2)). Does not wait for whoever writes into what turns out to be a pipe.

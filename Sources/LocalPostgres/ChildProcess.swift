@@ -1,3 +1,4 @@
+import CFiles
 import Foundation
 
 /// Programs that are started and left to themselves.
@@ -5,8 +6,10 @@ import Foundation
 /// Foundation's Process does not do: it learns of the end by a socket that the child inherits, and so does a server that
 /// the child leaves behind, which would keep it waiting for as long as that server lives.
 enum ChildProcess {
-    /// What a program may not inherit: all descriptors that this process could have open.
-    private static let descriptors: Range<Int32> = 3..<4096
+    /// The first descriptor that a program may not inherit.
+    private static let firstOwn: Int32 = 3
+    /// Up to which they are closed one by one, where the system does not close all at once.
+    private static let mostClosed: Int32 = 65_536
 
     /// Starts a program without input, whose output of both kinds is appended to a file.
     ///
@@ -24,7 +27,11 @@ enum ChildProcess {
         posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_APPEND | O_CREAT, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
         // Whoever waits for the end of a socket or pipe of ours would wait for the program's.
-        for descriptor in descriptors { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        if close_descriptors_from(&actions, firstOwn) != 0 {
+            for descriptor in firstOwn..<min(getdtablesize(), mostClosed) {
+                posix_spawn_file_actions_addclose(&actions, descriptor)
+            }
+        }
         var arguments = command.map { strdup($0) }
         arguments.append(nil)
         defer { for argument in arguments { free(argument) } }

@@ -1,3 +1,5 @@
+public import ServerConfiguration
+
 /// The keys of the application, and from where each may be used.
 public struct AccessRules: Sendable {
     /// The id of the application that this server serves.

@@ -1,3 +1,5 @@
+public import ServerConfiguration
+
 /// Which proxies are believed when they report a client's address (`X-Forwarded-For` and its relatives).
 public enum ProxyTrust: Sendable {
     /// None: the client is whoever is at the other end of the connection.

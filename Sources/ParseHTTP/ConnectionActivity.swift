@@ -42,8 +42,13 @@ struct ConnectionActivity {
         return requests == 0
     }
 
+    /// Since when nothing has been under way; nil while something is.
+    var idleTime: ContinuousClock.Instant? {
+        requests == 0 || hasEnded ? idleSince : nil
+    }
+
     /// Whether nothing is under way, and has not been since some moment.
     func isIdle(since moment: ContinuousClock.Instant) -> Bool {
-        (requests == 0 || hasEnded) && idleSince < moment
+        idleTime.map { $0 < moment } ?? false
     }
 }

@@ -1,46 +1,49 @@
-import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
 import Postgres
 
-/// Takes the connections that Hummingbird's server accepts: SwiftNIO's parser of HTTP/1.1 in front, and behind it a task
-/// on the connection's event loop that answers one request after the other.
-///
-/// Answers are written to the socket from that task. Hummingbird's own channel of HTTP/1.1, which turns the parts of
-/// requests and answers into other types and sends each through an asynchronous sequence, takes three times as long.
-struct ConnectionHandler: ServerChildChannel {
+/// Serves connections: SwiftNIO's parser of HTTP/1.1 in front, and behind it a task on the connection's event loop that
+/// answers one request after the other, and writes the answers to the socket.
+struct ConnectionHandler: Sendable {
     let responder: Responder
     let connections: OpenConnections
     /// The most bytes of all header fields of a request together.
     let headerLimit: Int
+    let logger: Logger
     private let turnEnds: [ObjectIdentifier: TurnEnd]
 
     /// - Parameter eventLoops: Those on which connections come.
-    init(responder: Responder, connections: OpenConnections, headerLimit: Int, eventLoops: any EventLoopGroup) {
+    init(
+        responder: Responder, connections: OpenConnections, headerLimit: Int, eventLoops: any EventLoopGroup,
+        logger: Logger
+    ) {
         self.responder = responder
+        self.logger = logger
         self.connections = connections
         self.headerLimit = headerLimit
         turnEnds = Dictionary(
             uniqueKeysWithValues: eventLoops.makeIterator().map { (ObjectIdentifier($0), TurnEnd(of: $0)) })
     }
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTPConnection> {
-        channel.eventLoop.makeCompletedFuture {
-            let turnEnd = turnEnds[ObjectIdentifier(channel.eventLoop)] ?? TurnEnd(of: channel.eventLoop)
-            let connection = HTTPConnection(channel, turnEnd: turnEnd)
-            var limits = NIOHTTPDecoderLimitConfiguration()
-            limits.maxHeaderFieldSize = headerLimit / 2
-            limits.maxHeaderListSize = headerLimit
-            limits.maxHeaderFieldCount = 1000
-            let pipeline = channel.pipeline.syncOperations
-            try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
-            try pipeline.addHandler(ConnectionReader(connection, connections: connections))
-            return connection
-        }
+    /// Puts the parser in front of a connection that was just accepted. To be called on its event loop.
+    func setUp(_ channel: any Channel) throws -> HTTPConnection {
+        let turnEnd = turnEnds[ObjectIdentifier(channel.eventLoop)] ?? TurnEnd(of: channel.eventLoop)
+        let connection = HTTPConnection(channel, turnEnd: turnEnd)
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderFieldSize = headerLimit / 2
+        limits.maxHeaderListSize = headerLimit
+        limits.maxHeaderFieldCount = Self.mostHeaderFields
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
+        try pipeline.addHandler(ConnectionReader(connection, connections: connections))
+        return connection
     }
 
-    func handle(value connection: HTTPConnection, logger: Logger) async {
+    private static let mostHeaderFields = 1000
+
+    /// Answers the requests of a connection until there are no more.
+    func handle(_ connection: HTTPConnection) async {
         await withTaskExecutorPreference(EventLoopTaskExecutor(connection.channel.eventLoop)) {
             await CallerPresence.$current.withValue(connection.caller) {
                 do {
@@ -72,8 +75,6 @@ struct ConnectionHandler: ServerChildChannel {
     private static let badRequest = ByteBuffer(
         staticString: "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 }
-
-extension HTTPConnection: ServerChildChannelValue {}
 
 /// Passes on what the parser makes of a connection, keeps the connection in the list of open ones, and tells it what its
 /// client does.
@@ -120,8 +121,6 @@ private final class ConnectionReader: ChannelDuplexHandler {
             // comes all the same is sent.
             connection.caller.leave()
             connection.parts.finish(.success(()))
-        case is ChannelShouldQuiesceEvent:
-            if connection.activity.withLock({ $0.quiesce() }) { connection.close() }
         default:
             context.fireUserInboundEventTriggered(event)
         }

@@ -11,7 +11,7 @@ struct Dispatcher: Sendable {
     private let state: ServerState
     private let errors: ErrorReply
     private let opener: EnvelopeOpener
-    private let largeRequests = LargeRequests(places: 32)
+    private let turns = RequestTurns()
 
     init(
         settings: TransportSettings, handler: any RequestHandler, files: FileRoutes?, state: ServerState, logger: Logger
@@ -29,6 +29,9 @@ struct Dispatcher: Sendable {
         guard let length = body.declaredLength, headers[.parseFileMaximumUploadSize] == nil else { return true }
         return length <= settings.maximumBodySize
     }
+
+    /// The answer for which there is no memory.
+    var overloaded: Reply { errors.reply(to: HTTPFault.overloaded, requestID: RequestID(0)) }
 
     /// Answers a request; errors become answers, too.
     func answer(_ request: IncomingRequest) async -> Reply {
@@ -51,19 +54,18 @@ struct Dispatcher: Sendable {
         case "health" where components.count == 1:
             return health
         case "files":
-            let fileRequest = FileRequest(request: request, target: target, opener: opener, state: state)
+            let fileRequest = FileRequest(
+                request: request, target: target, opener: opener, state: state, turns: turns)
             if let reply = try await files?.respond(to: fileRequest) { return reply }
         default:
             break
         }
         let body = try await opener.readBody(of: request)
-        return try await largeRequests.inTurn(bytes: body.count) {
-            // What is long to read is long to compile and to carry out as well.
-            try await HeavyWork.run(if: body.count + request.target.utf8.count >= HeavyWork.size) {
-                let envelope = try opener.open(request, body: body, target: target)
-                try state.check()
-                return try await handler.respond(to: envelope)
-            }
+        return try await turns.take(bytes: body.count + request.target.utf8.count) {
+            try opener.checkCanName(body, in: request)
+            let envelope = try opener.open(request, body: body, target: target)
+            try state.check()
+            return try await handler.respond(to: envelope)
         }
     }
 

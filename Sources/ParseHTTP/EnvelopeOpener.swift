@@ -5,11 +5,13 @@ struct EnvelopeOpener: Sendable {
     let settings: TransportSettings
     let credentialReader: CredentialReader
     private let mountURLs: MountURLs
+    private let applicationScan: ApplicationScan
 
     init(settings: TransportSettings) {
         self.settings = settings
         credentialReader = CredentialReader(rules: settings.access)
         mountURLs = MountURLs(settings: settings)
+        applicationScan = ApplicationScan(applicationID: settings.access.applicationID)
     }
 
     /// Takes the method override and the credentials out of the body, and checks the keys.
@@ -58,13 +60,33 @@ struct EnvelopeOpener: Sendable {
         return decoded
     }
 
-    /// Reads the body; empty when the request has none.
+    /// Reads the body; empty when the request has none. Of a body that is not small, the keys in the header fields are
+    /// checked before.
     ///
-    /// - Throws: ``HTTPFault`` when it is too large, compressed, or does not arrive.
+    /// - Throws: ``HTTPFault`` when it is too large, compressed, or does not arrive, or the keys are not good enough.
     func readBody(of request: IncomingRequest) async throws -> [UInt8] {
         guard !request.body.isComplete else { return [] }
         try Self.refuseEncodings(request.headers)
+        if request.body.declaredLength ?? .max > RequestTurns.longSize { try checkKeys(of: request) }
         return try await request.body.collect(upTo: settings.maximumBodySize)
+    }
+
+    /// Checks the keys in the header fields, where these name the application: no body then says anything else.
+    private func checkKeys(of request: IncomingRequest) throws {
+        let credentials = try credentialReader.read(headers: request.headers)
+        if settings.access.serves(credentials.applicationID) { _ = try sender(of: request, credentials) }
+    }
+
+    /// Refuses a large body of a request whose header fields do not name the application, when the body cannot do it
+    /// either.
+    ///
+    /// - Throws: ``HTTPFault/unauthorized``.
+    func checkCanName(_ body: [UInt8], in request: IncomingRequest) throws {
+        guard body.count >= RequestTurns.longSize else { return }
+        let credentials = try credentialReader.read(headers: request.headers)
+        guard settings.access.serves(credentials.applicationID) || applicationScan.mayName(body) else {
+            throw HTTPFault.unauthorized
+        }
     }
 
     private static func parse(_ bytes: [UInt8], of request: IncomingRequest, target: RequestTarget) throws -> (
@@ -76,12 +98,24 @@ struct EnvelopeOpener: Sendable {
             let form = try MultipartForm(bytes, contentType: contentType)
             return (form.fields, form.files)
         }
+        try refuseCharset(contentType)
         return (try JSONBody.parse(bytes, contentType: contentType), [:])
     }
 
     /// Whether the route that a path leads to takes files out of a form; everywhere else a body is JSON.
     private static func takesForms(_ target: RequestTarget) -> Bool {
         ["import_data", "import_relation_data"].contains(target.components.first?.lowercased())
+    }
+
+    /// Refuses text in other character sets than UTF-8: nothing here converts it, and what is read as UTF-8 all the same
+    /// would be another text.
+    private static func refuseCharset(_ contentType: String?) throws(HTTPFault) {
+        // Nearly every type says nothing of a character set, or `utf-8`.
+        guard let contentType, contentType.utf8.contains(UInt8(ascii: ";")),
+            let charset = HeaderParameters(contentType.utf8)?.parameters["charset"]?.lowercased(),
+            charset != "utf-8", charset != "utf8"
+        else { return }
+        throw HTTPFault(status: 415, message: "unsupported charset \"\(charset.uppercased())\"")
     }
 
     /// Refuses compressed bodies: nothing here unpacks them.

@@ -1,6 +1,7 @@
 import JSON
 import Logging
 import ParseModel
+import Postgres
 
 /// Turns errors into the answers that clients understand.
 struct ErrorReply: Sendable {
@@ -17,19 +18,27 @@ struct ErrorReply: Sendable {
             return .object(["code": code, "error": .string(text)], status: Self.status(error.code))
         case let fault as HTTPFault:
             let text = text(fault.message, fault.publicMessage, requestID: requestID)
-            return .object(["error": .string(text)], status: fault.status)
+            var reply = Reply.object(["error": .string(text)], status: fault.status)
+            if fault.status == 503 { reply.headers.append(("Retry-After", "1")) }
+            return reply
         case let error as ServiceUnavailable:
             let code = JSONValue.number(Double(error.code))
             var reply = Reply.object(["code": code, "error": .string(error.message)], status: 503)
             reply.headers = [("Retry-After", "\(error.retryAfter)")]
             return reply
-        case is CancellationError:
-            // The client has gone: nobody reads this, and nothing went wrong.
+        case _ where Self.isGivenUp(error):
+            // Whoever asked has left, or the server shuts down: there is nobody to tell.
+            logger.debug("request given up", metadata: ["id": "\(requestID)"])
             return .object(Self.internalError, status: 500)
         default:
             logger.error("request failed", metadata: ["id": "\(requestID)", "error": "\(String(reflecting: error))"])
             return .object(Self.internalError, status: 500)
         }
+    }
+
+    /// Whether an error only says that nobody waits for the answer.
+    static func isGivenUp(_ error: any Error) -> Bool {
+        error is CancellationError || (error as? PostgresError)?.kind == .cancelled
     }
 
     private func text(_ message: String, _ publicMessage: String?, requestID: RequestID) -> String {

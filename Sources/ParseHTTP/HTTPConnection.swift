@@ -90,6 +90,20 @@ final class HTTPConnection: Sendable {
         try await channel.writeAndFlush(ByteBuffer()).get()
     }
 
+    /// Ends the connection unless a request is under way. What has come of one by then counts.
+    func closeIfIdle() {
+        channel.eventLoop.execute { [self] in
+            if activity.withLock({ $0.idleTime }) != nil { close() }
+        }
+    }
+
+    /// Ends the connection when the requests that are under way are answered.
+    func finish() {
+        channel.eventLoop.execute { [self] in
+            if activity.withLock({ $0.quiesce() }) { close() }
+        }
+    }
+
     /// Ends the connection; answers that wait for the end of a turn are sent before.
     func close() {
         channel.flush()

@@ -24,6 +24,9 @@ public struct HTTPFault: Error, Sendable, Equatable {
     /// The body is larger than the server takes.
     public static let bodyTooLarge = HTTPFault(status: 413, message: "request entity too large")
 
+    /// There is no memory for a body or an answer now.
+    static let overloaded = HTTPFault(status: 503, message: "The server is busy. Please try again later.")
+
     /// The connection ended before the body did.
     static let aborted = HTTPFault(status: 400, message: "request aborted")
 

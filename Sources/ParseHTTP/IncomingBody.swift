@@ -18,6 +18,10 @@ final class IncomingBody: AsyncSequence {
     var awaitsContinue = false
 
     private var firstChunk: ByteBuffer?
+    /// Whether all of it is being kept.
+    private var isCollecting = false
+    /// Whether its memory is counted.
+    private var isCounted = false
     private var ticket: StallGuard.Ticket?
     private let connection: HTTPConnection
     private let stallGuard: StallGuard
@@ -54,16 +58,43 @@ final class IncomingBody: AsyncSequence {
 
     /// Reads all of the body.
     ///
+    /// What is large counts as memory that the transfer keeps, until the request is answered.
     /// - Parameter limit: The most bytes that are taken.
-    /// - Throws: ``HTTPFault/bodyTooLarge`` when there are more, promised or sent; ``HTTPFault/aborted``.
+    /// - Throws: ``HTTPFault/bodyTooLarge`` when there are more, promised or sent; ``HTTPFault/overloaded`` when there is
+    ///   no memory for it now; ``HTTPFault/aborted``.
     func collect(upTo limit: Int) async throws -> [UInt8] {
         if let declaredLength, declaredLength > limit { throw HTTPFault.bodyTooLarge }
         var bytes: [UInt8] = []
-        while let chunk = try await next() {
-            guard receivedLength <= limit else { throw HTTPFault.bodyTooLarge }
-            bytes.append(contentsOf: chunk.readableBytesView)
+        isCollecting = true
+        do {
+            while let chunk = try await next() {
+                guard receivedLength <= limit else { throw HTTPFault.bodyTooLarge }
+                if bytes.count + chunk.readableBytes > Self.uncounted { try hold(chunk.readableBytes, bytes.count) }
+                bytes.append(contentsOf: chunk.readableBytesView)
+            }
+        } catch {
+            isCollecting = false
+            endTicket()
+            throw error
         }
+        isCollecting = false
+        if isCounted, let ticket { stallGuard.rest(ticket) } else { endTicket() }
         return bytes
+    }
+
+    /// The bytes that a body may keep without being counted.
+    private static let uncounted = 64 * 1024
+
+    /// Counts bytes that were received, and with the first of them all that came before.
+    private func hold(_ count: Int, _ before: Int) throws(HTTPFault) {
+        guard let ticket else { return }
+        guard stallGuard.hold(ticket, bytes: isCounted ? count : before + count) else { throw .overloaded }
+        isCounted = true
+    }
+
+    /// Counts the memory of the body no more: what was made of it is done with.
+    func release() {
+        if isComplete { endTicket() }
     }
 
     /// Reads and forgets what is left, so that the next request on the connection can be read.
@@ -97,7 +128,7 @@ final class IncomingBody: AsyncSequence {
 
     private func receive() async throws -> ByteBuffer? {
         guard !isComplete else { return nil }
-        let ticket = self.ticket ?? stallGuard.begin(on: connection.channel)
+        let ticket = self.ticket ?? stallGuard.begin(.body, on: connection.channel)
         self.ticket = ticket
         guard let chunk = try await nextFromConnection() else {
             finish()
@@ -127,6 +158,10 @@ final class IncomingBody: AsyncSequence {
 
     private func finish() {
         isComplete = true
+        if !isCollecting { endTicket() }
+    }
+
+    private func endTicket() {
         if let ticket { stallGuard.end(ticket) }
         ticket = nil
     }

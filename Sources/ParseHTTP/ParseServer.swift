@@ -1,7 +1,7 @@
-import HummingbirdCore
 public import Logging
 import NIOCore
 import NIOPosix
+import ParseStorage
 public import ServiceLifecycle
 
 /// The HTTP server: listens, turns requests into envelopes, and replies into responses.
@@ -11,12 +11,23 @@ public import ServiceLifecycle
 public struct ParseServer: Service {
     /// How long things may take, and how large they may be.
     public struct Limits: Sendable {
-        /// How long a connection may be idle, and a transfer stand still.
+        /// How long a connection may be idle, and a body stand still.
         public var idle: Duration = .seconds(60)
+        /// How long a client may read nothing of its answer.
+        public var stall: Duration = .seconds(20)
+        /// How long a transfer is left alone however slow it is, when room is needed for others.
+        public var grace: Duration = .seconds(2)
+        /// How long a body, or an answer that is kept in memory, may take at most; what is larger than usual gets more.
+        public var transfer: Duration = .seconds(300)
         /// How long requests under way may take to finish when the server is shut down.
         public var shutdown: Duration = .seconds(10)
         /// The most bytes of all header fields of a request together.
         public var headers: Int = 64 * 1024
+
+        /// The most connections that are open at a time.
+        public var connections: Int = 10_000
+        /// The most bytes of bodies and of answers that clients have not read that are kept in memory.
+        public var transferMemory: Int = 256 * 1024 * 1024
 
         /// The usual limits.
         public init() {}
@@ -27,7 +38,7 @@ public struct ParseServer: Service {
     private let limits: Limits
     private let logger: Logger
     private let responder: Responder
-    private let connections = OpenConnections()
+    private let connections: OpenConnections
     private let stallGuard: StallGuard
     private let listeningPort = ListeningPort()
 
@@ -50,7 +61,9 @@ public struct ParseServer: Service {
         self.port = port
         self.limits = limits
         self.logger = logger
-        stallGuard = StallGuard(patience: limits.idle)
+        stallGuard = StallGuard(limits: limits)
+        HeavyWork.executor = LongWork.large
+        connections = OpenConnections(stallGuard: stallGuard)
         responder = Responder(
             dispatcher: Dispatcher(settings: settings, handler: handler, files: files, state: state, logger: logger),
             settings: settings, stallGuard: stallGuard, logger: logger)
@@ -84,18 +97,14 @@ public struct ParseServer: Service {
     }
 
     private func listen() async throws {
-        let connections = connections
-        let listeningPort = listeningPort
         let eventLoops = MultiThreadedEventLoopGroup.singleton
-        let handler = ConnectionHandler(
-            responder: responder, connections: connections, headerLimit: limits.headers, eventLoops: eventLoops)
-        let server = handler.server(
-            configuration: HummingbirdCore.ServerConfiguration(address: .hostname(host, port: port)),
-            onServerRunning: { channel in listeningPort.settle(.success(channel.localAddress?.port ?? 0)) },
-            eventLoopGroup: eventLoops,
-            logger: logger)
+        let listener = HTTPListener(
+            handler: ConnectionHandler(
+                responder: responder, connections: connections, headerLimit: limits.headers, eventLoops: eventLoops,
+                logger: logger),
+            connections: connections, connectionLimit: limits.connections, eventLoops: eventLoops, logger: logger)
         try await withTaskCancellationHandler {
-            try await server.run()
+            try await listener.run(host: host, port: port) { listeningPort.settle(.success($0)) }
         } onCancel: {
             connections.closeAll()
         }

@@ -13,6 +13,16 @@ public struct Reply: Sendable {
         case empty
         /// Bytes that are made while they are sent.
         case stream(ByteStream)
+
+        /// The bytes that it keeps in memory until they are sent.
+        var bytesInMemory: Int {
+            switch self {
+            case .json(let bytes): bytes.count
+            case .text(let text, _): text.utf8.count
+            case .empty: 0
+            case .stream(let stream): stream.isInMemory ? stream.length : 0
+            }
+        }
     }
 
     /// Bytes that are made while they are sent, so that they never sit in memory together.
@@ -22,12 +32,17 @@ public struct Reply: Sendable {
 
         /// How many bytes will come.
         public var length: Int
+        /// Whether all of them are in memory from the beginning.
+        public var isInMemory: Bool
         /// Gives the bytes to the sink, piece by piece.
         public var produce: @Sendable (Sink) async throws -> Void
 
         /// A stream of `length` bytes that `produce` makes.
-        public init(length: Int, produce: @escaping @Sendable (Sink) async throws -> Void) {
+        public init(
+            length: Int, isInMemory: Bool = false, produce: @escaping @Sendable (Sink) async throws -> Void
+        ) {
             self.length = length
+            self.isInMemory = isInMemory
             self.produce = produce
         }
     }

@@ -12,10 +12,23 @@ final class RequestParts: Sendable {
         /// What comes after the last part; nil while the connection is open.
         var end: Result<Void, any Error>?
         var consumer: CheckedContinuation<HTTPServerRequestPart?, any Error>?
+
+        /// Adds a part behind the others. Pieces of a body become one: a client may send each byte as a piece of its own,
+        /// and to take a piece costs far more than a byte does.
+        mutating func append(_ part: HTTPServerRequestPart) {
+            guard case .body(var piece) = part, case .body(var last)? = parts.last,
+                last.readableBytes < RequestParts.mostJoined
+            else { return parts.append(part) }
+            parts.removeLast()
+            last.writeBuffer(&piece)
+            parts.append(.body(last))
+        }
     }
 
     private let state = Mutex(State())
 
+    /// The bytes of body from which on another piece stays one of its own.
+    private static let mostJoined = 16 * 1024
     /// The number of parts that may wait before nothing more is read from the connection.
     private static let most = 16
 
@@ -50,7 +63,7 @@ final class RequestParts: Sendable {
     func append(_ part: HTTPServerRequestPart) {
         let consumer = state.withLock { state in
             let consumer = state.consumer.take()
-            if consumer == nil { state.parts.append(part) }
+            if consumer == nil { state.append(part) }
             return consumer
         }
         consumer?.resume(returning: part)

@@ -43,53 +43,91 @@ struct Responder: Sendable {
         let request = IncomingRequest(
             id: requestIDs.next(), method: head.method.rawValue, target: head.uri, headers: headers,
             authority: headers[.host], peer: connection.peer, body: body)
-        let reply = await dispatcher.answer(request)
-        var response = ResponseHead(reply: reply, request: request, crossOrigin: crossOrigin)
+        var reply = await dispatcher.answer(request)
+        body.release()
+        let ticket = watch(&reply, on: connection)
+        defer { if let ticket { stallGuard.end(ticket) } }
+        let tag = await longTag(of: reply, to: request)
+        var response = ResponseHead(reply: reply, request: request, tag: tag, crossOrigin: crossOrigin)
         let keepsConnection =
             head.isKeepAlive && !body.isBroken && !body.awaitsContinue && (body.declaredLength ?? 0) <= drainLimit
         response.announce(keepsConnection: keepsConnection, to: head.version)
-        try await send(response, on: connection)
+        try await send(response, on: connection, ticket)
         log(request, status: response.status, duration: .now - start)
         guard !body.isBroken, !body.awaitsContinue else { return false }
         if !body.isComplete, await !body.drain(upTo: drainLimit) { return false }
         return keepsConnection
     }
 
-    private func send(_ response: ResponseHead, on connection: HTTPConnection) async throws {
-        // One piece of memory and one write for all of an answer that is not large.
-        var buffer = ByteBufferAllocator().buffer(capacity: response.size)
+    /// Begins to watch an answer that does not fit into one piece. When there is no memory for it until its client has
+    /// read it, another answer says so instead.
+    private func watch(_ reply: inout Reply, on connection: HTTPConnection) -> StallGuard.Ticket? {
+        let held = reply.body.bytesInMemory
+        if case .stream(let stream) = reply.body, held == 0 {
+            return stream.length > 0 ? stallGuard.begin(.file, on: connection.channel) : nil
+        }
+        guard held > Self.pieceSize else { return nil }
+        let ticket = stallGuard.begin(.answer, on: connection.channel)
+        if stallGuard.hold(ticket, bytes: held) { return ticket }
+        stallGuard.end(ticket)
+        reply = dispatcher.overloaded
+        return nil
+    }
+
+    /// The tag of an answer whose hash takes longer than an event loop should; nil for all others.
+    private func longTag(of reply: Reply, to request: IncomingRequest) async -> String? {
+        guard case .json(let bytes) = reply.body, bytes.count > Self.quicklyHashed, request.isConditional else {
+            return nil
+        }
+        return await LongWork.large.run { EntityTag.weak(bytes) }
+    }
+
+    /// The bytes of which a hash is made within a tenth of a millisecond.
+    private static let quicklyHashed = 1024 * 1024
+
+    private func send(
+        _ response: ResponseHead, on connection: HTTPConnection, _ ticket: StallGuard.Ticket?
+    ) async throws {
+        var buffer = ByteBufferAllocator().buffer(capacity: min(response.size, Self.pieceSize))
         response.write(to: &buffer)
-        if case .bytes(let bytes) = response.content { buffer.writeBytes(bytes) }
-        if case .stream(let stream) = response.content, stream.length > 0 {
+        switch response.content {
+        case .none: try await sendSmall(buffer, on: connection)
+        case .stream(let stream):
+            guard stream.length > 0 else { return try await sendSmall(buffer, on: connection) }
             // It leaves with the first piece.
             connection.hold(buffer)
-            return try await sendWatched(on: connection) { try await stream.produce($0) }
-        }
-        if buffer.readableBytes <= Self.pieceSize {
-            if connection.write(buffer) { return }
-            buffer.clear()
-        }
-        try await sendWatched(on: connection) { sink in
-            repeat {
-                let piece = buffer.readSlice(length: min(buffer.readableBytes, Self.pieceSize))
-                try await sink(.byteBuffer(piece ?? ByteBuffer()))
-            } while buffer.readableBytes > 0
+            try await stream.produce { try await send($0, on: connection, ticket) }
+        case .bytes(let bytes):
+            if bytes.count <= Self.pieceSize {
+                // One piece of memory and one write for all of an answer that is not large.
+                buffer.writeBytes(bytes)
+                return try await sendSmall(buffer, on: connection)
+            }
+            connection.hold(buffer)
+            var start = 0
+            while start < bytes.count {
+                let end = min(start + Self.pieceSize, bytes.count)
+                try await send(.byteBuffer(ByteBuffer(bytes: bytes[start..<end])), on: connection, ticket)
+                start = end
+            }
         }
     }
 
-    /// Sends piece by piece as the client takes them, and closes the connection of one that takes none.
-    private func sendWatched(
-        on connection: HTTPConnection, _ produce: (Reply.ByteStream.Sink) async throws -> Void
-    ) async throws {
-        let ticket = stallGuard.begin(on: connection.channel)
-        defer { stallGuard.end(ticket) }
-        try await produce { piece in
-            switch piece {
-            case .byteBuffer(let bytes): try await connection.send(bytes)
-            case .fileRegion(let region): try await connection.send(region)
-            }
-            stallGuard.moved(ticket, bytes: piece.readableBytes)
+    private func send(_ piece: IOData, on connection: HTTPConnection, _ ticket: StallGuard.Ticket?) async throws {
+        switch piece {
+        case .byteBuffer(let bytes): try await connection.send(bytes)
+        case .fileRegion(let region): try await connection.send(region)
         }
+        if let ticket { stallGuard.moved(ticket, bytes: piece.readableBytes) }
+    }
+
+    /// Sends an answer in one write. When the client has not read what came before it, it counts as one that waits.
+    private func sendSmall(_ buffer: ByteBuffer, on connection: HTTPConnection) async throws {
+        if connection.write(buffer) { return }
+        let ticket = stallGuard.begin(.answer, on: connection.channel)
+        defer { stallGuard.end(ticket) }
+        guard stallGuard.hold(ticket, bytes: buffer.readableBytes) else { throw HTTPFault.overloaded }
+        try await connection.flush()
     }
 
     /// The bytes that are written at once.

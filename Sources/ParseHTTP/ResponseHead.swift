@@ -18,7 +18,9 @@ struct ResponseHead {
 
     /// Adds what every answer has: the fields for other origins, the length, the date, the tag of a JSON answer, and
     /// that caches must not keep it. Leaves the content out where HTTP does: after `HEAD`, and when nothing changed.
-    init(reply: Reply, request: IncomingRequest, crossOrigin: CrossOrigin) {
+    ///
+    /// - Parameter tag: The tag of the content, where it is known already.
+    init(reply: Reply, request: IncomingRequest, tag: String? = nil, crossOrigin: CrossOrigin) {
         status = reply.status
         self.crossOrigin = crossOrigin.lines(origin: request.headers[.origin])
         fields = Self.ownFields(of: reply)
@@ -40,7 +42,7 @@ struct ResponseHead {
         let ownTag = reply.headers.isEmpty ? nil : value(.entityTag)
         if ownTag == nil { fields.append(("Cache-Control", "no-store")) }
         if case .bytes(let bytes) = content, status == 200, request.isConditional {
-            let tag = ownTag ?? EntityTag.weak(bytes)
+            let tag = ownTag ?? tag ?? EntityTag.weak(bytes)
             if ownTag == nil { fields.append((HeaderName.entityTag.text, tag)) }
             if let known = request.headers[.ifNoneMatch], EntityTag.matches(known, tag) {
                 status = 304

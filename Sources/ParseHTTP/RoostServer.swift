@@ -70,10 +70,15 @@ public struct RoostServer: Service {
             directory: filesDirectory, cipher: configuration.encryptionKey.map { FileCipher(secret: $0) })
         let routes = ParseRoutes(backend: backend, logger: logger)
         let settings = try TransportSettings(configuration)
+        var limits = ParseServer.Limits()
+        limits.connections = DescriptorLimit.connections(
+            wanted: configuration.maximumConnections,
+            database: (database.mostConnections) * (replica == nil ? 1 : 2))
+        limits.transferMemory = configuration.transferMemory
         http = ParseServer(
             host: configuration.host, port: configuration.port, settings: settings, handler: routes,
             files: FileRoutes(store: files, resolver: routes, settings: settings, logger: logger), state: state,
-            logger: logger)
+            limits: limits, logger: logger)
     }
 
     /// The port that the server listens on, once it does.

@@ -13,6 +13,22 @@ public struct FileLinks: Sendable {
         self.hostedKey = hostedKey
     }
 
+    /// Makes links to the files of an application.
+    ///
+    /// - Parameters:
+    ///   - mountURL: The address of the mount path, as the client sees it.
+    ///   - applicationID: The id of the application.
+    ///   - hostedKey: The key of files that were stored by hosted Parse; nil when there are none.
+    public init(mountURL: String, applicationID: String, hostedKey: String? = nil) {
+        var writer = JSONWriter(capacity: mountURL.utf8.count + applicationID.utf8.count + 16)
+        writer.raw(Array(mountURL.utf8))
+        writer.raw(Array("/files/".utf8))
+        for byte in applicationID.utf8 { Self.writeEncoded(byte, keepsSlashes: false, into: &writer) }
+        writer.raw(Array("/".utf8))
+        prefix = writer.bytes
+        self.hostedKey = hostedKey
+    }
+
     /// Appends the URL of a file.
     func write(_ name: UnsafeRawBufferPointer, into writer: inout JSONWriter) {
         writer.byte(UInt8(ascii: "\""))
@@ -21,16 +37,19 @@ public struct FileLinks: Sendable {
         } else {
             writer.raw(prefix)
         }
-        for byte in name {
-            if Self.isPlain(byte) {
-                writer.byte(byte)
-            } else {
-                writer.byte(UInt8(ascii: "%"))
-                writer.byte(Self.hexadecimal[Int(byte >> 4)])
-                writer.byte(Self.hexadecimal[Int(byte & 15)])
-            }
-        }
+        for byte in name { Self.writeEncoded(byte, keepsSlashes: true, into: &writer) }
         writer.byte(UInt8(ascii: "\""))
+    }
+
+    /// Appends a byte as JavaScript's `encodeURIComponent` writes it; the slashes of directories may stay.
+    private static func writeEncoded(_ byte: UInt8, keepsSlashes: Bool, into writer: inout JSONWriter) {
+        if isPlain(byte) && (keepsSlashes || byte != UInt8(ascii: "/")) {
+            writer.byte(byte)
+        } else {
+            writer.byte(UInt8(ascii: "%"))
+            writer.byte(hexadecimal[Int(byte >> 4)])
+            writer.byte(hexadecimal[Int(byte & 15)])
+        }
     }
 
     /// The URL of a file as text.

@@ -1,8 +1,17 @@
+import Synchronization
+
 /// Work that takes more than a millisecond of a processor: it leaves the event loop, on which everybody else waits.
 ///
-/// It runs on the threads that Swift keeps for tasks, as many as there are processors. Tasks wait there for each other,
-/// connections do not wait for them.
+/// It runs on the threads that the server names: those that Swift keeps for tasks are its event loops.
 public enum HeavyWork {
+    private static let named = Mutex<(any TaskExecutor)?>(nil)
+
+    /// Where it runs; where nobody says so, on the threads that Swift keeps for tasks.
+    public static var executor: any TaskExecutor {
+        get { named.withLock { $0 } ?? globalConcurrentExecutor }
+        set { named.withLock { $0 = newValue } }
+    }
+
     /// From how many bytes on a request, or the rows of an answer, are heavy.
     public static let size = 16 * 1024
     /// From how many bytes on the rows of an answer are heavy: writing is faster than reading.
@@ -10,7 +19,7 @@ public enum HeavyWork {
 
     /// Runs `body`, and what it calls, away from the caller's event loop, and comes back to it.
     public static func run<R>(_ body: () async throws -> R) async rethrows -> R {
-        try await withTaskExecutorPreference(globalConcurrentExecutor) {
+        try await withTaskExecutorPreference(executor) {
             // The preference counts from where the task waits next; until then it would stay on the event loop.
             await Task.yield()
             return try await body()

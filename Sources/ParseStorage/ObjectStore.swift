@@ -306,7 +306,10 @@ public struct ObjectStore: Sendable {
     /// The Parse error for a failed statement; what the client is not told goes to the log.
     public func failure(_ error: PostgresError) -> ParseError {
         let answer = DatabaseFailure.parseError(error)
-        if answer.code == ParseError.internalServerError {
+        if case .cancelled = error.kind {
+            // Whoever asked has left: nothing is wrong with the database.
+            logger.debug("a statement was given up", metadata: ["message": "\(error.message)"])
+        } else if answer.code == ParseError.internalServerError {
             logger.error(
                 "database failure",
                 metadata: ["sqlstate": "\(error.sqlState)", "message": "\(error.message)", "kind": "\(error.kind)"])

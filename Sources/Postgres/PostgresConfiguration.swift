@@ -25,6 +25,9 @@ public struct PostgresConfiguration: Sendable {
     /// The most prepared statements that a connection keeps; the one used longest ago gives way.
     public var preparedStatementLimit = 512
 
+    /// The most connections there can be at a time, the one that listens included.
+    public var mostConnections: Int { sharedConnections + exclusiveConnections + heavyConnections + 1 }
+
     /// Settings for a server, with sensible numbers for everything else.
     public init(connectionString: String) { self.connectionString = connectionString }
 }

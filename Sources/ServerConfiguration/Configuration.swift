@@ -43,6 +43,10 @@ public struct Configuration: Sendable {
     public var trustProxy = TrustProxy.nobody
     /// In bytes.
     public var maxUploadSize = 20 * 1024 * 1024
+    /// The most connections of clients at a time.
+    public var maximumConnections = 10_000
+    /// The most memory, in bytes, of large bodies and of answers that clients have not read.
+    public var transferMemory = 256 * 1024 * 1024
     public var allowHeaders: [String] = []
     public var allowOrigin = ["*"]
 

@@ -57,9 +57,24 @@ struct OptionReader {
         configuration.dotNetKey = string("dotNetKey")
         let everywhere = ["0.0.0.0/0", "::0"]
         let local = ["127.0.0.1", "::1"]
-        configuration.masterKeyIps = list("masterKeyIps", configuration.preset <= 5 ? everywhere : local)
-        configuration.maintenanceKeyIps = list("maintenanceKeyIps", local)
-        configuration.readOnlyMasterKeyIps = list("readOnlyMasterKeyIps", everywhere)
+        configuration.masterKeyIps = try addresses("masterKeyIps", configuration.preset <= 5 ? everywhere : local)
+        configuration.maintenanceKeyIps = try addresses("maintenanceKeyIps", local)
+        configuration.readOnlyMasterKeyIps = try addresses("readOnlyMasterKeyIps", everywhere)
+    }
+
+    /// Addresses and networks.
+    private func addresses(_ name: String, _ fallback: [String]) throws(ConfigurationError) -> [String] {
+        let list = list(name, fallback)
+        if let values = values[name]?.arrayValue, values.count != list.count {
+            throw ConfigurationError("Key \(name) has invalid value \(JSONValue.array(values).text)")
+        }
+        do {
+            _ = try AddressList(list)
+        } catch {
+            throw ConfigurationError(
+                "The Parse Server option \"\(name)\" contains an invalid IP address \"\(error.entry)\".")
+        }
+        return list
     }
 
     private func databaseURI(_ name: String) throws(ConfigurationError) -> String? {
@@ -110,6 +125,13 @@ struct OptionReader {
                 throw ConfigurationError("Key maxUploadSize has invalid value \(text)")
             }
             configuration.maxUploadSize = bytes
+        }
+        configuration.maximumConnections = try int("maximumConnections", 10_000, in: 16...1_000_000)
+        if let text = string("transferMemory") {
+            guard let bytes = ByteCount.parse(text), bytes > 0 else {
+                throw ConfigurationError("Key transferMemory has invalid value \(text)")
+            }
+            configuration.transferMemory = bytes
         }
         configuration.allowHeaders = list("allowHeaders", [])
         configuration.allowOrigin = list("allowOrigin", ["*"])

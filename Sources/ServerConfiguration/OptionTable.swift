@@ -41,6 +41,13 @@ public enum OptionTable {
         OptionDefinition(
             "readReplicaURI", "ROOST_READ_REPLICA_URI", .string,
             "The postgres:// URI of a streaming replica of the database, for reads with a readPreference"),
+        OptionDefinition(
+            "maximumConnections", "ROOST_MAXIMUM_CONNECTIONS", .number,
+            "The most connections of clients at a time; default 10000, or fewer where the system gives fewer descriptors"
+        ),
+        OptionDefinition(
+            "transferMemory", "ROOST_TRANSFER_MEMORY", .string,
+            "The most memory of large bodies and of answers that clients have not read; default 256mb"),
     ]
 
     private static let essential = [

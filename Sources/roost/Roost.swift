@@ -1,6 +1,7 @@
 import ArgumentParser
 import NIOCore
 import NIOPosix
+import ParseHTTP
 
 /// The command line.
 @main
@@ -14,6 +15,7 @@ struct Roost: AsyncParsableCommand {
     /// Runs the command on the event loops themselves: a request then changes threads as seldom as it can.
     static func main() async {
         MemoryLimits.set()
+        DescriptorLimit.raise()
         _ = NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
         await main(nil)
     }

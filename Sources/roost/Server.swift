@@ -10,6 +10,8 @@ struct Server {
     private let configuration: Configuration
     private let warnings: [String]
     private let dataFolder: String
+    /// Where the configuration file is; nil when there is none.
+    private let configurationFolder: String?
     private let logger: Logger
     private let logWriter: LogWriter
 
@@ -29,6 +31,7 @@ struct Server {
         configuration.resolvePaths(in: folder)
         self.configuration = configuration
         self.warnings = warnings
+        configurationFolder = file == nil ? nil : folder
         let data = configuration.dataDir ?? folder + "/.roost"
         dataFolder = URL(fileURLWithPath: data).standardizedFileURL.path
         (logger, logWriter) = LogOutput.start(configuration)
@@ -76,29 +79,9 @@ struct Server {
     }
 
     private func printBanner(_ server: RoostServer) async throws {
-        let port = try await server.boundPort
-        let host = configuration.host == "0.0.0.0" || configuration.host == "::" ? "127.0.0.1" : configuration.host
-        let url = "http://\(host):\(port)\(configuration.mountPath)"
-        let clientKeys = [
-            ("clientKey", "X-Parse-Client-Key", configuration.clientKey),
-            ("javascriptKey", "X-Parse-Javascript-Key", configuration.javascriptKey),
-            ("restAPIKey", "X-Parse-REST-API-Key", configuration.restAPIKey),
-            ("dotNetKey", "X-Parse-Windows-Key", configuration.dotNetKey),
-        ]
-        var lines = [
-            "", "Roost \(Version.text) is serving", "  URL             \(url)",
-            "  application id  \(configuration.appId)", "  master key      \(configuration.masterKey)",
-        ]
-        for (name, _, key) in clientKeys {
-            if let key { lines.append("  \(name.padding(toLength: 16, withPad: " ", startingAt: 0))\(key)") }
-        }
-        lines.append("  data folder     \(dataFolder)")
-        let key = clientKeys.first { $0.2 != nil }.map { " -H '\($0.1): \($0.2 ?? "")'" } ?? ""
-        lines += [
-            "", "Try it:",
-            "  curl -H 'X-Parse-Application-Id: \(configuration.appId)'\(key) -H 'Content-Type: application/json' "
-                + "-d '{\"title\":\"My first object\"}' \(url)/classes/Playlist", "",
-        ]
-        FileHandle.standardOutput.write(Data((lines.joined(separator: "\n") + "\n").utf8))
+        let banner = Banner(
+            configuration: configuration, port: try await server.boundPort, dataFolder: dataFolder,
+            showsKeys: Banner.mayShowKeys(configurationFolder: configurationFolder))
+        FileHandle.standardOutput.write(Data(banner.text.utf8))
     }
 }

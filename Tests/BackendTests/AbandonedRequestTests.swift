@@ -31,6 +31,29 @@ import Testing
         }
     }
 
+    @Test("A client that goes away cannot fill the log with errors")
+    func silence() async throws {
+        try await TestServer.run(logger: UnwrittenLog.logger()) { server in
+            _ = try await server.create("Song", ["plays": 1])
+            let observer = PostgresClient(
+                configuration: PostgresConfiguration(connectionString: server.databaseURI),
+                logger: Logger(label: "test"))
+            try await observer.transaction { session in
+                _ = try await session.query("LOCK TABLE \"Song\" IN ACCESS EXCLUSIVE MODE")
+                let count = Task {
+                    try await server.find("Song", ["where": ["plays": ["$gt": 0]], "count": 1, "limit": 0])
+                }
+                try await eventually { try await observer.waitingForLocks() == 1 }
+                count.cancel()
+                try await eventually { try await observer.waitingForLocks() == 0 }
+            }
+            #expect(try await server.find("Song").results.count == 1)
+            let errors = try await server.send("GET", "/scriptlog?level=error", as: .master)
+            #expect(errors.json.arrayValue?.isEmpty == true, "\(errors.text)")
+            await observer.shutdown()
+        }
+    }
+
     /// Waits until something is so; a test that waits in vain fails.
     private func eventually(_ condition: () async throws -> Bool) async throws {
         for _ in 0..<500 {

@@ -29,6 +29,23 @@ import Testing
         }
     }
 
+    @Test("An application whose id has a space has one address for each file, and it works")
+    func addresses() async throws {
+        try await TestServer.run(["appId": "my app"]) { server in
+            let headers = ["X-Parse-Application-Id": "my app"]
+            let file = try await server.send(
+                "POST", "/files/a.txt", bytes: Array("text".utf8), as: .master, headers: headers)
+            let url = try file.string("url")
+            let cover: JSONValue = ["__type": "File", "name": .string(try file.string("name"))]
+            let song = try await server.send("POST", "/classes/Song", ["cover": cover], as: .master, headers: headers)
+            let id = try song.string("objectId")
+            let found = try await server.send("GET", "/classes/Song/\(id)", as: .master, headers: headers)
+            #expect(found["cover"]?["url"]?.stringValue == url, "\(found.text)")
+            #expect(url.contains("/files/my%20app/"))
+            #expect(try await server.send("GET", url, as: .nobody).text == "text")
+        }
+    }
+
     @Test("A part of a file is answered with 206, a part beyond its end with 416")
     func ranges() async throws {
         try await TestServer.run { server in

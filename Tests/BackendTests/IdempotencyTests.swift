@@ -91,6 +91,10 @@ import Testing
                 _ = try await server.send("POST", "/classes/Note", ["n": 1], headers: headers).succeeded()
                 let again = try await server.send("POST", "/classes/Note", ["n": 1], headers: headers)
                 #expect((again.code == 159) == counts, "\(client): \(again.text)")
+                let call = Self.headers("function-\(client)", client)
+                #expect(try await server.send("POST", "/functions/f", [:], headers: call).code == 141)
+                let secondCall = try await server.send("POST", "/functions/f", [:], headers: call)
+                #expect(secondCall.code == (counts ? 159 : 141), "\(client): \(secondCall.text)")
             }
         }
     }

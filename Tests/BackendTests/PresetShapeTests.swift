@@ -227,6 +227,27 @@ import Testing
         }
     }
 
+    @Test(
+        "The report names a master key that works from everywhere, however the list of addresses says so",
+        arguments: [
+            (["::/0"], "fail"), (["::"], "fail"), (["1.2.3.4/0", "127.0.0.1"], "fail"), (["127.0.0.1"], "success"),
+        ])
+    func reportOnAddresses(addresses: [String], state: String) async throws {
+        let list = JSONValue.array((addresses + ["127.0.0.1"]).map { .string($0) })
+        let options: JSONObject = [
+            "security": ["enableCheck": true], "masterKeyIps": list, "readOnlyMasterKey": "readOnly",
+            "readOnlyMasterKeyIps": list,
+        ]
+        try await Self.run(9, options) { server in
+            let report = try await server.send("GET", "/security", as: .master)
+            let checks = (report["report"]?["groups"]?.arrayValue ?? []).flatMap { $0["checks"]?.arrayValue ?? [] }
+            for title in ["Master key IP range restricted", "Read-only master key IP range restricted"] {
+                let check = checks.first { $0["title"]?.stringValue == title }
+                #expect(check?["state"]?.stringValue == state, "\(title): \(report.text)")
+            }
+        }
+    }
+
     @Test("A batch takes paths of any server in line 9 only", arguments: [9, 7])
     func batch(preset: Int) async throws {
         try await Self.run(preset) { server in

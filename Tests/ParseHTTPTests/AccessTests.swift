@@ -1,4 +1,5 @@
 import ParseHTTP
+import ServerConfiguration
 import Testing
 
 @Suite("What the keys of a request are worth")

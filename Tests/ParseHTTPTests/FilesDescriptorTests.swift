@@ -58,7 +58,7 @@
             try await FileStore(directory: directory)
                 .write(name: "large.bin", bytes: [UInt8](repeating: 7, count: 16_000_000))
             var limits = ParseServer.Limits()
-            limits.idle = .milliseconds(400)
+            limits.stall = .milliseconds(400)
             try await Server.run(limits: limits, directory: directory) { client in
                 try await client.connect { connection in
                     try await connection.send("GET /parse/files/app/large.bin HTTP/1.1\r\nHost: a\r\n\r\n")

@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import NIOCore
 import ParseHTTP
+import ParseStorage
 import Testing
 import _NIOFileSystem
 
@@ -95,6 +96,22 @@ struct FilesDownloadTests {
             #expect(answer.status == 200)
             #expect(
                 answer.header("Content-Disposition") == (isInline ? nil : "attachment; filename*=UTF-8''\(name)"))
+            #expect(answer.header("X-Content-Type-Options") == "nosniff")
+        }
+    }
+
+    @Test(
+        "A type made to look like sound, video or an image is not shown in the browser, where it could run scripts",
+        arguments: [
+            ("audio/foo+xml", false), ("video/x+xml", false), ("video/foo+html", false), ("image/x+xml", false),
+            ("image/svg+xml", false), ("video/html", false), ("audio/", false), ("text/html", false),
+            ("text/plain+xml", false), ("video/mp4", true), ("image/png", true), ("audio/mpeg", true),
+        ])
+    func dressedUpTypes(type: String, isInline: Bool) async throws {
+        try await withFile("thing", details: FileDetails(contentType: type)) { client in
+            let answer = try await client.request("GET", "/parse/files/app/thing")
+            #expect(answer.status == 200)
+            #expect((answer.header("Content-Disposition") == nil) == isInline)
             #expect(answer.header("X-Content-Type-Options") == "nosniff")
         }
     }
@@ -288,14 +305,14 @@ struct FilesDownloadTests {
 
     @Test("Addresses of files: encoded names, and those that parse.com hosted")
     func links() {
-        let links = FileLinks(applicationID: "my app")
-        let encoded = "http://h/1/files/my%20app/sp%20ace%20%26%20%C3%BC.txt"
-        #expect(links.url(of: "sp ace & ü.txt", mountURL: "http://h/1") == encoded)
-        #expect(links.url(of: "tfss-1-a.png", mountURL: "http://h/1") == "http://h/1/files/my%20app/tfss-1-a.png")
-        let hosted = FileLinks(applicationID: "app", fileKey: "key")
-        #expect(hosted.url(of: "tfss-1-a.png", mountURL: "http://h") == "http://files.parsetfss.com/key/tfss-1-a.png")
+        let links = FileLinks(mountURL: "http://h/1", applicationID: "my app/ü")
+        #expect(links.url("sp ace & ü.txt") == "http://h/1/files/my%20app%2F%C3%BC/sp%20ace%20%26%20%C3%BC.txt")
+        #expect(links.url("a/b.txt") == "http://h/1/files/my%20app%2F%C3%BC/a/b.txt")
+        #expect(links.url("tfss-1-a.png") == "http://h/1/files/my%20app%2F%C3%BC/tfss-1-a.png")
+        let hosted = FileLinks(mountURL: "http://h", applicationID: "app", hostedKey: "key")
+        #expect(hosted.url("tfss-1-a.png") == "http://files.parsetfss.com/key/tfss-1-a.png")
         let uuid = "11111111-2222-3333-4444-555555555555-a.png"
-        #expect(hosted.url(of: uuid, mountURL: "http://h") == "http://files.parse.com/key/\(uuid)")
-        #expect(hosted.url(of: "a.png", mountURL: "http://h") == "http://h/files/app/a.png")
+        #expect(hosted.url(uuid) == "http://files.parse.com/key/\(uuid)")
+        #expect(hosted.url("a.png") == "http://h/files/app/a.png")
     }
 }

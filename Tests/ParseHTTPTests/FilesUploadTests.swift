@@ -126,6 +126,13 @@ struct FilesUploadTests {
             let unlisted = try await upload(client, "a.gif", headers: headers)
             let byMaster = try await upload(client, "a.gif")
             #expect([listed.status, unlisted.status, byMaster.status] == [201, 400, 201])
+            // What parse-server makes of uploads whose names tell nothing.
+            for (type, status) in [
+                (nil, 201), ("text/plain", 400), ("image/png", 201), ("application/x-www-form-urlencoded", 400),
+            ] as [(String?, Int)] {
+                let unnamed = try await upload(client, "noext", type: type, headers: headers)
+                #expect(unnamed.status == status, "\(type ?? "no type"): \(unnamed.text)")
+            }
         }
         try await Server.run {
             $0.files.extensions = ["*"]

@@ -16,6 +16,7 @@ struct TransportConnectionTests {
     private static func impatient(_ idle: Duration) -> ParseServer.Limits {
         var limits = ParseServer.Limits()
         limits.idle = idle
+        limits.stall = idle
         return limits
     }
 

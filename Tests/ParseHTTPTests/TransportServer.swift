@@ -1,6 +1,7 @@
 import Backend
 import JSON
 import Logging
+import NIOPosix
 import ParseHTTP
 import ParseModel
 import _NIOFileSystem
@@ -48,6 +49,7 @@ struct EchoHandler: RequestHandler {
             "context": envelope.credentials.context.map { .object($0) } ?? .null,
             "address": .string(envelope.sender.address),
             "mountURL": .string(envelope.mountURL),
+            "isOnEventLoop": .bool(MultiThreadedEventLoopGroup.currentEventLoop != nil),
         ])
     }
 }

@@ -22,6 +22,32 @@ struct OptionRuleTests {
         #expect(refusal(["maintenanceKey": "master"]) == "masterKey and maintenanceKey should be different")
     }
 
+    @Test(
+        "A wrong entry in a list of addresses cannot pass for a restriction",
+        arguments: ["masterKeyIps", "maintenanceKeyIps", "readOnlyMasterKeyIps"])
+    func addresses(name: String) {
+        for entry in ["10.0.0", "10.0.0.0/33", "localhost", "::/129", "", "1.2.3.4/", "10.0.0.1-10.0.0.9"] {
+            #expect(
+                refusal([name: ["127.0.0.1", .string(entry)]])
+                    == "The Parse Server option \"\(name)\" contains an invalid IP address \"\(entry)\".")
+        }
+        #expect(refusal([name: ["127.0.0.1", 5]])?.contains(name) == true)
+    }
+
+    @Test(
+        "A list that lets everybody in is known as one, however it says so",
+        arguments: [
+            (["0.0.0.0/0"], true), (["0.0.0.0"], true), (["::/0"], true), (["::"], true), (["::0"], true),
+            (["0:0:0:0:0:0:0:0/0"], true), (["1.2.3.4/0"], true), (["::ffff:0:0/96"], true),
+            (["::ffff:0.0.0.0/95"], true),
+            (["127.0.0.1", "0.0.0.0/1", "128.0.0.0/1"], true), (["::/1", "8000::/1"], true),
+            (["128.0.0.0/2", "0.0.0.0/1", "192.0.0.0/2"], true), (["127.0.0.1", "::1"], false), ([], false),
+            (["0.0.0.0/1", "128.0.0.0/2"], false), (["10.0.0.0/8", "fc00::/7"], false), (["::ffff:0:0/97"], false),
+        ] as [([String], Bool)])
+    func everywhere(entries: [String], isEverybody: Bool) throws {
+        #expect(try AddressList(entries).admitsEverybody == isEverybody)
+    }
+
     @Test("Options that are not built are refused by name, unless they ask for nothing")
     func notBuilt() {
         let asking: JSONObject = [

@@ -60,6 +60,8 @@ struct FileDownload {
         return try await store.details(name: file.name).contentType.flatMap { MediaType($0) } ?? Self.unknownType
     }
 
+    /// The bytes of a decrypted file that are given at once.
+    private static let pieceSize = 128 * 1024
     private static let unknownType = MediaType(known: "application/octet-stream")
 
     /// The name that the client gave, without folders and the random prefix.
@@ -73,11 +75,15 @@ struct FileDownload {
     private func stream(_ range: Range<Int64>) -> Reply.ByteStream {
         let contents = contents
         let decrypted = decrypted
-        return Reply.ByteStream(length: range.count) { sink in
+        return Reply.ByteStream(length: range.count, isInMemory: decrypted != nil) { sink in
             guard !range.isEmpty else { return }
             if let decrypted {
-                let part = ByteBuffer(bytes: decrypted[Int(range.lowerBound)..<Int(range.upperBound)])
-                return try await sink(.byteBuffer(part))
+                let end = Int(range.upperBound)
+                for start in stride(from: Int(range.lowerBound), to: end, by: Self.pieceSize) {
+                    let piece = decrypted[start..<min(start + Self.pieceSize, end)]
+                    try await sink(.byteBuffer(ByteBuffer(bytes: piece)))
+                }
+                return
             }
             try await contents.give(range, to: sink)
         }

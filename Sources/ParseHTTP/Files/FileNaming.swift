@@ -27,7 +27,7 @@ struct FileNaming {
         let parts = NameParts(name)
         let known = parts.fileExtension.flatMap(FileTypes.type)
         if let allowedExtensions {
-            let judged = Self.judgedExtensions(name: name, type: type, isKnown: known != nil, given: given)
+            let judged = Self.judgedExtensions(name: name, isKnown: known != nil, given: given)
             for fileExtension in judged {
                 guard Self.isAllowed(fileExtension, by: allowedExtensions) else {
                     throw ParseError(
@@ -96,15 +96,16 @@ struct FileNaming {
         return type
     }
 
-    /// The extensions that must be allowed: the name's, without dots and blanks behind it; the type's when the name has
-    /// none, or when nobody knows the name's.
-    private static func judgedExtensions(name: String, type: MediaType?, isKnown: Bool, given: MediaType?) -> [String] {
+    /// The extensions that must be allowed: the name's, without dots and blanks behind it; the one that the given type
+    /// stands for when the name has none, or when nobody knows the name's. With neither a name's nor a type there is
+    /// nothing to judge.
+    private static func judgedExtensions(name: String, isKnown: Bool, given: MediaType?) -> [String] {
         var trimmed = Substring(name)
         while let last = trimmed.last, last == "." || last == " " { trimmed.removeLast() }
         let fileExtension = trimmed.lastIndex(of: ".").map { trimmed[trimmed.index(after: $0)...] }
         var judged: [String] = []
         if let fileExtension { judged.append(fileExtension.filter { $0 != " " }) }
-        if fileExtension == nil, let type { judged.append(String(type.subtype)) }
+        if fileExtension == nil, let given { judged.append(String(given.subtype)) }
         if fileExtension != nil, !isKnown, let given, given != formType { judged.append(String(given.subtype)) }
         return judged.filter { !$0.isEmpty }
     }

@@ -6,6 +6,7 @@ struct FileRequest {
     let target: RequestTarget
     let opener: EnvelopeOpener
     let state: ServerState
+    let turns: RequestTurns
 
     /// The components after `files`, still percent-encoded.
     var components: ArraySlice<Substring> { target.components.dropFirst() }

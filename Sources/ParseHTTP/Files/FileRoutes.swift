@@ -2,13 +2,13 @@ public import Backend
 import JSON
 public import Logging
 import ParseModel
+import ParseStorage
 
 /// The routes below `/files`: upload, download, metadata, delete.
 public struct FileRoutes: Sendable {
     let store: FileStore
     let resolver: any CallerResolver
     let settings: TransportSettings
-    let links: FileLinks
     let logger: Logger
 
     /// Makes the routes.
@@ -23,7 +23,13 @@ public struct FileRoutes: Sendable {
         self.resolver = resolver
         self.settings = settings
         self.logger = logger
-        links = FileLinks(applicationID: settings.access.applicationID, fileKey: settings.files.fileKey)
+    }
+
+    /// The address of a file, as every answer that names it has it.
+    func url(of name: String, mountURL: String) -> String {
+        FileLinks(
+            mountURL: mountURL, applicationID: settings.access.applicationID, hostedKey: settings.files.fileKey
+        ).url(name)
     }
 
     /// Answers a request, or gives nil when it is none of these routes.
@@ -56,7 +62,7 @@ public struct FileRoutes: Sendable {
         }
         do {
             return try await FileDownload(
-                store: store, file: file, contents: contents, decrypted: store.decrypted(contents),
+                store: store, file: file, contents: contents, decrypted: decrypted(contents),
                 headers: request.request.headers
             ).reply()
         } catch is FileCipher.Failure {
@@ -65,6 +71,12 @@ public struct FileRoutes: Sendable {
                 metadata: ["id": "\(request.request.id)", "name": "\(name)"])
             return Self.notFound
         }
+    }
+
+    /// The text of an encrypted file; nil where files are not encrypted.
+    private func decrypted(_ contents: OpenFile) async throws -> [UInt8]? {
+        guard store.cipher != nil else { return nil }
+        return try await LongWork.large.carryOut { try await store.decrypted(contents) }
     }
 
     private func checkDownload(_ request: FileRequest) async throws {

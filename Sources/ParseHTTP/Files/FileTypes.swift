@@ -15,19 +15,24 @@ enum FileTypes {
         essence.hasPrefix("text/") || essence == "application/javascript" ? essence + "; charset=utf-8" : essence
     }
 
-    /// Whether a browser may show a file of this type. Everything that can run scripts, and everything unknown, is
-    /// offered for saving instead.
+    /// Whether a browser may show a file of this type: only those that are known not to run scripts. Whatever is not in the
+    /// list, such as `video/x+xml`, which some browsers read as a document, is offered for saving instead.
     static func isShownInline(_ type: MediaType) -> Bool {
-        switch type.type {
-        case "image": type.essence != "image/svg+xml" && !type.essence.hasSuffix("+xml")
-        case "audio", "video": true
-        default: inlineTypes.contains(type.essence)
-        }
+        inlineTypes.contains(type.essence)
     }
 
     private static let inlineTypes: Set<String> = [
         "text/plain", "text/csv", "text/vtt", "application/pdf", "application/json", "application/ogg",
         "application/vnd.apple.mpegurl",
+        "image/jpeg", "image/jpg", "image/pjpeg", "image/png", "image/apng", "image/gif", "image/webp", "image/avif",
+        "image/heic", "image/heif", "image/bmp", "image/tiff", "image/vnd.microsoft.icon", "image/x-icon", "image/jxl",
+        "image/jp2",
+        "audio/mpeg", "audio/mp3", "audio/mp4", "audio/x-m4a", "audio/m4a", "audio/aac", "audio/wav", "audio/x-wav",
+        "audio/wave", "audio/vnd.wave", "audio/ogg", "audio/opus", "audio/flac", "audio/x-flac", "audio/webm",
+        "audio/aiff", "audio/x-aiff", "audio/midi", "audio/x-midi", "audio/x-caf", "audio/amr", "audio/3gpp",
+        "audio/x-mpegurl", "audio/mpegurl",
+        "video/mp4", "video/x-m4v", "video/quicktime", "video/webm", "video/ogg", "video/mpeg", "video/x-msvideo",
+        "video/x-matroska", "video/x-ms-wmv", "video/x-flv", "video/3gpp", "video/3gpp2", "video/mp2t",
     ]
 
     /// Extensions and types; the first extension of a type is its usual one.

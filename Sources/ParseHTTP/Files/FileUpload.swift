@@ -12,14 +12,14 @@ struct FileUpload {
     let request: FileRequest
 
     /// What is known of the file when its form has been read.
-    struct Content {
+    struct Content: Sendable {
         var contentType: String?
         var directory: JSONValue?
         var metadata: JSONObject = [:]
         var tags: JSONObject = [:]
         var bytes: Bytes
 
-        enum Bytes {
+        enum Bytes: Sendable {
             case raw
             case decoded([UInt8])
         }
@@ -49,7 +49,7 @@ struct FileUpload {
         let name = (directory.map { $0 + "/" } ?? "") + (settings.keepsNames ? "" : Self.randomPrefix()) + naming.name
         let details = FileDetails(metadata: content.metadata, tags: content.tags, contentType: naming.typeToKeep)
         try await store(content, name: name, details: details, limit: limit)
-        let url = routes.links.url(of: name, mountURL: envelope.mountURL)
+        let url = routes.url(of: name, mountURL: envelope.mountURL)
         var reply = Reply.object(["url": .string(url), "name": .string(name)], status: 201)
         reply.headers = [("Location", url)]
         return reply
@@ -67,12 +67,15 @@ struct FileUpload {
             return (envelope, try rawContent())
         }
         let bytes = try await request.request.body.collect(upTo: routes.settings.maximumBodySize)
-        guard case .object(var body)? = try? JSONValue(parsing: bytes, maximumDepth: JSONBody.maximumDepth) else {
-            throw HTTPFault.unauthorized
+        return try await request.turns.take(bytes: bytes.count) {
+            try request.opener.checkCanName(bytes, in: request.request)
+            guard case .object(var body)? = try? JSONValue(parsing: bytes, maximumDepth: JSONBody.maximumDepth) else {
+                throw HTTPFault.unauthorized
+            }
+            let findings = try request.opener.credentialReader.complete(&credentials, from: &body)
+            let envelope = try request.envelope(method: .post, credentials: credentials)
+            return (envelope, try jsonContent(body, contentType: findings.contentType))
         }
-        let findings = try request.opener.credentialReader.complete(&credentials, from: &body)
-        let envelope = try request.envelope(method: .post, credentials: credentials)
-        return (envelope, try jsonContent(body, contentType: findings.contentType))
     }
 
     private func rawContent() throws -> Content {

@@ -195,7 +195,7 @@ extension ParseRoutes {
             ]).serialized()
         case let fault as HTTPFault:
             return JSONValue.object(["error": ["error": .string(fault.message)]]).serialized()
-        case is CancellationError:
+        case _ where ErrorReply.isGivenUp(error):
             throw error
         default:
             logger.error("a call of a batch failed", metadata: ["error": "\(error)"])

@@ -1,9 +1,10 @@
 /// An IP address of either family, as bytes.
-struct IPAddress: Sendable, Hashable {
+public struct IPAddress: Sendable, Hashable {
     /// Four bytes (IPv4) or sixteen (IPv6), the most significant first.
-    let bytes: [UInt8]
+    public let bytes: [UInt8]
 
-    var isVersion4: Bool { bytes.count == 4 }
+    /// Whether it is an IPv4 address.
+    public var isVersion4: Bool { bytes.count == 4 }
 
     /// The IPv4 address inside an IPv6 one of the form `::ffff:1.2.3.4`; nil for others.
     var mappedVersion4: IPAddress? {
@@ -18,7 +19,7 @@ struct IPAddress: Sendable, Hashable {
     }
 
     /// Reads an address in its usual text form, without port; an IPv6 zone (`%eth0`) is ignored.
-    init?(_ text: some StringProtocol) {
+    public init?(_ text: some StringProtocol) {
         guard text.utf8.count <= 64 else { return nil }
         let parsed = text.contains(":") ? Self.version6(text) : Self.version4(text)
         guard let parsed else { return nil }

@@ -12,6 +12,14 @@ public struct AddressList: Sendable {
     private struct Network: Sendable {
         var prefix: IPAddress
         var length: Int
+
+        /// The addresses as numbers.
+        var range: ClosedRange<UInt128> {
+            let number = prefix.bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+            let free = prefix.bytes.count * 8 - length
+            let mask = free == 128 ? UInt128.max : (UInt128(1) << UInt128(free)) - 1
+            return (number & ~mask)...(number | mask)
+        }
     }
 
     private var networks: [Network] = []
@@ -36,12 +44,35 @@ public struct AddressList: Sendable {
         IPAddress(text).map(contains) ?? false
     }
 
-    func contains(_ address: IPAddress) -> Bool {
+    /// Whether an address is in the list.
+    public func contains(_ address: IPAddress) -> Bool {
         if address.isVersion4 ? everyVersion4 : everyVersion6 { return true }
         let forms = [address, address.mappedVersion4].compactMap { $0 }
         return networks.contains { network in
             forms.contains { $0.hasPrefix(network.prefix, length: network.length) }
         }
+    }
+
+    /// Whether every IPv4 address, or every IPv6 address, is in the list, however that is written: as one network, or as
+    /// several that together leave nothing out. IPv4 addresses in IPv6 clothing are every IPv4 address, too.
+    public var admitsEverybody: Bool {
+        if everyVersion4 || everyVersion6 { return true }
+        let version4 = networks.filter(\.prefix.isVersion4).map(\.range)
+        let version6 = networks.filter { !$0.prefix.isVersion4 }.map(\.range)
+        let mapped: UInt128 = 0xFFFF << 32
+        return Self.covers(0...UInt128(UInt32.max), version4) || Self.covers(0...UInt128.max, version6)
+            || Self.covers(mapped...(mapped | UInt128(UInt32.max)), version6)
+    }
+
+    /// Whether some ranges leave nothing of another out.
+    private static func covers(_ whole: ClosedRange<UInt128>, _ ranges: [ClosedRange<UInt128>]) -> Bool {
+        var next = whole.lowerBound
+        for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if range.lowerBound > next { return false }
+            if range.upperBound >= whole.upperBound { return true }
+            if range.upperBound >= next { next = range.upperBound + 1 }
+        }
+        return false
     }
 
     private static func network(_ entry: String) throws(InvalidEntry) -> Network {

@@ -1,0 +1,81 @@
+import Logging
+import NIOCore
+import NIOPosix
+
+/// Lets connections in, up to a limit, and waits where the system has no descriptor for one more. It belongs to one
+/// listening socket, on whose event loop it is used.
+///
+/// SwiftNIO leaves a socket that failed to accept in the poll, which reports it again at once: it would spin. Here the
+/// socket is taken out of the poll for a moment, while connections that nobody uses are closed.
+final class ConnectionGate: ChannelInboundHandler {
+    typealias InboundIn = any Channel
+    typealias InboundOut = any Channel
+
+    private let connections: OpenConnections
+    private let limit: Int
+    private let logger: Logger
+    private var isWaiting = false
+    private var lastWarning: NIODeadline?
+
+    /// How long nothing is accepted before the gate looks again.
+    private static let pause: TimeAmount = .milliseconds(20)
+    /// How often the log may say that connections have to wait.
+    private static let warningInterval: TimeAmount = .minutes(1)
+
+    /// - Parameter limit: The most connections that are open at a time.
+    init(connections: OpenConnections, limit: Int, logger: Logger) {
+        self.connections = connections
+        self.limit = limit
+        self.logger = logger
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let count = connections.admit()
+        unwrapInboundIn(data).closeFuture.whenComplete { [connections] _ in connections.dismiss() }
+        context.fireChannelRead(data)
+        if count >= limit { wait(context, because: "there are as many connections as there may be") }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // What the system cannot give now it gives later; a connection that broke off before it was accepted is gone.
+        guard let code = (error as? IOError)?.errnoCode else { return context.fireErrorCaught(error) }
+        if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) { wait(context, because: "\(error)") }
+    }
+
+    /// Stops accepting until there is room again.
+    private func wait(_ context: ChannelHandlerContext, because reason: String) {
+        guard !isWaiting, context.channel.isActive else { return }
+        isWaiting = true
+        try? context.channel.syncOptions?.setOption(.autoRead, value: false)
+        let now = NIODeadline.now()
+        if lastWarning.map({ now - $0 >= Self.warningInterval }) ?? true {
+            lastWarning = now
+            logger.warning("connections have to wait", metadata: ["reason": "\(reason)", "limit": "\(limit)"])
+        }
+        makeRoom(context)
+    }
+
+    private func makeRoom(_ context: ChannelHandlerContext) {
+        let count = max(16, limit / 32)
+        let gate = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        // To look through all connections takes longer than an event loop should.
+        NIOThreadPool.singleton.runIfActive(eventLoop: context.eventLoop) { [connections] in
+            connections.closeUnused(count)
+        }
+        .whenComplete { _ in
+            let (gate, context) = gate.value
+            gate.lookAgain(context)
+        }
+    }
+
+    private func lookAgain(_ context: ChannelHandlerContext) {
+        let gate = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        context.eventLoop.scheduleTask(in: Self.pause) {
+            let (gate, context) = gate.value
+            guard context.channel.isActive else { return }
+            guard gate.connections.count < gate.limit else { return gate.makeRoom(context) }
+            gate.isWaiting = false
+            try? context.channel.syncOptions?.setOption(.autoRead, value: true)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+
+/// A socket that listens, and the connections that come by it.
+struct HTTPListener: Sendable {
+    let handler: ConnectionHandler
+    let connections: OpenConnections
+    /// The most connections that are open at a time.
+    let connectionLimit: Int
+    let eventLoops: any EventLoopGroup
+    let logger: Logger
+
+    /// How many connections the system keeps that wait to be accepted.
+    private static let backlog: Int32 = 1024
+
+    /// Listens until the service is shut down, then until the requests under way are answered. When the task is
+    /// cancelled, all connections are closed.
+    ///
+    /// - Parameter onBound: Gets the port.
+    /// - Throws: The error of the socket when the address cannot be listened on.
+    func run(host: String, port: Int, onBound: (Int) -> Void) async throws {
+        let (accepted, continuation) = AsyncStream.makeStream(of: HTTPConnection.self)
+        let channel = try await bind(host: host, port: port, continuation)
+        channel.closeFuture.whenComplete { _ in continuation.finish() }
+        onBound(channel.localAddress?.port ?? 0)
+        let connections = connections
+        await withTaskCancellationOrGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                for await connection in accepted {
+                    group.addTask { await handler.handle(connection) }
+                }
+                connections.finishAll()
+                if Task.isCancelled { connections.closeAll() }
+            }
+        } onCancelOrGracefulShutdown: {
+            channel.close(promise: nil)
+        }
+    }
+
+    private func bind(
+        host: String, port: Int, _ accepted: AsyncStream<HTTPConnection>.Continuation
+    ) async throws -> any Channel {
+        try await ServerBootstrap(group: eventLoops)
+            .serverChannelOption(.backlog, value: Self.backlog)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        ConnectionGate(connections: connections, limit: connectionLimit, logger: logger))
+                }
+            }
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let connection = try handler.setUp(channel)
+                    if case .terminated = accepted.yield(connection) { connection.close() }
+                }
+            }
+            .bind(host: host, port: port)
+            .get()
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import ServerConfiguration
+
+/// What the server prints when it listens: where it is, and how to try it.
+///
+/// What is printed often ends in a log, which more people read than may know the keys. They are named by their options,
+/// unless somebody tries an example at a terminal.
+struct Banner {
+    let configuration: Configuration
+    let port: Int
+    let dataFolder: String
+    /// Whether the keys themselves may be seen.
+    let showsKeys: Bool
+
+    /// Whether the keys may be seen: the output is a terminal, and the configuration is one of the examples.
+    static func mayShowKeys(configurationFolder: String?) -> Bool {
+        guard isatty(STDOUT_FILENO) == 1, let configurationFolder else { return false }
+        return configurationFolder.split(separator: "/").contains("examples")
+    }
+
+    private var url: String {
+        let host = ["0.0.0.0", "::"].contains(configuration.host) ? "127.0.0.1" : configuration.host
+        return "http://\(host):\(port)\(configuration.mountPath)"
+    }
+
+    private var clientKeys: [(option: String, header: String, key: String)] {
+        let keys = [
+            ("clientKey", "X-Parse-Client-Key", configuration.clientKey),
+            ("javascriptKey", "X-Parse-Javascript-Key", configuration.javascriptKey),
+            ("restAPIKey", "X-Parse-REST-API-Key", configuration.restAPIKey),
+            ("dotNetKey", "X-Parse-Windows-Key", configuration.dotNetKey),
+        ]
+        return keys.compactMap { option, header, key in key.map { (option, header, $0) } }
+    }
+
+    /// The lines.
+    var text: String {
+        var lines = ["", "Roost \(Version.text) is serving"]
+        func add(_ name: String, _ value: String) {
+            lines.append("  \(name.padding(toLength: 16, withPad: " ", startingAt: 0))\(value)")
+        }
+        add("URL", url)
+        add("application id", configuration.appId)
+        add("master key", showsKeys ? configuration.masterKey : "as the option masterKey says")
+        for (option, _, key) in clientKeys { add(option, showsKeys ? key : "as the option says") }
+        add("data folder", dataFolder)
+        let key = clientKeys.first.map { " -H '\($0.header): \(showsKeys ? $0.key : "<\($0.option)>")'" } ?? ""
+        lines += [
+            "", "Try it:",
+            "  curl -H 'X-Parse-Application-Id: \(configuration.appId)'\(key) -H 'Content-Type: application/json' "
+                + "-d '{\"title\":\"My first object\"}' \(url)/classes/Playlist", "",
+        ]
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

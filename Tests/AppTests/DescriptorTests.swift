@@ -1,0 +1,100 @@
+#if os(Linux)
+    import Foundation
+    import JSON
+    import TestSupport
+    import Testing
+
+    @Suite("Descriptors of a process")
+    struct DescriptorTests {
+        /// A program that gives the server so many descriptors.
+        private static func launcher(_ soft: Int, _ hard: Int) -> [String] {
+            ["/bin/sh", "-c", "ulimit -S -n \(soft) && ulimit -H -n \(hard) && exec \"$@\"", "sh"]
+        }
+
+        /// Opens connections and says nothing on them.
+        private static func occupy(_ count: Int, of server: TestServer) throws -> [MalformedSocket] {
+            let port = try #require(URL(string: server.url)?.port)
+            return try (0..<count).map { _ in
+                let socket = MalformedSocket(port: port)
+                try socket.send([])
+                return socket
+            }
+        }
+
+        /// Makes a request on a connection of its own: one that was used before may be among those that were closed.
+        private static func expectServed(_ server: TestServer, _ line: String, _ body: String, _ status: Int) throws {
+            let socket = MalformedSocket(port: try #require(URL(string: server.url)?.port))
+            let fields = [
+                "Host: x", "X-Parse-Application-Id: \(TestServer.applicationID)",
+                "X-Parse-REST-API-Key: \(TestServer.restKey)", "Content-Length: \(body.utf8.count)",
+            ]
+            let text = "\(line) HTTP/1.1\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n" + body
+            let answer = try socket.exchange(Array(text.utf8), isHead: false)
+            #expect(answer.status == status, "\(String(decoding: answer.body, as: UTF8.self))")
+        }
+
+        private static func limit(of process: pid_t) throws -> String {
+            let limits = try String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8)
+            let line = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max open files") })
+            return String(line.split(separator: " ")[3])
+        }
+
+        /// The time of processors that a process has used, in hundredths of a second.
+        private static func ticks(of process: pid_t) throws -> Int {
+            let text = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+            let fields = try #require(text.split(separator: ")").last).split(separator: " ")
+            return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
+        }
+
+        @Test("The limit in force is raised to the one that the process may have")
+        func raised() async throws {
+            try await ServerProcesses.run(1, launcher: Self.launcher(256, 2048)) { processes in
+                let limit = try Self.limit(of: processes.identifiers[0])
+                #expect(limit == "2048")
+            }
+        }
+
+        @Test("More idle connections than the process has descriptors keep nobody out, and no processor busy")
+        func exhausted() async throws {
+            try await ServerProcesses.run(1, launcher: Self.launcher(256, 256)) { processes in
+                let process = processes.identifiers[0]
+                let sockets = try Self.occupy(500, of: processes[0])
+                for _ in 0..<5 {
+                    try Self.expectServed(processes[0], "POST /parse/classes/Song", "{\"title\":\"a\"}", 201)
+                }
+                let before = try Self.ticks(of: process)
+                try await Task.sleep(for: .milliseconds(500))
+                let after = try Self.ticks(of: process)
+                // Spinning would be 50.
+                #expect(after - before < 25)
+                #expect(kill(process, 0) == 0)
+                #expect(sockets.count == 500)
+            }
+        }
+
+        @Test("Descriptors that are taken by files keep nobody out for good: accepting waits and goes on")
+        func wanting() async throws {
+            // More connections than there can be descriptors for: the limit of connections does not help.
+            try await ServerProcesses.run(
+                1, ["maximumConnections": 16], launcher: Self.launcher(64, 64)
+            ) { processes in
+                let sockets = try Self.occupy(100, of: processes[0])
+                for _ in 0..<3 { try Self.expectServed(processes[0], "GET /parse/health", "", 200) }
+                #expect(sockets.count == 100)
+                #expect(kill(processes.identifiers[0], 0) == 0)
+            }
+        }
+
+        @Test("The log shows no key of the application, though the server says how to try it")
+        func banner() async throws {
+            let keys: JSONObject = ["masterKey": "secretMasterKey", "restAPIKey": "secretRESTKey", "logLevel": "info"]
+            try await ServerProcesses.run(1, keys) { processes in
+                let isSaid = try await eventually { processes.log.contains("Try it") }
+                #expect(isSaid)
+                #expect(processes.log.contains("masterKey"))
+                #expect(!processes.log.contains("secretMasterKey"))
+                #expect(!processes.log.contains("secretRESTKey"))
+            }
+        }
+    }
+#endif
