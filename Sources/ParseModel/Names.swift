@@ -13,7 +13,7 @@ public enum Names {
     /// Whether a class may have this name: a system class, a join table's name, or an identifier that is not reserved.
     public static func isClassName(_ name: String) -> Bool {
         if SystemClass.names.contains(name) || isJoinName(name) { return true }
-        return isIdentifier(name) && name != "length" && name != "className"
+        return isIdentifier(name) && name != "length" && name != "className" && !isOfCatalogue(name)
     }
 
     /// `_Join:<field>:<class>`
@@ -27,6 +27,20 @@ public enum Names {
     /// Whether a class may have a field of this name. `className` is kept for the system's own `_Hooks`.
     public static func isFieldName(_ name: String, in className: String) -> Bool {
         isIdentifier(name) && name != "length" && (name != "className" || className == "_Hooks")
+            && !isSystemColumn(name)
+    }
+
+    /// Whether PostgreSQL gives every table a column of this name, so that no field can have it.
+    static func isSystemColumn(_ name: String) -> Bool {
+        switch name {
+        case "ctid", "xmin", "xmax", "cmin", "cmax", "tableoid": true
+        default: false
+        }
+    }
+
+    /// Whether PostgreSQL keeps names like this for its catalogue, which it finds before the tables of an app.
+    static func isOfCatalogue(_ name: String) -> Bool {
+        name.utf8.starts(with: "pg_".utf8)
     }
 
     /// What a client's `where` may name: `^[a-zA-Z][a-zA-Z0-9_.]*$`

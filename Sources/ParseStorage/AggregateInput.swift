@@ -35,7 +35,7 @@ enum AggregateInput {
     var source: String {
         switch self {
         case .rows(let schema, let query): "FROM (\(query)) AS \(SQLBuilder.quote(schema.name))"
-        case .documents(let query): "FROM (\(query)) AS s"
+        case .documents(let query): "FROM (\(query)) AS _input"
         }
     }
 

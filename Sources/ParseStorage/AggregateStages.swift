@@ -152,7 +152,7 @@ extension AggregateCompiler {
             return "SELECT roost_set(doc, \(steps), '[]') AS doc \(from)"
         }
         // A pointer is looked up by the id of its object.
-        let key = "roost_key(s.doc #> \(try path(local)))"
+        let key = "roost_key(_input.doc #> \(try path(local)))"
         let condition: String
         switch Self.column(named: foreign, .row(other)) {
         // The column itself, so that PostgreSQL can use an index.
@@ -160,7 +160,7 @@ extension AggregateCompiler {
             condition = "\(column) = CASE jsonb_typeof(\(key)) WHEN 'string' THEN \(key) #>> '{}' END"
         default: condition = "roost_key(\(try field(foreign, .row(other)))) = \(key)"
         }
-        return "SELECT roost_set(s.doc, \(steps), COALESCE((SELECT jsonb_agg(\(document(other))) "
+        return "SELECT roost_set(_input.doc, \(steps), COALESCE((SELECT jsonb_agg(\(document(other))) "
             + "FROM \(SQLBuilder.quote(className)) WHERE \(condition)), '[]')) AS doc \(from)"
     }
 }

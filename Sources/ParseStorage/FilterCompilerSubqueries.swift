@@ -31,12 +31,12 @@ extension FilterCompiler {
             values = Self.jsonValue(column, type)
         case .json(let path): values = value(at: path)
         }
-        let selected = try select(query, schema, "\(values) AS s", notNull: values)
+        let selected = try select(query, schema, "\(values) AS _value", notNull: values)
         // Arrays on either side count by their elements.
         // The inner query stands there once: queries inside queries would double with every level.
         let list =
-            "WITH q AS (\(selected)) SELECT s FROM q UNION ALL SELECT jsonb_array_elements(s) "
-            + "FROM q WHERE jsonb_typeof(s) = 'array'"
+            "WITH _values AS (\(selected)) SELECT _value FROM _values "
+            + "UNION ALL SELECT jsonb_array_elements(_value) FROM _values WHERE jsonb_typeof(_value) = 'array'"
         switch target {
         case .absent: return "FALSE"
         case .relation: return "FALSE"

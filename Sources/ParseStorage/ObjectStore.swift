@@ -238,7 +238,7 @@ public struct ObjectStore: Sendable {
     private static func byId(_ request: FindRequest, _ schema: ClassSchema, _ plan: ReadPlan) -> Statement? {
         guard case .field(let path, .equal(.string(let id))) = request.filter, path.root == "objectId",
             path.steps.isEmpty, !id.utf8.contains(0), case .all([]) = request.access.filter, request.skip == 0,
-            request.limit != 0
+            request.limit != 0, TableLayout.hasColumn("objectId", of: schema.name, type: .string)
         else { return nil }
         guard let readers = request.access.readers, !TableLayout.classesWithoutACL.contains(schema.name) else {
             return Statement(plan.anyById, [.text(id)], effort: .row)
@@ -309,7 +309,8 @@ public struct ObjectStore: Sendable {
         if case .cancelled = error.kind {
             // Whoever asked has left: nothing is wrong with the database.
             logger.debug("a statement was given up", metadata: ["message": "\(error.message)"])
-        } else if answer.code == ParseError.internalServerError {
+        } else if answer.code == ParseError.internalServerError || error.sqlState.hasPrefix("42") {
+            // A statement that PostgreSQL cannot read is a fault of the server also where the request is blamed for it.
             logger.error(
                 "database failure",
                 metadata: ["sqlstate": "\(error.sqlState)", "message": "\(error.message)", "kind": "\(error.kind)"])

@@ -67,16 +67,16 @@ extension ObjectStore {
             let join = SQLBuilder.quote(TableLayout.joinTable(field: field, className: className))
             let owned = try await query(
                 """
-                WITH pair AS (SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS p(owner, related, place)),
-                owned AS (
-                    SELECT pair.* FROM pair JOIN \(SQLBuilder.quote(className)) AS object
-                    ON object."objectId" = pair.owner
+                WITH _pair AS (SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS p(owner, related, place)),
+                _owned AS (
+                    SELECT _pair.* FROM _pair JOIN \(SQLBuilder.quote(className)) AS _object
+                    ON _object."objectId" = _pair.owner
                 ),
-                added AS (
-                    INSERT INTO \(join) ("owningId", "relatedId") SELECT DISTINCT owner, related FROM owned
+                _added AS (
+                    INSERT INTO \(join) ("owningId", "relatedId") SELECT DISTINCT owner, related FROM _owned
                     ON CONFLICT DO NOTHING
                 )
-                SELECT place FROM owned
+                SELECT place FROM _owned
                 """, [.textArray(pairs.map(\.owner)), .textArray(pairs.map(\.related))])
             var isOwned = [Bool](repeating: false, count: pairs.count)
             for row in 0..<owned.rowCount {

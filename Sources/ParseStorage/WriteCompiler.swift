@@ -117,24 +117,27 @@ struct WriteCompiler {
         let columns = returning.isEmpty ? "1" : returning.map(SQLBuilder.quote).joined(separator: ", ")
         let changes = relationChanges(write.operations)
         if changes.isEmpty { return Statement("\(update) RETURNING \(columns)", builder.parameters) }
+        // Names begin with an underscore here, as those of fields and classes of an app cannot.
         // The join rows go with the row: one statement, and none of it when the row is not to be changed.
-        var parts = ["updated AS (\(update) RETURNING *)"]
+        var parts = ["_updated AS (\(update) RETURNING *)"]
         for (index, change) in changes.enumerated() {
             let join = SQLBuilder.quote(change.table)
             if !change.added.isEmpty {
                 parts.append(
-                    "added\(index) AS (INSERT INTO \(join) (\"relatedId\", \"owningId\") SELECT r, "
-                        + "updated.\"objectId\" FROM updated, unnest(\(builder.bind(.textArray(Array(change.added))))) AS r "
+                    "_added\(index) AS (INSERT INTO \(join) (\"relatedId\", \"owningId\") SELECT _related._id, "
+                        + "_updated.\"objectId\" FROM _updated, "
+                        + "unnest(\(builder.bind(.textArray(Array(change.added))))) AS _related(_id) "
                         + "ON CONFLICT DO NOTHING)")
             }
             if !change.removed.isEmpty {
                 parts.append(
-                    "removed\(index) AS (DELETE FROM \(join) USING updated WHERE \"owningId\" = updated.\"objectId\" "
-                        + "AND \"relatedId\" = ANY(\(builder.bind(.textArray(Array(change.removed))))))")
+                    "_removed\(index) AS (DELETE FROM \(join) AS _member USING _updated "
+                        + "WHERE _member.\"owningId\" = _updated.\"objectId\" "
+                        + "AND _member.\"relatedId\" = ANY(\(builder.bind(.textArray(Array(change.removed))))))")
             }
         }
         return Statement(
-            "WITH \(parts.joined(separator: ", ")) SELECT \(columns) FROM updated", builder.parameters)
+            "WITH \(parts.joined(separator: ", ")) SELECT \(columns) FROM _updated", builder.parameters)
     }
 
     /// The new value of a field's column; nil when the operation does not touch it.

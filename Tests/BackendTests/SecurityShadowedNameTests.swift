@@ -1,0 +1,106 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Names from requests that could be read as names of the SQL's own, or of PostgreSQL's.
+@Suite struct SecurityShadowedNameTests {
+    private static let names = [
+        "r", "s", "v", "c", "e", "l", "k", "q", "owningId", "relatedId", "owner", "related", "place", "pair", "owned",
+        "updated", "added", "added0", "removed0", "object", "leaf", "doc", "grouped", "a1", "item", "element", "value",
+        "member", "role", "child", "held", "id", "name", "unnest", "byName",
+    ]
+
+    @Test("A role with a field named like an alias keeps nobody from adding users to roles")
+    func roles() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            var fields: JSONObject = ["name": "zz", "ACL": [:]]
+            for name in Self.names where name != "name" { fields[.init(name)] = 1 }
+            #expect(try await server.send("POST", "/roles", .object(fields)).status == 201)
+            let role = try await server.create("_Role", ["name": "Editors", "ACL": [:]], as: .master)
+            for operation in ["AddRelation", "RemoveRelation"] {
+                let change: JSONValue = ["users": .operation(operation, [.pointer("_User", kim.id)])]
+                let answer = try await server.send("PUT", "/roles/\(role)", change, as: .master)
+                #expect(answer.status == 200, "\(operation): \(answer.text)")
+            }
+        }
+    }
+
+    @Test("Classes and fields with the names of aliases answer as others do")
+    func classes() async throws {
+        try await TestServer.run { server in
+            for className in ["Plain", "r", "s", "q", "pair", "owned", "updated", "object", "doc"] {
+                var fields: JSONObject = ["list": [1, 2]]
+                for name in Self.names { fields[.init(name)] = 1 }
+                let first = try await server.create(className, fields)
+                let second = try await server.create(className, fields)
+                let pointer: JSONValue = .pointer(className, first)
+                for operation in ["AddRelation", "RemoveRelation", "AddRelation"] {
+                    let change: JSONValue = ["members": .operation(operation, [pointer])]
+                    let answer = try await server.send("PUT", "/classes/\(className)/\(second)", change)
+                    #expect(answer.status == 200, "\(className) \(operation): \(answer.text)")
+                }
+                let owner: JSONValue = ["object": .pointer(className, second), "key": "members"]
+                let related = try await server.find(className, ["where": ["$relatedTo": owner]])
+                #expect(related.results.count == 1, "\(className): \(related.text)")
+                let inner: JSONValue = [
+                    "where": ["r": 1], "className": .string(className), "order": "s,v", "limit": 1,
+                ]
+                let selected: JSONValue = ["list": ["$select": ["query": inner, "key": "list"]]]
+                let chosen = try await server.find(className, ["where": selected, "order": "s,v,grouped"])
+                #expect(chosen.results.count == 2, "\(className): \(chosen.text)")
+                for name in Self.names {
+                    let group: JSONValue = ["$group": ["_id": .string("$" + name), "n": ["$sum": 1]]]
+                    let answer = try await server.send(
+                        "POST", "/aggregate/\(className)", ["_method": "GET", "pipeline": [group]], as: .master)
+                    #expect(answer.results.first?["n"] == 2, "\(className).\(name): \(answer.text)")
+                }
+            }
+        }
+    }
+
+    @Test("Names of PostgreSQL's columns and catalogue are refused, and read nothing")
+    func systemNames() async throws {
+        try await TestServer.run { server in
+            for name in ["ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"] {
+                let answer = try await server.send("POST", "/classes/Thing", [.init(name): 1])
+                #expect(answer.status == 400 && answer.code == 105, "\(name): \(answer.text)")
+                let declared: JSONValue = ["className": "Other", "fields": [.init(name): ["type": "String"]]]
+                let schema = try await server.send("POST", "/schemas/Other", declared, as: .master)
+                #expect(schema.status == 400 && schema.code == 105, "\(name): \(schema.text)")
+            }
+            for name in ["pg_class", "pg_authid", "pg_stat_activity"] {
+                let created = try await server.send("POST", "/classes/\(name)", ["relname": "x"])
+                #expect(created.status == 400 && created.code == 103, "\(name): \(created.text)")
+                let found = try await server.find(name, as: .master)
+                #expect(found.status < 500 && (found.json["results"]?.arrayValue ?? []).isEmpty, "\(found.text)")
+                let schema = try await server.send("POST", "/schemas/\(name)", [:], as: .master)
+                #expect(schema.status == 400, "\(name): \(schema.text)")
+            }
+        }
+    }
+
+    @Test("Values that a column cannot hold, and rows without ids, are no errors of the server")
+    func values() async throws {
+        try await TestServer.run { server in
+            let id = try await server.create("Thing", ["l": [["a": ["b": 1]]]])
+            let long = String(repeating: "x", count: 121)
+            let change: JSONValue = ["members": .operation("AddRelation", [.pointer("Thing", long)])]
+            let related = try await server.send("PUT", "/classes/Thing/\(id)", change)
+            #expect(related.status == 400, "\(related.text)")
+            let removed = try await server.send("PUT", "/classes/Thing/\(id)", ["l.a.b": ["__op": "Delete"]])
+            #expect(removed.status < 500, "\(removed.text)")
+            for className in ["_Hooks", "_GlobalConfig", "_GraphQLConfig"] {
+                for method in ["GET", "PUT", "DELETE"] {
+                    for path in ["/classes/\(className)/1", "/classes/\(className)"] {
+                        let body: JSONValue? = method == "PUT" ? ["x": 1] : nil
+                        let answer = try await server.send(method, path, body, as: .master)
+                        #expect(answer.status < 500, "\(method) \(path): \(answer.text)")
+                    }
+                }
+                let made = try await server.send("POST", "/classes/\(className)", ["x": 1], as: .master)
+                #expect(made.status < 500, "\(className): \(made.text)")
+            }
+        }
+    }
+}
