@@ -5,7 +5,7 @@ import ParseStorage
 
 /// `/aggregate`: pipelines and distinct values, for the master key.
 extension Backend {
-    private static let options: Set<String> = [
+    private static let options: Set<Name> = [
         "distinct", "where", "pipeline", "hint", "explain", "comment", "readPreference", "rawValues", "rawFieldNames",
     ]
 
@@ -33,9 +33,9 @@ extension Backend {
         let links = links(context)
         // parse-server puts the marker of every relation of the class into every row, whatever the row is made of; a
         // row for all objects together, without an id, has none.
-        let markers = (catalog.schema(className)?.fields ?? [:]).compactMap { name, field -> (String, JSONValue)? in
+        let markers = (catalog.schema(className)?.fields ?? [:]).compactMap { name, field -> (Name, JSONValue)? in
             guard case .relation(let target) = field.type else { return nil }
-            return (name, ["__type": "Relation", "className": .string(target)])
+            return (name, ["__type": "Relation", "className": .string(target.text)])
         }
         return [
             "results": .array(
@@ -62,12 +62,12 @@ extension Backend {
             guard object.count == 1, let stage = object.elements.first else {
                 throw ParseError(
                     ParseError.invalidQuery,
-                    "Pipeline stages should only have one key but found \(object.keys.joined(separator: ", ")).")
+                    "Pipeline stages should only have one key but found \(object.keys.texts.joined(separator: ", ")).")
             }
             guard stage.key.hasPrefix("$") else {
                 throw ParseError(ParseError.invalidQuery, "Invalid aggregate stage '\(stage.key)'.")
             }
-            stages.append((stage.key, stage.value))
+            stages.append((stage.key.text, stage.value))
         }
         return stages
     }
@@ -77,7 +77,7 @@ extension Backend {
         switch value {
         case .object(let object):
             var published: JSONObject = [:]
-            for (name, member) in object where name == "__type" || Names.isIdentifier(name) {
+            for (name, member) in object where name == "__type" || Names.isIdentifier(name.text) {
                 if isRoot, name == "createdAt" || name == "updatedAt", let iso = member["iso"] {
                     published[name] = iso
                 } else {

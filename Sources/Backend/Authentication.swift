@@ -66,9 +66,9 @@ extension Backend {
     }
 
     /// A user's roles, those inherited included, as `role:<name>`.
-    func roles(of userId: String) async throws -> [String] {
+    func roles(of userId: String) async throws -> [Name] {
         let rows = try await store.query(Self.rolesStatement, [.text(userId)], readOnly: true)
-        return (0..<rows.rowCount).compactMap { rows.string($0, 0) }.map { "role:\($0)" }
+        return (0..<rows.rowCount).compactMap { rows.string($0, 0) }.map { Name("role:\($0)") }
     }
 
     /// With `extendSessionOnUse`, a session that is in the second half of its life gets a new one.

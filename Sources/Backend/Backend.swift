@@ -62,7 +62,7 @@ public final class Backend: Sendable {
         }
         // Before the commit, whoever looked again would have remembered what was there before. After a failure as well:
         // a commit whose answer was lost may have been carried out.
-        for user in postponed.users { await forget(user: user) }
+        for user in postponed.users { await forget(user: user.text) }
         if postponed.mustForgetRoles { await forgetRoles() }
         return try outcome.get()
     }

@@ -1,3 +1,4 @@
+import JSON
 import ParseModel
 
 /// Who is calling, after keys and session token were looked at.
@@ -44,15 +45,15 @@ public struct Caller: Sendable, Hashable {
     public var userId: String? { user?.id }
 
     /// By which names the caller is let in: `*`, roles, the user's id. Nil when permissions are lifted for reading.
-    public var readPrincipals: [String]? { readsEverything ? nil : principals }
+    public var readPrincipals: [Name]? { readsEverything ? nil : principals }
 
     /// The same for writing.
-    public var writePrincipals: [String]? { writesEverything ? nil : principals }
+    public var writePrincipals: [Name]? { writesEverything ? nil : principals }
 
-    /// `*`, the roles as `role:<name>`, and the user's id.
-    public var principals: [String] {
+    /// `*`, the roles as `role:<name>`, and the user's id, unless that could be read as another principal.
+    public var principals: [Name] {
         guard let user else { return ["*"] }
-        return ["*"] + user.roles + [user.id]
+        return ["*"] + user.roles + (Principal.isReserved(Name(user.id)) ? [] : [Name(user.id)])
     }
 }
 

@@ -10,9 +10,9 @@ struct FindOptions: Sendable {
     var limit: Int?
     var skip = 0
     var wantsCount = false
-    var keys: [[String]]?
-    var excluded: [[String]] = []
-    var includes: [[String]] = []
+    var keys: [[Name]]?
+    var excluded: [[Name]] = []
+    var includes: [[Name]] = []
     var includesAll = false
     private var includesEvery = false
     var redirectKey: String?
@@ -20,8 +20,8 @@ struct FindOptions: Sendable {
     var readPreference: JSONValue?
     var includeReadPreference: JSONValue?
 
-    private static let ignored: Set<String> = ["hint", "comment", "subqueryReadPreference", "trace", "watch"]
-    private static let getParameters: Set<String> = [
+    private static let ignored: Set<Name> = ["hint", "comment", "subqueryReadPreference", "trace", "watch"]
+    private static let getParameters: Set<Name> = [
         "keys", "include", "excludeKeys", "readPreference", "includeReadPreference", "subqueryReadPreference",
         "includeAll", "trace",
     ]
@@ -34,14 +34,14 @@ struct FindOptions: Sendable {
             switch name {
             case "where": condition = try Self.condition(value)
             case "order": order = try SortKey.limited(value)
-            case "limit": limit = try Self.number(value, name)
-            case "skip": skip = try Self.number(value, name) ?? 0
+            case "limit": limit = try Self.number(value, name.text)
+            case "skip": skip = try Self.number(value, name.text) ?? 0
             case "count": wantsCount = Self.isSet(value)
             case "redirectClassNameForKey": redirectKey = value.stringValue
             case "explain": if Self.isSet(value) { explain = value }
             case "readPreference": readPreference = value
             case "includeReadPreference": includeReadPreference = value
-            case "keys", "excludeKeys", "include", "includeAll": try readProjection(name, value)
+            case "keys", "excludeKeys", "include", "includeAll": try readProjection(name.text, value)
             default:
                 guard Self.ignored.contains(name) else {
                     throw ParseError(ParseError.invalidQuery, "Invalid parameter for query: \(name)")
@@ -62,7 +62,7 @@ struct FindOptions: Sendable {
             switch name {
             case "readPreference": readPreference = value
             case "includeReadPreference": includeReadPreference = value
-            default: try readProjection(name, value)
+            default: try readProjection(name.text, value)
             }
         }
         finishProjection()
@@ -71,7 +71,7 @@ struct FindOptions: Sendable {
     private mutating func readProjection(_ name: String, _ value: JSONValue) throws(ParseError) {
         let names = value.parameterNames
         try Self.check(names, of: name)
-        let paths = names.map { $0.split(separator: ".", omittingEmptySubsequences: true).map(String.init) }
+        let paths = names.map { name in name.utf8.split(separator: UInt8(ascii: ".")).map { Name(Substring($0)) } }
             .filter { !$0.isEmpty }
         switch name {
         // No keys at all ask for what is always there: the id, the dates and the ACL.

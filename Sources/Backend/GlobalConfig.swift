@@ -32,7 +32,7 @@ extension Backend {
         try checkKeywords(body)
         let changes = body["params"]?.objectValue ?? [:]
         let masterKeyOnly = body["masterKeyOnly"]?.objectValue ?? [:]
-        var operations: OrderedDictionary<String, FieldOperation> = [:]
+        var operations: OrderedDictionary<Name, FieldOperation> = [:]
         for (name, value) in changes {
             operations["params.\(name)"] = try FieldOperation(json: value, isCreating: false)
             operations["masterKeyOnly.\(name)"] = .set(.bool(masterKeyOnly[name]?.isTruthy ?? false))

@@ -46,7 +46,7 @@ extension Backend {
         }
     }
 
-    private static let triggers: Set<String> = [
+    private static let triggers: Set<Name> = [
         "beforeSave", "afterSave", "beforeDelete", "afterDelete", "beforeFind", "afterFind", "beforeLogin",
         "afterLogin", "afterLogout", "beforeConnect", "beforeSubscribe", "afterEvent", "beforePasswordResetRequest",
     ]
@@ -131,7 +131,7 @@ extension Backend {
         var hook = name.json
         hook["url"] = .string(url)
         let texts = try hook.map { try ValueText.checked($0.value.stringValue ?? "") }
-        let columns = hook.keys.map(SQL.identifier)
+        let columns = hook.keys.texts.map(SQL.identifier)
         try await store.transaction { store in
             try await store.deleteAll("_Hooks", where: name.filter)
             let values = (1...texts.count).map { "$\($0)" }.joined(separator: ", ")

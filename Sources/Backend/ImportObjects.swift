@@ -72,7 +72,7 @@ extension Backend {
                 let isCreating = row.objectId.map { !known.contains($0) } ?? true
                 planned.append(try await plan(row, place, className, isCreating: isCreating, context))
                 // A second row of the same id changes what the first one makes.
-                if let id = row.objectId { known.insert(id) }
+                if let id = row.objectId { known.insert(Name(id)) }
             } catch let error as ParseError {
                 outcomes[place] = .failure(error)
             }

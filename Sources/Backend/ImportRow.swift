@@ -15,7 +15,7 @@ struct ImportRow: Sendable {
     /// The ordinary fields.
     var fields: JSONObject
     /// Columns that no schema lists, the hash of a user's password among them.
-    var hidden: OrderedDictionary<String, JSONValue> = [:]
+    var hidden: OrderedDictionary<Name, JSONValue> = [:]
     /// A user's password in clear, where no hash of it is given.
     var password: String?
 

@@ -108,7 +108,7 @@ extension Backend {
             request.filter = losers.filter
             request.keys = ["objectId"]
             var write = ObjectWrite()
-            write.operations = [losers.shared: .delete]
+            write.operations = [Name(losers.shared): .delete]
             write.updatedAt = context.now
             for row in try await store.find(request).objects {
                 guard let id = row["objectId"]?.stringValue else { continue }

@@ -22,7 +22,9 @@ extension Backend {
         let users = try await store.internalUserFields(of: ids)
         return ids.map { id in
             wanted.compactMap { name in
-                users[id]?[name].map { JSONValue.string(name).serialized() + [UInt8(ascii: ":")] + $0.serialized() }
+                users[id]?[name].map {
+                    JSONValue.string(name.text).serialized() + [UInt8(ascii: ":")] + $0.serialized()
+                }
             }
         }
     }
@@ -32,10 +34,10 @@ extension Backend {
     /// - Returns: Their values; null for one that is to be deleted.
     /// - Throws: 142 for a hash of a password that is none.
     func takeInternalFields(_ body: inout JSONObject, _ caller: Caller) throws(ParseError)
-        -> OrderedDictionary<String, JSONValue>
+        -> OrderedDictionary<Name, JSONValue>
     {
         guard caller.power == .maintenance else { return [:] }
-        var hidden: OrderedDictionary<String, JSONValue> = [:]
+        var hidden: OrderedDictionary<Name, JSONValue> = [:]
         for name in SystemClass.internalUserFields.keys {
             guard let value = body.removeValue(forKey: name) else { continue }
             hidden[name] = value["__op"]?.stringValue == "Delete" ? .null : value
@@ -47,7 +49,7 @@ extension Backend {
     /// Refuses what is no hash where the hash of a password belongs: its user could never log in.
     ///
     /// - Throws: 201 or 142; values that are no texts are refused by their type.
-    static func checkHash(_ hidden: OrderedDictionary<String, JSONValue>) throws(ParseError) {
+    static func checkHash(_ hidden: OrderedDictionary<Name, JSONValue>) throws(ParseError) {
         guard let text = hidden["_hashed_password"]?.stringValue, BcryptHash(text) == nil else { return }
         guard !text.isEmpty else { throw ParseError(ParseError.passwordMissing, "password is required") }
         throw ParseError(ParseError.validationError, "_hashed_password must be a bcrypt hash.")

@@ -34,8 +34,8 @@ extension Backend {
     /// - Throws: 142.
     func checkPasswordChange(
         _ password: String, _ body: JSONObject, _ objectId: String, _ context: RequestContext
-    ) async throws -> OrderedDictionary<String, JSONValue> {
-        var columns: OrderedDictionary<String, JSONValue> = [:]
+    ) async throws -> OrderedDictionary<Name, JSONValue> {
+        var columns: OrderedDictionary<Name, JSONValue> = [:]
         guard let policy = configuration.passwordPolicy else {
             try checkPolicy(password, username: nil)
             return columns

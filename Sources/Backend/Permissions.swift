@@ -30,7 +30,7 @@ extension Backend {
                 "Permission denied for action \(operation.rawValue) on class \(schema.name).")
         }
         guard let userId = caller.userId else { return .any([]) }
-        return Self.pointing(fields, to: userId)
+        return Self.pointing(fields.texts, to: userId)
     }
 
     /// Objects of which one of the fields points to a user.
@@ -66,14 +66,16 @@ extension Backend {
     /// The hidden fields are the intersection of all sets that apply to the caller, so that an empty set unhides.
     func protect(_ schema: ClassSchema, _ caller: Caller, isOwnUser: Bool, _ access: inout ReadAccess) {
         let isUser = schema.name == "_User"
-        let secrets: Set<String> = isUser ? ["authData"] : []
+        let secrets: Set<Name> = isUser ? ["authData"] : []
         let exempt = isUser && configuration.protectedFieldsOwnerExempt
         if isOwnUser && exempt { return }
         let sets = protectedSets(of: schema)
-        var applying: [Set<String>] = []
+        var applying: [Set<Name>] = []
         if let everybody = sets["*"] { applying.append(everybody) }
         if let userId = caller.userId {
-            for entity in ["authenticated", userId] + (caller.user?.roles ?? []) {
+            // An id that reads as another principal, such as `userField:owner`, is nobody's here.
+            let own = Principal.isReserved(Name(userId)) ? [] : [Name(userId)]
+            for entity in ["authenticated"] + own + (caller.user?.roles ?? []) {
                 if let set = sets[entity] { applying.append(set) }
             }
         }
@@ -84,7 +86,8 @@ extension Backend {
         for (entity, set) in sets where entity.hasPrefix("userField:") {
             access.ownerRules.append(
                 ReadAccess.OwnerRule(
-                    field: String(entity.dropFirst("userField:".count)), userId: userId, hidden: set.union(secrets)))
+                    field: String(entity.text.dropFirst("userField:".count)), userId: userId, hidden: set.union(secrets)
+                ))
         }
         if isUser {
             // Users see all of their own fields, wherever they meet themselves; what providers gave, where they ask for
@@ -97,7 +100,7 @@ extension Backend {
     }
 
     /// The sets of hidden fields of a class, by whom they are hidden from: the class's own, joined with the option's.
-    private func protectedSets(of schema: ClassSchema) -> [String: Set<String>] {
+    private func protectedSets(of schema: ClassSchema) -> [Name: Set<Name>] {
         var sets = schema.effectivePermissions.protectedFields.mapValues { Set($0) }
         for (entity, fields) in configuration.protectedFields[schema.name] ?? [:] {
             sets[entity, default: []].formUnion(fields)
@@ -130,7 +133,7 @@ extension Backend {
     }
 
     /// Classes whose rows are not objects: they lack the columns of objects.
-    private static let ownRoutes: Set<String> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
+    private static let ownRoutes: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
 
     /// Refuses clients what only the master key reaches.
     ///

@@ -9,10 +9,10 @@ public struct PreparedPassword: Sendable {
     /// The password in clear, by its bytes.
     let password: [UInt8]
     /// The columns that it sets.
-    let columns: OrderedDictionary<String, JSONValue>
+    let columns: OrderedDictionary<Name, JSONValue>
 
     /// The columns, if they are those of a password.
-    func columns(of password: String) -> OrderedDictionary<String, JSONValue>? {
+    func columns(of password: String) -> OrderedDictionary<Name, JSONValue>? {
         self.password.elementsEqual(password.utf8) ? columns : nil
     }
 }
@@ -44,7 +44,7 @@ extension Backend {
         guard isWrite, let place = Self.userPlace(path), let password = body["password"]?.stringValue,
             !password.isEmpty, context.caller.power != .readOnlyMaster
         else { return nil }
-        let columns: OrderedDictionary<String, JSONValue>
+        let columns: OrderedDictionary<Name, JSONValue>
         if isUpdate, let objectId = place.objectId {
             try await authorizeUserUpdate(objectId, context.caller)
             columns = try await self.columns(ofChanged: password, body, objectId, context)
@@ -72,11 +72,11 @@ extension Backend {
     ///
     /// - Throws: 142 for a password that breaks a rule.
     func columns(ofNew password: String, _ body: JSONObject, _ context: RequestContext) async throws
-        -> OrderedDictionary<String, JSONValue>
+        -> OrderedDictionary<Name, JSONValue>
     {
         if let columns = context.preparedPassword?.columns(of: password) { return columns }
         try checkPolicy(password, username: body["username"]?.stringValue)
-        var columns: OrderedDictionary<String, JSONValue> = [
+        var columns: OrderedDictionary<Name, JSONValue> = [
             "_hashed_password": .string(try await passwords.hash(password, from: context.address))
         ]
         if configuration.passwordPolicy?.maxPasswordAge != nil { columns["_password_changed_at"] = context.now.json }
@@ -87,7 +87,7 @@ extension Backend {
     ///
     /// - Throws: 142 for a password that breaks a rule.
     func columns(ofChanged password: String, _ body: JSONObject, _ objectId: String, _ context: RequestContext)
-        async throws -> OrderedDictionary<String, JSONValue>
+        async throws -> OrderedDictionary<Name, JSONValue>
     {
         if let columns = context.preparedPassword?.columns(of: password) { return columns }
         var columns = try await checkPasswordChange(password, body, objectId, context)

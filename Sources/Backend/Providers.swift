@@ -78,7 +78,7 @@ extension Backend {
         let session = try await openSession(
             for: id,
             createdWith: [
-                "action": "login", "authProvider": .string(providers.keys.sorted().joined(separator: ",")),
+                "action": "login", "authProvider": .string(providers.keys.sorted().texts.joined(separator: ",")),
             ], context)
         var user = try await ownRecord(id, session.user, context)
         user["sessionToken"] = .string(session.token)
@@ -92,17 +92,17 @@ extension Backend {
     /// - Parameter isForAll: Whether users whose ACL lets nobody in count: nobody but the master key logs them in.
     private func owners(of providers: JSONObject, isForAll: Bool) async throws -> [String] {
         let condition = isForAll ? "" : " AND NOT COALESCE(\"_rperm\" = '{}' AND \"_wperm\" = '{}', false)"
-        var owners: Set<String> = []
+        var owners: Set<Name> = []
         for (name, data) in providers {
             guard let id = data["id"]?.stringValue, !id.utf8.contains(0) else { continue }
             let rows = try await store.query(
-                "SELECT \"objectId\" FROM \"_User\" WHERE \"authData\"->\(SQL.literal(name))->>'id' = $1"
+                "SELECT \"objectId\" FROM \"_User\" WHERE \"authData\"->\(SQL.literal(name.text))->>'id' = $1"
                     + "\(condition) LIMIT 2", [.text(id)], readOnly: true)
             for row in 0..<rows.rowCount {
-                if let owner = rows.string(row, 0) { owners.insert(owner) }
+                if let owner = rows.string(row, 0) { owners.insert(Name(owner)) }
             }
         }
-        return owners.sorted()
+        return owners.sorted().texts
     }
 
     /// The login data of a user after an update: providers with data are linked, `null` unlinks.

@@ -22,7 +22,7 @@ extension Backend {
         if let key = options.redirectKey, let type = catalog.schema(className)?.type(of: key),
             let redirected = type.targetClass
         {
-            target = redirected
+            target = redirected.text
             try checkClass(target, "find", caller)
         }
         if options.explain != nil {
@@ -185,8 +185,8 @@ extension Backend {
         try checkClass(query.className, "find", caller)
         try checkClassCreation(query.className, caller)
         if let key = query.redirectKey, let target = catalog.schema(query.className)?.type(of: key)?.targetClass {
-            query.className = target
-            try checkClass(target, "find", caller)
+            query.className = target.text
+            try checkClass(target.text, "find", caller)
         }
         guard let schema = catalog.schema(query.className) else { return query }
         let access = try readAccess(schema, .find, caller)
@@ -255,8 +255,8 @@ extension Backend {
         // A field of the object itself decides who sees what, so it is read even when it is not wanted.
         for rule in request.access.ownerRules {
             guard let field = rule.field else { continue }
-            let isNew = request.keys?.insert(field).inserted ?? false
-            if isNew || request.excluded.remove(field) != nil { request.unwritten.insert(field) }
+            let isNew = request.keys?.insert(Name(field)).inserted ?? false
+            if isNew || request.excluded.remove(Name(field)) != nil { request.unwritten.insert(Name(field)) }
         }
         guard !includes.isEmpty else { return }
         let plain = Set(includes.lazy.filter { $0.count == 1 }.map { $0[0] })

@@ -5,7 +5,7 @@ import ParseStorage
 /// What the answer to a save tells.
 extension Backend {
     /// Members of an answer that are no fields of the object, or never protected.
-    private static let alwaysShown: Set<String> = [
+    private static let alwaysShown: Set<Name> = [
         "objectId", "createdAt", "updatedAt", "sessionToken", "authDataResponse",
     ]
 

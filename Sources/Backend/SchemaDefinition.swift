@@ -38,14 +38,16 @@ struct SchemaDefinition {
     }
 
     private mutating func applyFields(to schema: inout ClassSchema) throws(ParseError) {
-        let declared = (json["fields"]?.objectValue ?? [:]).filter { !SystemClass.isDefaultField($0.key, of: name) }
-        let extra = schema.fields.keys.filter { declared[$0] == nil && !SystemClass.isDefaultField($0, of: name) }
+        let declared = (json["fields"]?.objectValue ?? [:]).filter {
+            !SystemClass.isDefaultField($0.key.text, of: name)
+        }
+        let extra = schema.fields.keys.filter { declared[$0] == nil && !SystemClass.isDefaultField($0.text, of: name) }
         if options.deleteExtraFields {
             for field in extra { schema.fields[field] = nil }
         } else if options.strict, !extra.isEmpty {
             warnings.append(
                 "The following fields exist in the database for \"\(name)\", but are missing in the schema : "
-                    + "\"\(extra.joined(separator: "\" ,\""))\"")
+                    + "\"\(extra.texts.joined(separator: "\" ,\""))\"")
         }
         var added: JSONObject = [:]
         for (field, definition) in declared {
@@ -53,7 +55,7 @@ struct SchemaDefinition {
                 added[field] = definition
                 continue
             }
-            let wanted = try SchemaRules.field(definition, name: field, of: name)
+            let wanted = try SchemaRules.field(definition, name: field.text, of: name)
             if wanted.type == known.type {
                 schema.fields[field] = wanted
             } else if options.recreateModifiedFields {
@@ -76,7 +78,7 @@ struct SchemaDefinition {
     }
 
     /// Names of indexes that servers make by themselves, on one database or the other.
-    private static let ownIndexes: [String: Set<String>] = [
+    private static let ownIndexes: [Name: Set<Name>] = [
         "_User": ["case_insensitive_username", "case_insensitive_email", "username_1", "email_1"],
         "_Role": ["name_1"],
     ]

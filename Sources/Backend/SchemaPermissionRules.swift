@@ -19,14 +19,14 @@ extension SchemaRules {
                     throw invalid(
                         "'\(entry.text)' is not a valid value for class level permissions \(key) - must be an array")
                 }
-                for field in list { try checkUserField(field, key, schema) }
+                for field in list { try checkUserField(field, key.text, schema) }
             case "protectedFields": try checkProtectedFields(entry, schema, configuration)
             case "ACL": try checkDefaultACL(entry, configuration)
             default:
-                guard ClassOperation(rawValue: key) != nil else {
+                guard ClassOperation(rawValue: key.text) != nil else {
                     throw invalid("\(key) is not a valid operation for class level permissions")
                 }
-                try checkOperation(key, entry, schema, configuration)
+                try checkOperation(key.text, entry, schema, configuration)
             }
         }
         return ClassLevelPermissions(json: object)
@@ -52,7 +52,7 @@ extension SchemaRules {
                 for field in list { try checkUserField(field, operation, schema) }
                 continue
             }
-            try checkEntity(entity, configuration)
+            try checkEntity(entity.text, configuration)
             guard value == true else {
                 throw invalid(
                     "'\(shown(value))' is not a valid value for class level permissions "
@@ -95,7 +95,7 @@ extension SchemaRules {
         for (entity, list) in object {
             // A field that the class does not have names nobody, and may come later.
             if !entity.hasPrefix("userField:"), entity != "authenticated" {
-                try checkEntity(entity, configuration)
+                try checkEntity(entity.text, configuration)
             }
             guard let fields = list.arrayValue else {
                 throw invalid(
@@ -118,7 +118,7 @@ extension SchemaRules {
             throw invalid("'\(shown(value))' is not a valid value for class level permissions acl")
         }
         for (entity, flags) in object {
-            if entity != "currentUser" { try checkEntity(entity, configuration) }
+            if entity != "currentUser" { try checkEntity(entity.text, configuration) }
             guard let flags = flags.objectValue,
                 flags.allSatisfy({ ($0.key == "read" || $0.key == "write") && $0.value.boolValue != nil })
             else { throw invalid("'\(shown(.object(object)))' is not a valid value for class level permissions acl") }

@@ -8,17 +8,17 @@ import ServerConfiguration
 enum SchemaRules {
     /// Fields of a new class, or further ones of a class that is known.
     static func newFields(_ value: JSONValue?, of className: String, known: ClassSchema) throws(ParseError)
-        -> OrderedDictionary<String, Field>
+        -> OrderedDictionary<Name, Field>
     {
-        var fields: OrderedDictionary<String, Field> = [:]
+        var fields: OrderedDictionary<Name, Field> = [:]
         for (name, json) in value?.objectValue ?? [:] {
-            guard Names.isFieldName(name, in: className) else {
+            guard Names.isFieldName(name.text, in: className) else {
                 throw ParseError(ParseError.invalidKeyName, "invalid field name: \(name)")
             }
-            guard !SystemClass.isDefaultField(name, of: className) else {
+            guard !SystemClass.isDefaultField(name.text, of: className) else {
                 throw ParseError(136, "field \(name) cannot be added")
             }
-            fields[name] = try field(json, name: name, of: className)
+            fields[name] = try field(json, name: name.text, of: className)
         }
         try checkPoints(fields, in: known)
         return fields
@@ -41,7 +41,7 @@ enum SchemaRules {
                         + "start with an alpha character ")
             }
         }
-        guard let type = FieldType(name: typeName, targetClass: json["targetClass"]?.stringValue), type != .acl else {
+        guard let type = FieldType(name: typeName, targetClass: json["targetClass"]?.nameValue), type != .acl else {
             throw ParseError(ParseError.incorrectType, "invalid field type: \(typeName)")
         }
         let field = Field(
@@ -74,7 +74,7 @@ enum SchemaRules {
             let isRemoval = json["__op"]?.stringValue == "Delete"
             let known = schema.fields[name]
             if isRemoval {
-                guard !SystemClass.isDefaultField(name, of: schema.name) else {
+                guard !SystemClass.isDefaultField(name.text, of: schema.name) else {
                     throw ParseError(136, "field \(name) cannot be changed")
                 }
                 guard known != nil else {
@@ -88,7 +88,7 @@ enum SchemaRules {
                 continue
             }
             guard
-                FieldType(name: json["type"]?.stringValue ?? "", targetClass: json["targetClass"]?.stringValue)
+                FieldType(name: json["type"]?.stringValue ?? "", targetClass: json["targetClass"]?.nameValue)
                     == known.type
             else {
                 throw ParseError(ParseError.invalidSchemaOperation, "Field \(name) exists, cannot update.")
@@ -101,13 +101,13 @@ enum SchemaRules {
             if json["__op"]?.stringValue == "Delete" {
                 schema.fields[name] = nil
             } else if schema.fields[name] != nil {
-                schema.fields[name] = try field(json, name: name, of: schema.name)
+                schema.fields[name] = try field(json, name: name.text, of: schema.name)
             }
         }
         for (name, field) in new { schema.fields[name] = field }
     }
 
-    private static func checkPoints(_ fields: OrderedDictionary<String, Field>, in known: ClassSchema)
+    private static func checkPoints(_ fields: OrderedDictionary<Name, Field>, in known: ClassSchema)
         throws(ParseError)
     {
         var points = known.fields.filter { $0.value.type == .geoPoint }.map(\.key)
@@ -144,7 +144,7 @@ enum SchemaRules {
             let columns = IndexOptions.columns(of: json.objectValue ?? [:])
             guard !columns.isEmpty else { throw ParseError(ParseError.invalidJSON, "invalid JSON") }
             for column in columns.keys where !configuration.databaseOptions.disableIndexFieldValidation {
-                let field = column.hasPrefix("_p_") ? String(column.dropFirst(3)) : column
+                let field = column.hasPrefix("_p_") ? Name(column.text.dropFirst(3)) : column
                 // Of a password there is only a hash, in a column that no schema lists.
                 guard schema.fields[field] != nil, schema.name != "_User" || field != "password" else {
                     throw ParseError(ParseError.invalidQuery, "Field \(column) does not exist, cannot add index.")

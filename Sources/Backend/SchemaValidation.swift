@@ -8,13 +8,13 @@ import ServerConfiguration
 /// What a written object must look like.
 extension Backend {
     /// Keys of a write that never reach a column of their own.
-    private static let managed: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL"]
+    private static let managed: Set<Name> = ["objectId", "createdAt", "updatedAt", "ACL"]
 
     /// Reads the operations of a write, and checks the names of its keys.
     ///
     /// - Throws: 105 for names that no field can have; the operations' own errors.
     func operations(_ body: JSONObject, _ className: String, isCreating: Bool) throws
-        -> OrderedDictionary<String, FieldOperation>
+        -> OrderedDictionary<Name, FieldOperation>
     {
         // Values that take the place of others keep the keys as they are, which costs less than to enter each anew.
         let isMixed = body.keys.contains(where: Self.managed.contains)
@@ -34,7 +34,7 @@ extension Backend {
                 }
                 guard path.steps.count <= 100, !path.steps.contains(where: { $0.contains("$") || $0.utf8.contains(0) })
                 else { throw ParseError(ParseError.invalidKeyName, "Invalid field name for update: \(key)") }
-            } else if !Names.isFieldName(key, in: className) {
+            } else if !Names.isFieldName(key.text, in: className) {
                 throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(key).")
             }
         }
@@ -46,11 +46,11 @@ extension Backend {
     /// The fields that a write brings and a class lacks, by name and type.
     ///
     /// - Throws: 111 for values that are of no type, or of another than the class's field.
-    private static func newFields(_ operations: OrderedDictionary<String, FieldOperation>, in schema: ClassSchema)
-        throws(ParseError) -> OrderedDictionary<String, Field>
+    private static func newFields(_ operations: OrderedDictionary<Name, FieldOperation>, in schema: ClassSchema)
+        throws(ParseError) -> OrderedDictionary<Name, Field>
     {
-        var fields: OrderedDictionary<String, Field> = [:]
-        var reached: Set<String> = []
+        var fields: OrderedDictionary<Name, Field> = [:]
+        var reached: Set<Name> = []
         for (key, operation) in operations {
             let path = FieldPath(key)
             let type: FieldType
@@ -62,7 +62,7 @@ extension Backend {
                 if case .set(let value) = operation { _ = try FieldType.inferred(from: value) }
                 if case .delete = operation { continue }
                 // Of several places inside a field, the first says what it is.
-                guard reached.insert(path.root).inserted else { continue }
+                guard reached.insert(Name(path.root)).inserted else { continue }
                 let isIndex = !first.isEmpty && first.utf8.allSatisfy { (48...57).contains($0) }
                 type = isIndex ? .array : .object
             } else if let implied = try operation.impliedType() {
@@ -82,12 +82,12 @@ extension Backend {
     /// - Throws: 101 for an object that is not there, 111 for a value of another type, 119 when the caller may not add
     ///   fields.
     func prepare(
-        _ className: String, _ operations: OrderedDictionary<String, FieldOperation>, _ caller: Caller,
+        _ className: String, _ operations: OrderedDictionary<Name, FieldOperation>, _ caller: Caller,
         isCreating: Bool, objectId: String? = nil
     ) async throws -> (schema: ClassSchema, filter: Filter) {
         let known = catalog.schema(className)
         let current = known ?? ClassSchema(name: className)
-        let fields: OrderedDictionary<String, Field>
+        let fields: OrderedDictionary<Name, Field>
         do throws(ParseError) {
             fields = try Self.newFields(operations, in: current)
         } catch {
@@ -133,7 +133,7 @@ extension Backend {
     ///
     /// - Throws: 119.
     private func checkAddition(
-        _ operations: OrderedDictionary<String, FieldOperation>, to schema: ClassSchema, _ caller: Caller
+        _ operations: OrderedDictionary<Name, FieldOperation>, to schema: ClassSchema, _ caller: Caller
     ) throws(ParseError) {
         let addsFields = operations.contains { key, operation in
             if case .delete = operation { return false }
@@ -144,7 +144,7 @@ extension Backend {
 
     /// An object that makes a field of type GeoPoint brings no other place; the class may have one from before.
     private static func checkPoints(
-        _ fields: OrderedDictionary<String, Field>, _ operations: OrderedDictionary<String, FieldOperation>
+        _ fields: OrderedDictionary<Name, Field>, _ operations: OrderedDictionary<Name, FieldOperation>
     ) throws(ParseError) {
         guard fields.values.contains(where: { $0.type == .geoPoint }) else { return }
         let places = operations.values.count { operation in
@@ -168,7 +168,7 @@ extension Backend {
     private func checkKeywords(_ value: JSONValue, _ denied: KeywordRules) throws(ParseError) {
         switch value {
         case .object(let object):
-            for (key, member) in object { try checkKeywords(key, member, denied) }
+            for (key, member) in object { try checkKeywords(key.text, member, denied) }
         case .array(let list):
             for (index, element) in list.enumerated() { try checkKeywords(String(index), element, denied) }
         default: break
@@ -212,7 +212,7 @@ extension Backend {
     /// - Returns: The names of the fields that a default filled in.
     /// - Throws: 111 or 142 for a field that is missing.
     func applyDefaults(
-        _ operations: inout OrderedDictionary<String, FieldOperation>, hasACL: Bool, _ schema: ClassSchema,
+        _ operations: inout OrderedDictionary<Name, FieldOperation>, hasACL: Bool, _ schema: ClassSchema,
         isCreating: Bool
     ) throws(ParseError) -> [String] {
         for column in SystemClass.requiredFields[schema.name] ?? [] {
@@ -234,7 +234,7 @@ extension Backend {
             let operation = operations[name]
             if isCreating, let value = field.defaultValue, Self.isEmpty(operation) {
                 operations[name] = .set(value)
-                filled.append(name)
+                filled.append(name.text)
                 continue
             }
             guard field.isRequired else { continue }

@@ -140,7 +140,7 @@ extension Backend {
         }
     }
 
-    private func handmadeIndexes(of names: [String]) async throws -> [String: JSONObject] {
+    private func handmadeIndexes(of names: [String]) async throws -> [Name: JSONObject] {
         do {
             return try await catalog.handmadeIndexes(of: names)
         } catch let error as PostgresError {

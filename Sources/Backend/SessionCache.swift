@@ -1,3 +1,4 @@
+import JSON
 import ParseModel
 import Synchronization
 
@@ -15,8 +16,8 @@ final class SessionCache: Sendable {
     }
 
     private struct State {
-        var entries: [String: Entry] = [:]
-        var tokens: [String: Set<String>] = [:]
+        var entries: [Name: Entry] = [:]
+        var tokens: [Name: Set<Name>] = [:]
         /// Counts forgettings: an answer that was on its way meanwhile is not remembered.
         var generation = 0
     }
@@ -51,7 +52,7 @@ final class SessionCache: Sendable {
                 $0.tokens.removeAll()
             }
             $0.entries[entry.user.token] = entry
-            $0.tokens[entry.user.id, default: []].insert(entry.user.token)
+            $0.tokens[Name(entry.user.id), default: []].insert(Name(entry.user.token))
         }
     }
 

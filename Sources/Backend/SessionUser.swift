@@ -1,3 +1,4 @@
+import JSON
 import Synchronization
 
 /// The user of a session. Requests with the same token share it for as long as the session is remembered.
@@ -18,14 +19,14 @@ public final class SessionUser: Sendable, Hashable {
     /// The session's token.
     public let token: String
     /// The user's roles, inherited ones included, as `role:<name>`.
-    public let roles: [String]
+    public let roles: [Name]
     /// Whether the user has no account but that of the anonymous provider.
     public let isAnonymous: Bool
 
     private let lastRecord = Mutex<Record?>(nil)
 
     /// Makes the user of a session.
-    public init(id: String, sessionId: String, token: String, roles: [String], isAnonymous: Bool) {
+    public init(id: String, sessionId: String, token: String, roles: [Name], isAnonymous: Bool) {
         self.id = id
         self.sessionId = sessionId
         self.token = token
@@ -42,12 +43,13 @@ public final class SessionUser: Sendable, Hashable {
 
     public static func == (left: SessionUser, right: SessionUser) -> Bool {
         left === right
-            || left.id == right.id && left.sessionId == right.sessionId && left.token == right.token
+            || left.id.hasSameBytes(as: right.id) && left.sessionId.hasSameBytes(as: right.sessionId)
+                && left.token.hasSameBytes(as: right.token)
                 && left.roles == right.roles && left.isAnonymous == right.isAnonymous
     }
 
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(id)
-        hasher.combine(token)
+        hasher.combine(Name(id))
+        hasher.combine(Name(token))
     }
 }

@@ -36,7 +36,7 @@ extension Backend {
         }
         let installationId = context.caller.installationId
         if let installationId { body["installationId"] = .string(installationId) }
-        for (key, value) in extra where body[key] == nil && !Self.isServerOwned(key) { body[key] = value }
+        for (key, value) in extra where body[key] == nil && !Self.isServerOwned(key.text) { body[key] = value }
         let row = try await insert("_Session", body, context.asServer, id: objectId)
         if let installationId {
             try await store.deleteAll(
@@ -81,7 +81,7 @@ extension Backend {
                 throw ParseError(ParseError.invalidKeyName, "Cannot set ACL on a Session.")
             }
             guard try await sessionOwner(objectId) == caller.userId else { throw ParseError.notFound }
-            for key in body.keys where Self.isServerOwned(key) || FieldPath(key).root == "installationId" {
+            for key in body.keys where Self.isServerOwned(key.text) || FieldPath(key).root == "installationId" {
                 // The id may stand in a body, as SDKs put it there; it changes nothing.
                 if key == "objectId" { continue }
                 throw ParseError(ParseError.invalidKeyName, "Invalid key name: \(key)")

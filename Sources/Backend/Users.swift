@@ -48,7 +48,7 @@ extension Backend {
         let isForOthers = caller.writesEverything && caller.installationId == nil && configuration.preset >= 9
         if !isForOthers {
             let action = providers.isEmpty ? "signup" : "login"
-            let provider = providers.isEmpty ? "password" : providers.keys.sorted().joined(separator: ",")
+            let provider = providers.isEmpty ? "password" : providers.keys.sorted().texts.joined(separator: ",")
             result.body["sessionToken"] = .string(
                 try await openSession(
                     for: objectId, createdWith: ["action": .string(action), "authProvider": .string(provider)], context
@@ -253,8 +253,8 @@ extension Backend {
             acl = ACL()
             if !configuration.enforcePrivateUsers, !isUpdate { acl.readers.append("*") }
         }
-        if !acl.readers.contains(objectId) { acl.readers.append(objectId) }
-        if !acl.writers.contains(objectId) { acl.writers.append(objectId) }
+        if !acl.readers.contains(objectId) { acl.readers.append(Name(objectId)) }
+        if !acl.writers.contains(objectId) { acl.writers.append(Name(objectId)) }
         return acl
     }
 }

@@ -94,7 +94,7 @@ extension Backend {
     ///   - id: The id when it is decided already.
     func insert(
         _ className: String, _ body: JSONObject, _ context: RequestContext,
-        hidden: OrderedDictionary<String, JSONValue> = [:], acl: ACL? = nil, id: String? = nil
+        hidden: OrderedDictionary<Name, JSONValue> = [:], acl: ACL? = nil, id: String? = nil
     ) async throws -> WriteResult {
         let insert = try await prepareInsert(className, body, context, hidden: hidden, acl: acl, id: id)
         try await store.insert(className, objectId: insert.objectId, insert.write)
@@ -103,7 +103,7 @@ extension Backend {
 
     private func prepareInsert(
         _ className: String, _ body: JSONObject, _ context: RequestContext,
-        hidden: OrderedDictionary<String, JSONValue> = [:], acl: ACL? = nil, id: String? = nil
+        hidden: OrderedDictionary<Name, JSONValue> = [:], acl: ACL? = nil, id: String? = nil
     ) async throws -> PreparedInsert {
         let caller = context.caller
         let objectId = try id ?? newObjectId(body, className)
@@ -176,7 +176,7 @@ extension Backend {
     /// - Throws: 101 when there is no such object or the caller may not change it.
     func modify(
         _ className: String, _ objectId: String, _ body: JSONObject, _ context: RequestContext,
-        hidden: OrderedDictionary<String, JSONValue> = [:], acl: ACL? = nil
+        hidden: OrderedDictionary<Name, JSONValue> = [:], acl: ACL? = nil
     ) async throws -> JSONObject {
         let caller = context.caller
         var operations = try operations(body, className, isCreating: false)

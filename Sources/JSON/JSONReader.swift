@@ -19,7 +19,7 @@ struct JSONReader: ~Copyable {
     /// Finished values of the open containers, outermost first.
     private var values = MoveStack<JSONValue>(capacity: 32)
     /// Keys of the open objects, one for each value, and one more where a value is still to come.
-    private var keys = MoveStack<String>(capacity: 32)
+    private var keys = MoveStack<Name>(capacity: 32)
 
     /// An array or object that is not closed yet.
     private struct Container {
@@ -103,7 +103,7 @@ struct JSONReader: ~Copyable {
     /// Reads a key, its colon, and the whitespace up to the value.
     private mutating func key() throws(JSONError) {
         guard cursor < end, cursor.pointee == UInt8(ascii: "\"") else { throw unexpected() }
-        keys.push(try string())
+        keys.push(Name(try string()))
         skipWhitespace()
         try expect(UInt8(ascii: ":"))
         skipWhitespace()

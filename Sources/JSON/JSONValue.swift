@@ -1,16 +1,13 @@
 import OrderedCollections
 
-/// The members of a JSON object, in the order in which they were written.
-///
-/// Keys are Swift strings, so two keys that are canonically equivalent in Unicode ("é" composed and decomposed) are
-/// one key.
-public typealias JSONObject = OrderedDictionary<String, JSONValue>
+/// The members of a JSON object, in the order in which they were written. Keys are compared by their bytes.
+public typealias JSONObject = OrderedDictionary<Name, JSONValue>
 
 /// Any JSON value.
 ///
 /// Numbers are doubles, as in JavaScript: integers are exact up to 2^53. Two objects are equal when they have the same
-/// members in the same order.
-public enum JSONValue: Sendable, Hashable {
+/// members in the same order, and two strings when they have the same bytes.
+public enum JSONValue: Sendable {
     /// `null`
     case null
     /// `true` or `false`
@@ -46,6 +43,12 @@ extension JSONValue {
         if case .array(let value) = self { value } else { nil }
     }
 
+    /// The strings among the elements, as names; none when the value is no array.
+    public var names: [Name] { arrayValue?.compactMap(\.nameValue) ?? [] }
+
+    /// The string as a name, or nil when the value is of another kind.
+    public var nameValue: Name? { stringValue.map { Name($0) } }
+
     /// The members, or nil when the value is of another kind.
     public var objectValue: JSONObject? {
         if case .object(let value) = self { value } else { nil }
@@ -57,8 +60,36 @@ extension JSONValue {
     }
 
     /// The member with the given key, or nil when the value is no object or has no such member.
-    public subscript(key: String) -> JSONValue? {
+    public subscript(key: Name) -> JSONValue? {
         if case .object(let members) = self { members[key] } else { nil }
+    }
+
+    /// The member with the given key, or nil when the value is no object or has no such member.
+    public subscript(key: String) -> JSONValue? { self[Name(key)] }
+}
+
+extension JSONValue: Hashable {
+    public static func == (left: JSONValue, right: JSONValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.number(let left), .number(let right)): left == right
+        case (.string(let left), .string(let right)): Name.areSame(left, right)
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)): left == right
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0 as UInt8)
+        case .bool(let value): hasher.combine(value)
+        case .number(let value): hasher.combine(value)
+        case .string(let value): Name.hash(value, into: &hasher)
+        case .array(let value): hasher.combine(value)
+        case .object(let value): hasher.combine(value)
+        }
     }
 }
 

@@ -12,7 +12,7 @@ extension JSONValue {
     public var text: String { String(decoding: serialized(), as: UTF8.self) }
 }
 
-extension OrderedDictionary where Key == String, Value == JSONValue {
+extension OrderedDictionary where Key == Name, Value == JSONValue {
     /// The object as compact JSON in UTF-8.
     public func serialized() -> [UInt8] {
         var writer = JSONWriter()

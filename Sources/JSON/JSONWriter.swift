@@ -216,7 +216,7 @@ extension JSONWriter {
         var separator = UInt8(ascii: "{")
         for (key, member) in members {
             byte(separator)
-            string(key)
+            string(key.text)
             byte(UInt8(ascii: ":"))
             value(member)
             separator = UInt8(ascii: ",")

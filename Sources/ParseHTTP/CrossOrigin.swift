@@ -1,6 +1,8 @@
+import JSON
+
 /// The header fields that let pages of other origins call the interface (CORS).
 struct CrossOrigin: Sendable {
-    private let byOrigin: [String: [UInt8]]
+    private let byOrigin: [Name: [UInt8]]
     private let fallback: [UInt8]
 
     /// Works the fields out for every allowed origin.
@@ -20,7 +22,7 @@ struct CrossOrigin: Sendable {
             if origins.count > 1 { fields.append(("Vary", "Origin")) }
             return fields.flatMap { Array("\($0): \(ResponseHead.singleLine($1))\r\n".utf8) }
         }
-        byOrigin = Dictionary(origins.map { ($0, lines($0)) }) { first, _ in first }
+        byOrigin = Dictionary(origins.map { (Name($0), lines($0)) }) { first, _ in first }
         fallback = lines(origins.first ?? "*")
     }
 

@@ -20,14 +20,14 @@ public struct Envelope: Sendable {
     /// `0`, `1`, ...; no body as an empty object.
     public var body: JSONObject
     /// The files of a form (`multipart/form-data`), by the names of their parts; the body holds its other parts.
-    public var uploads: [String: [UInt8]]
+    public var uploads: [Name: [UInt8]]
     /// Whether this is one element of a batch.
     public var isBatchElement: Bool
 
     /// Puts a request together.
     public init(
         from sender: Sender, method: Method, path: [String], rawPath: String, query: JSONObject = [:],
-        queryString: String = "", body: JSONObject = [:], uploads: [String: [UInt8]] = [:],
+        queryString: String = "", body: JSONObject = [:], uploads: [Name: [UInt8]] = [:],
         isBatchElement: Bool = false
     ) {
         self.sender = sender

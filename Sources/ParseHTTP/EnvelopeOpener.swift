@@ -90,7 +90,7 @@ struct EnvelopeOpener: Sendable {
     }
 
     private static func parse(_ bytes: [UInt8], of request: IncomingRequest, target: RequestTarget) throws -> (
-        JSONObject, uploads: [String: [UInt8]]
+        JSONObject, uploads: [Name: [UInt8]]
     ) {
         if bytes.isEmpty { return ([:], [:]) }
         let contentType = request.headers[.contentType]

@@ -26,8 +26,8 @@ enum FormEncoding {
     }
 
     private static func read(_ text: Substring, _ interpret: (String) -> JSONValue) -> JSONObject {
-        var values: OrderedDictionary<String, [JSONValue]> = [:]
-        for (name, value) in pairs(text) { values[name, default: []].append(interpret(value)) }
+        var values: OrderedDictionary<Name, [JSONValue]> = [:]
+        for (name, value) in pairs(text) { values[Name(name), default: []].append(interpret(value)) }
         return values.mapValues { $0.count == 1 ? $0[0] : .array($0) }
     }
 

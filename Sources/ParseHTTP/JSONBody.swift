@@ -35,7 +35,7 @@ enum JSONBody {
 
     /// Whether a query string or form holds a NUL character, which PostgreSQL cannot store.
     static func containsNull(_ object: JSONObject) -> Bool {
-        object.contains { containsNull($0.key) || containsNull($0.value) }
+        object.contains { $0.key.utf8.contains(0) || containsNull($0.value) }
     }
 
     /// The refusal of NUL characters.

@@ -5,12 +5,12 @@ import JSON
 /// An object without an ACL is public; an ACL with empty lists lets nobody but the master key in.
 public struct ACL: Hashable, Sendable {
     /// Principals that may read: `*`, user ids, `role:<name>`.
-    public var readers: [String]
+    public var readers: [Name]
     /// Principals that may write.
-    public var writers: [String]
+    public var writers: [Name]
 
     /// Makes an ACL from its two lists.
-    public init(readers: [String] = [], writers: [String] = []) {
+    public init(readers: [Name] = [], writers: [Name] = []) {
         self.readers = readers
         self.writers = writers
     }

@@ -10,11 +10,11 @@ public struct ClassLevelPermissions: Sendable, Hashable {
     /// Who may do one operation.
     public struct Entry: Sendable, Hashable {
         /// `*`, user ids and `role:<name>` that are let in.
-        public var principals: Set<String> = []
+        public var principals: Set<Name> = []
         /// Whether anybody who is logged in is let in.
         public var requiresAuthentication = false
         /// Fields whose user (or users) are let in, object by object.
-        public var pointerFields: [String] = []
+        public var pointerFields: [Name] = []
 
         /// Everybody.
         public static let open = Entry(principals: ["*"])
@@ -23,11 +23,11 @@ public struct ClassLevelPermissions: Sendable, Hashable {
     /// Who may do each operation; an operation that is missing is closed.
     public var entries: [ClassOperation: Entry]
     /// Fields whose users may read an object.
-    public var readUserFields: [String] = []
+    public var readUserFields: [Name] = []
     /// Fields whose users may write an object.
-    public var writeUserFields: [String] = []
+    public var writeUserFields: [Name] = []
     /// Fields that are hidden, by whom they are hidden from.
-    public var protectedFields: [String: [String]] = [:]
+    public var protectedFields: [Name: [Name]] = [:]
     /// The ACL of a new object that brings none, by principal.
     public var defaultACL: JSONObject?
     /// The permissions exactly as they were given, for answers and for the schema's row.
@@ -55,16 +55,16 @@ public struct ClassLevelPermissions: Sendable, Hashable {
             for (key, value) in object {
                 switch key {
                 case "requiresAuthentication": entry.requiresAuthentication = value.isTruthy
-                case "pointerFields": entry.pointerFields = value.arrayValue?.compactMap(\.stringValue) ?? []
+                case "pointerFields": entry.pointerFields = value.names
                 default: if value.isTruthy { entry.principals.insert(key) }
                 }
             }
             entries[operation] = entry
         }
-        readUserFields = json["readUserFields"]?.arrayValue?.compactMap(\.stringValue) ?? []
-        writeUserFields = json["writeUserFields"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        readUserFields = json["readUserFields"]?.names ?? []
+        writeUserFields = json["writeUserFields"]?.names ?? []
         for (entity, fields) in json["protectedFields"]?.objectValue ?? [:] {
-            protectedFields[entity] = fields.arrayValue?.compactMap(\.stringValue) ?? []
+            protectedFields[entity] = fields.names
         }
         defaultACL = json["ACL"]?.objectValue
     }
@@ -73,14 +73,14 @@ public struct ClassLevelPermissions: Sendable, Hashable {
     public subscript(operation: ClassOperation) -> Entry { entries[operation] ?? Entry() }
 
     /// Whether an operation is let through for principals (`*`, roles, a user id) without looking at objects.
-    public func admits(_ principals: [String], to operation: ClassOperation) -> Bool {
+    public func admits(_ principals: [Name], to operation: ClassOperation) -> Bool {
         let entry = self[operation]
         return entry.principals.contains("*") || principals.contains { entry.principals.contains($0) }
     }
 
     /// The fields by which an operation can be let through object by object.
-    public func userFields(for operation: ClassOperation) -> [String] {
-        let legacy: [String] =
+    public func userFields(for operation: ClassOperation) -> [Name] {
+        let legacy: [Name] =
             switch operation {
             case .get, .find, .count: readUserFields
             case .update, .delete, .addField: writeUserFields

@@ -24,7 +24,7 @@ public struct Field: Hashable, Sendable {
     /// The form that `_SCHEMA` rows and the schemas API hold.
     public var json: JSONObject {
         var object: JSONObject = ["type": .string(type.name)]
-        if let target = type.targetClass { object["targetClass"] = .string(target) }
+        if let target = type.targetClass { object["targetClass"] = .string(target.text) }
         if let required { object["required"] = .bool(required) }
         if let defaultValue { object["defaultValue"] = defaultValue }
         return object
@@ -33,7 +33,7 @@ public struct Field: Hashable, Sendable {
     /// Reads that form; nil when it has no type that Parse knows.
     public init?(json: JSONValue) {
         guard let name = json["type"]?.stringValue,
-            let type = FieldType(name: name, targetClass: json["targetClass"]?.stringValue)
+            let type = FieldType(name: name, targetClass: json["targetClass"]?.nameValue)
         else { return nil }
         self.init(type, required: json["required"]?.boolValue, defaultValue: json["defaultValue"])
     }
@@ -44,7 +44,7 @@ public struct ClassSchema: Sendable {
     /// The class's name, which is its table's name too.
     public let name: String
     /// The fields by name, the default ones included, in the order of their creation.
-    public var fields: OrderedDictionary<String, Field>
+    public var fields: OrderedDictionary<Name, Field>
     /// The class-level permissions; nil when none were ever set, which opens every operation.
     public var permissions: ClassLevelPermissions?
     /// Indexes as the schemas API lists them, by name; empty when there are none.
@@ -52,7 +52,7 @@ public struct ClassSchema: Sendable {
 
     /// Makes a schema from its parts; default columns are added where they are missing.
     public init(
-        name: String, fields: OrderedDictionary<String, Field> = [:], permissions: ClassLevelPermissions? = nil,
+        name: String, fields: OrderedDictionary<Name, Field> = [:], permissions: ClassLevelPermissions? = nil,
         indexes: JSONObject = [:]
     ) {
         self.name = name
@@ -73,7 +73,7 @@ public struct ClassSchema: Sendable {
     /// The type of a field, or nil when the class has no such field.
     public func type(of field: String) -> FieldType? {
         // Without a copy of the whole field, which this is called too often for.
-        fields.index(forKey: field).map { fields.values[$0].type }
+        fields.index(forKey: Name(field)).map { fields.values[$0].type }
     }
 
     /// Whether the class has no such field yet.

@@ -93,7 +93,7 @@ public enum FieldOperation: Sendable, Hashable {
         case .increment: return .number
         case .add, .addUnique, .remove: return .array
         case .addRelation(let pointers), .removeRelation(let pointers):
-            return pointers.first.map { .relation($0.className) }
+            return pointers.first.map { .relation(Name($0.className)) }
         case .batch(let operations):
             for operation in operations {
                 if let type = try operation.impliedType() { return type }
@@ -154,10 +154,10 @@ extension FieldType {
         switch tag {
         case "Pointer":
             guard isPresent("className"), let target = object["className"]?.stringValue else { return nil }
-            return .pointer(target)
+            return .pointer(Name(target))
         case "Relation":
             guard isPresent("className"), let target = object["className"]?.stringValue else { return nil }
-            return .relation(target)
+            return .relation(Name(target))
         case "File": return isPresent("name") ? .file : nil
         case "Date": return isPresent("iso") ? .date : nil
         case "GeoPoint":

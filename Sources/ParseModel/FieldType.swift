@@ -1,15 +1,17 @@
+import JSON
+
 /// The type of a field, as `_SCHEMA` and the schemas API name it.
 public enum FieldType: Hashable, Sendable, CustomStringConvertible {
     case string, number, boolean, date, object, array, bytes, file, geoPoint, polygon, acl
     /// A reference to one object of a class.
-    case pointer(String)
+    case pointer(Name)
     /// A set of references to objects of a class, kept in a join table.
-    case relation(String)
+    case relation(Name)
 
     /// Reads the schema's form: a type name, and a target class where the type has one.
     ///
     /// `map` is how very old servers wrote `Object`.
-    public init?(name: String, targetClass: String?) {
+    public init?(name: String, targetClass: Name?) {
         switch name {
         case "String": self = .string
         case "Number": self = .number
@@ -52,7 +54,7 @@ public enum FieldType: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The class that a pointer or relation leads to.
-    public var targetClass: String? {
+    public var targetClass: Name? {
         switch self {
         case .pointer(let target), .relation(let target): target
         default: nil

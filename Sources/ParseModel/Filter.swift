@@ -34,6 +34,16 @@ public struct Pointer: Hashable, Sendable {
     public var json: JSONValue {
         .object(["__type": "Pointer", "className": .string(className), "objectId": .string(objectId)])
     }
+
+    /// Names are compared by their bytes.
+    public static func == (left: Pointer, right: Pointer) -> Bool {
+        left.className.hasSameBytes(as: right.className) && left.objectId.hasSameBytes(as: right.objectId)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(Name(className))
+        hasher.combine(Name(objectId))
+    }
 }
 
 /// A key of a `where` or of an update: a field, and a path inside its value when the key has dots.
@@ -50,9 +60,24 @@ public struct FieldPath: Hashable, Sendable {
             steps = []
             return
         }
-        let parts = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        // By bytes: to a string, a dot with a combining mark after it is another character.
+        let parts = key.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
         root = parts.first ?? ""
         steps = Array(parts.dropFirst())
+    }
+
+    /// Splits a dotted key.
+    public init(_ key: Name) { self.init(key.text) }
+
+    /// Names are compared by their bytes.
+    public static func == (left: FieldPath, right: FieldPath) -> Bool {
+        left.root.hasSameBytes(as: right.root) && left.steps.names == right.steps.names
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(Name(root))
+        hasher.combine(steps.names)
     }
 
     /// The key as it was written.
@@ -203,7 +228,7 @@ public struct Subquery: Sendable, Hashable {
     /// How many objects to leave out first.
     public var skip: Int
     /// Whose eyes the objects are seen with: the caller's principals, or nil for all objects.
-    public var readers: [String]?
+    public var readers: [Name]?
     /// Set when no object may be seen at all.
     public var isClosed = false
 }

@@ -20,7 +20,7 @@ public struct FilterParser: Sendable {
     }
 
     /// Keys beginning with `_` that the master key may ask for.
-    static let masterKeys: Set<String> = [
+    static let masterKeys: Set<Name> = [
         "_rperm", "_wperm", "_hashed_password", "_password_history", "_email_verify_token", "_perishable_token",
         "_email_verify_token_expires_at",
         "_perishable_token_expires_at", "_failed_login_count", "_account_lockout_expires_at", "_password_changed_at",
@@ -70,7 +70,8 @@ public struct FilterParser: Sendable {
             throw ParseError(102, "Query condition nesting depth exceeds maximum allowed depth of \(Self.hardDepth)")
         }
         var parts: [Filter] = []
-        for (key, value) in object {
+        for (name, value) in object {
+            let key = name.text
             switch key {
             case "$or", "$and", "$nor":
                 parts.append(try group(key, value, depth: depth, subqueries: subqueries, insideNor: insideNor))
@@ -145,7 +146,7 @@ public struct FilterParser: Sendable {
         let plain = object.filter { !$0.key.hasPrefix("$") }
         if !plain.isEmpty { constraints.append(.equal(.object(plain))) }
         for (name, operand) in object where name.hasPrefix("$") {
-            if let constraint = try constraint(name, operand, beside: object, key: key, subqueries: subqueries) {
+            if let constraint = try constraint(name.text, operand, beside: object, key: key, subqueries: subqueries) {
                 constraints.append(constraint)
             }
         }

@@ -2,7 +2,7 @@ import JSON
 
 /// `$relativeTime`: a time told from now, such as `3 days 2 hours ago` or `in 1 week`.
 enum RelativeTime {
-    private static let seconds: [String: Int64] = [
+    private static let seconds: [Name: Int64] = [
         "yr": 31_536_000, "yrs": 31_536_000, "year": 31_536_000, "years": 31_536_000,
         "wk": 604_800, "wks": 604_800, "week": 604_800, "weeks": 604_800,
         "d": 86_400, "day": 86_400, "days": 86_400,

@@ -1,32 +1,33 @@
+import JSON
 import OrderedCollections
 
 /// The classes that Parse itself defines, with their default columns.
 public enum SystemClass {
     /// System classes that anybody's requests may name.
-    public static let names: Set<String> = [
+    public static let names: Set<Name> = [
         "_User", "_Installation", "_Role", "_Session", "_Product", "_PushStatus", "_JobStatus", "_JobSchedule",
         "_Audience", "_Idempotency",
     ]
 
     /// Classes that have a table but no row in `_SCHEMA`.
-    public static let volatileNames: [String] = [
+    public static let volatileNames: [Name] = [
         "_Hooks", "_JobStatus", "_JobSchedule", "_PushStatus", "_GlobalConfig", "_GraphQLConfig", "_Audience",
         "_Idempotency",
     ]
 
     /// Classes that only the master key reaches.
-    public static let masterOnlyNames: Set<String> = [
+    public static let masterOnlyNames: Set<Name> = [
         "_JobStatus", "_PushStatus", "_Hooks", "_GlobalConfig", "_GraphQLConfig", "_JobSchedule", "_Audience",
         "_Idempotency",
     ]
 
     /// Columns that every class has.
-    public static let commonFields: OrderedDictionary<String, Field> = [
+    public static let commonFields: OrderedDictionary<Name, Field> = [
         "objectId": Field(.string), "createdAt": Field(.date), "updatedAt": Field(.date), "ACL": Field(.acl),
     ]
 
     /// Columns that a system class has besides the common ones.
-    public static let ownFields: [String: OrderedDictionary<String, Field>] = [
+    public static let ownFields: [Name: OrderedDictionary<Name, Field>] = [
         "_User": [
             "username": Field(.string), "password": Field(.string), "email": Field(.string),
             "emailVerified": Field(.boolean), "authData": Field(.object),
@@ -80,20 +81,20 @@ public enum SystemClass {
 
     /// Columns of `_User` that no schema lists, by the type that a query sees. Only the server itself and the
     /// maintenance key reach them.
-    public static let internalUserFields: OrderedDictionary<String, FieldType> = [
+    public static let internalUserFields: OrderedDictionary<Name, FieldType> = [
         "_hashed_password": .string, "_email_verify_token": .string, "_email_verify_token_expires_at": .date,
         "_perishable_token": .string, "_perishable_token_expires_at": .date, "_password_changed_at": .date,
         "_failed_login_count": .number, "_account_lockout_expires_at": .date, "_password_history": .array,
     ]
 
     /// Columns that an object of the class must have: a write without them is refused.
-    public static let requiredFields: [String: [String]] = [
+    public static let requiredFields: [Name: [Name]] = [
         "_Role": ["name", "ACL"],
         "_Product": ["productIdentifier", "icon", "order", "title", "subtitle"],
     ]
 
     /// The default columns of a class: the common ones, then those of a system class.
-    public static func defaultFields(of className: String) -> OrderedDictionary<String, Field> {
+    public static func defaultFields(of className: String) -> OrderedDictionary<Name, Field> {
         var fields = commonFields
         for (name, field) in ownFields[className] ?? [:] { fields[name] = field }
         return fields

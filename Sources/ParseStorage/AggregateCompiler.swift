@@ -56,11 +56,11 @@ struct AggregateCompiler {
     /// One row as a document: fields that are null are left out.
     ///
     /// - Parameter fields: Those that are wanted; nil for all.
-    func document(_ schema: ClassSchema, _ fields: Set<String>? = nil) -> String {
+    func document(_ schema: ClassSchema, _ fields: Set<Name>? = nil) -> String {
         var pairs: [String] = []
         for (name, field) in schema.fields
-        where TableLayout.hasColumn(name, of: schema.name, type: field.type) && fields?.contains(name) ?? true {
-            pairs.append("(\(SQL.literal(name)), \(Self.value(SQLBuilder.quote(name), field.type)))")
+        where TableLayout.hasColumn(name.text, of: schema.name, type: field.type) && fields?.contains(name) ?? true {
+            pairs.append("(\(SQL.literal(name.text)), \(Self.value(SQLBuilder.quote(name.text), field.type)))")
         }
         guard !pairs.isEmpty else { return "'{}'::jsonb" }
         return "COALESCE((SELECT jsonb_object_agg(k, v) FROM (VALUES \(pairs.joined(separator: ", "))) AS f(k, v) "
@@ -114,7 +114,7 @@ struct AggregateCompiler {
                 }
                 return GeoPoint(latitude: latitude, longitude: longitude)
             }
-        let key = operand["key"]?.stringValue ?? schema.fields.first { $0.value.type == .geoPoint }?.key
+        let key = operand["key"]?.stringValue ?? schema.fields.first { $0.value.type == .geoPoint }?.key.text
         guard let place, let key, schema.type(of: key) == .geoPoint else {
             throw ParseError(ParseError.invalidQuery, "$geoNear needs a place and a class with a GeoPoint field")
         }

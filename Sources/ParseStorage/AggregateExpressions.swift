@@ -21,12 +21,12 @@ extension AggregateCompiler {
             if object.count == 1, let (name, operand) = object.elements.first.map({ ($0.key, $0.value) }),
                 name.hasPrefix("$")
             {
-                return try operation(name, operand, document)
+                return try operation(name.text, operand, document)
             }
             var members: [(String, String)] = []
             for (key, member) in object {
-                guard !key.hasPrefix("$") else { throw Self.malformed(key) }
-                let name = builder.bind(.text(try Self.checked(key)))
+                guard !key.hasPrefix("$") else { throw Self.malformed(key.text) }
+                let name = builder.bind(.text(try Self.checked(key.text)))
                 members.append(("\(name)::text", try expression(member, document)))
             }
             return members.isEmpty ? "'{}'::jsonb" : "(\(Self.object(members)))"
@@ -54,7 +54,7 @@ extension AggregateCompiler {
     }
 
     /// Parts of a date as numbers of SQL, of a time of SQL.
-    private static let dateParts: [String: @Sendable (_ time: String) -> String] = [
+    private static let dateParts: [Name: @Sendable (_ time: String) -> String] = [
         "$year": { "extract(year FROM \($0))" },
         "$month": { "extract(month FROM \($0))" },
         "$dayOfMonth": { "extract(day FROM \($0))" },
@@ -71,7 +71,7 @@ extension AggregateCompiler {
     ]
 
     /// Calculations as numbers of SQL, of numbers of SQL, of which there is one at least; nil for too few or too many.
-    private static let calculations: [String: @Sendable (_ numbers: [String]) -> String?] = [
+    private static let calculations: [Name: @Sendable (_ numbers: [String]) -> String?] = [
         "$abs": { "abs(\($0[0]))" },
         "$ceil": { "ceil(\($0[0]))" },
         "$floor": { "floor(\($0[0]))" },
@@ -99,7 +99,7 @@ extension AggregateCompiler {
         return dates
     }
 
-    private static let comparisons: [String: String] = [
+    private static let comparisons: [Name: String] = [
         "$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=",
     ]
 

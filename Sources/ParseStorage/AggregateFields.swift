@@ -1,11 +1,12 @@
 import JSON
+import ParseModel
 
 /// Which fields of a class a pipeline can look at, so that the others need not become part of its documents.
 ///
 /// Whatever looks like a name is taken for one, so that a field too many is kept now and then, and never one too few.
 struct AggregateFields {
     /// The first steps of all names; nil when whole documents count.
-    private(set) var names: Set<String>? = ["objectId"]
+    private(set) var names: Set<Name>? = ["objectId"]
 
     /// Goes through the stages up to the first that makes documents of its own; without one, whole documents come out.
     init(_ stages: some Sequence<(name: String, operand: JSONValue)>) {
@@ -31,7 +32,7 @@ struct AggregateFields {
         case .array(let list): for element in list { collect(element) }
         case .object(let object):
             for (key, member) in object {
-                collect(key)
+                collect(key.text)
                 collect(member)
             }
         default: break
@@ -43,6 +44,6 @@ struct AggregateFields {
             names = nil
             return
         }
-        names?.insert(TableLayout.field(String(text.drop { $0 == "$" }.prefix { $0 != "." })))
+        names?.insert(Name(TableLayout.field(FieldPath(String(text.drop { $0 == "$" })).root)))
     }
 }

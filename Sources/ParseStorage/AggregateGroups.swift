@@ -19,7 +19,7 @@ extension AggregateCompiler {
         var members = [("'objectId'", key.shown)]
         var columns = ["\(key.value) AS grouped"]
         for (field, accumulator) in object where field != "_id" {
-            let name = builder.bind(.text(try Self.checked(field)))
+            let name = builder.bind(.text(try Self.checked(field.text)))
             members.append(("\(name)::text", "a\(columns.count)"))
             columns.append("\(try self.accumulator(accumulator, input.document)) AS a\(columns.count)")
         }
@@ -72,7 +72,7 @@ extension AggregateCompiler {
         case "$stdDevSamp": return "to_jsonb(stddev_samp(\(try number(argument, document))))"
         case "$min", "$max":
             if let column = Self.column(argument, document), Self.keepsOrder(column.type), column.type != .boolean {
-                return Self.value("\(name.dropFirst())(\(column.name))", column.type)
+                return Self.value("\(name.text.dropFirst())(\(column.name))", column.type)
             }
             let direction = name == "$min" ? "ASC" : "DESC"
             let value = try expression(argument, document)
@@ -87,7 +87,7 @@ extension AggregateCompiler {
             return "COALESCE(jsonb_agg(\(value) ORDER BY \(Self.place)) FILTER (WHERE \(value) IS NOT NULL), '[]')"
         case "$addToSet":
             return "COALESCE(jsonb_agg(DISTINCT \(value)) FILTER (WHERE \(value) IS NOT NULL), '[]')"
-        default: throw Self.malformed(name)
+        default: throw Self.malformed(name.text)
         }
     }
 

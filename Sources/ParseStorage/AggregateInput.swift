@@ -1,3 +1,4 @@
+import JSON
 import ParseModel
 
 /// What an expression of a pipeline looks at.
@@ -24,7 +25,7 @@ enum AggregateInput {
     }
 
     /// Stages that read columns as well as documents.
-    private static let readersOfColumns: Set<String> = [
+    private static let readersOfColumns: Set<Name> = [
         "$match", "$sort", "$limit", "$skip", "$sample", "$group", "$count", "$sortByCount",
     ]
 

@@ -64,14 +64,14 @@ extension AggregateCompiler {
     private mutating func projection(_ operand: JSONValue) throws(ParseError) -> String {
         guard let object = operand.objectValue, !object.isEmpty else { throw Self.malformed("$project") }
         func isRemoval(_ value: JSONValue) -> Bool { value == 0 || value == false }
-        let ids = ["_id", "objectId"]
+        let ids: Set<Name> = ["_id", "objectId"]
         let others = object.filter { !ids.contains($0.key) }
         if !others.isEmpty || isRemoval(object["_id"] ?? object["objectId"] ?? 1),
             others.values.allSatisfy(isRemoval)
         {
             var document = "doc"
             for field in object.keys where isRemoval(object[field] ?? .null) {
-                document = "(\(document) #- \(try path(field)))"
+                document = "(\(document) #- \(try path(field.text)))"
             }
             return document
         }
@@ -82,7 +82,7 @@ extension AggregateCompiler {
         for field in fields {
             let value = object[field] ?? 1
             if value == 1 || value == true || value.numberValue != nil {
-                let steps = try path(field)
+                let steps = try path(field.text)
                 kept =
                     "CASE WHEN doc #> \(steps) IS NULL THEN \(kept) ELSE roost_set(\(kept), \(steps), doc #> \(steps)) END"
             } else if !isRemoval(value) {
@@ -97,7 +97,7 @@ extension AggregateCompiler {
         guard let object = operand.objectValue else { throw Self.malformed("$addFields") }
         var result = document
         for (field, value) in object {
-            let steps = try path(field)
+            let steps = try path(field.text)
             result = "roost_set(\(result), \(steps), COALESCE(\(try expression(value, .json("doc"))), 'null'))"
         }
         return result
@@ -116,7 +116,7 @@ extension AggregateCompiler {
         var terms: [String] = []
         for (field, direction) in object {
             guard direction == 1 || direction == -1 else { throw Self.malformed("$sort") }
-            let value = try sortKey(field, document)
+            let value = try sortKey(field.text, document)
             terms.append("\(value) \(direction == 1 ? "ASC NULLS FIRST" : "DESC NULLS LAST")")
         }
         return terms.joined(separator: ", ")

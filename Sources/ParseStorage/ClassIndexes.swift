@@ -14,7 +14,7 @@ struct ClassIndexes {
     private var tables: [String] {
         [schema.name]
             + schema.fields.compactMap { name, field in
-                field.type.isRelation ? TableLayout.joinTable(field: name, className: schema.name) : nil
+                field.type.isRelation ? TableLayout.joinTable(field: name.text, className: schema.name) : nil
             }
     }
 
@@ -97,15 +97,15 @@ struct ClassIndexes {
         """
 
     /// Reads that list.
-    static func read(_ rows: PostgresResult) throws -> [String: JSONObject] {
-        var classes: [String: JSONObject] = [:]
+    static func read(_ rows: PostgresResult) throws -> [Name: JSONObject] {
+        var classes: [Name: JSONObject] = [:]
         for row in 0..<rows.rowCount {
             guard let table = rows.string(row, 0), let name = rows.string(row, 1), let field = rows.string(row, 2),
                 let kind = rows.jsonb(row, 3)
             else { continue }
             var fields = classes[table]?[name]?.objectValue ?? [:]
             fields[field] = try JSONValue(parsing: kind)
-            classes[table, default: [:]][name] = .object(fields)
+            classes[Name(table), default: [:]][name] = .object(fields)
         }
         return classes
     }

@@ -67,7 +67,7 @@ public struct DatabaseInstaller: Sendable {
     public func define(_ definitions: [UInt8]) async throws {
         for definition in try JSONValue(parsing: definitions).arrayValue ?? [] {
             guard let name = definition["className"]?.stringValue else { continue }
-            var fields: OrderedDictionary<String, Field> = [:]
+            var fields: OrderedDictionary<Name, Field> = [:]
             for (field, json) in definition["fields"]?.objectValue ?? [:] { fields[field] = Field(json: json) }
             let wanted = fields
             let permissions = definition["classLevelPermissions"]?.objectValue
@@ -92,8 +92,8 @@ public struct DatabaseInstaller: Sendable {
 
     private static var volatileTables: String {
         SystemClass.volatileNames.map { name in
-            let schema = ClassSchema(name: name)
-            let table = SQL.identifier(name)
+            let schema = ClassSchema(name: name.text)
+            let table = SQL.identifier(name.text)
             let columns = TableLayout.columnDefinitions(of: schema)
             let upgrades = columns.filter { !$0.hasSuffix("PRIMARY KEY") }.map { "ADD COLUMN IF NOT EXISTS \($0)" }
             let names = columns.map { SQL.literal(String($0.prefix { $0 != " " })) }.joined(separator: ", ")

@@ -74,7 +74,7 @@ extension FilterCompiler {
         guard hasObjectIds(schema) else { return "FALSE" }
         switch target {
         case .column(let column, .pointer(let className)):
-            guard className == query.className else { return "FALSE" }
+            guard className == Name(query.className) else { return "FALSE" }
             return "\(column) IN (\(try select(query, schema, "\"objectId\"", notNull: nil)))"
         case .column(let column, let type) where TableLayout.columnType(type) == "jsonb":
             return try pointers(inside: type == .array ? .list(column) : .value(column), query, schema)
@@ -127,7 +127,7 @@ extension FilterCompiler {
     static func jsonValue(_ column: String, _ type: FieldType) -> String {
         switch type {
         case .pointer(let target):
-            "jsonb_build_object('__type', 'Pointer', 'className', \(SQL.literal(target)), 'objectId', \(column))"
+            "jsonb_build_object('__type', 'Pointer', 'className', \(SQL.literal(target.text)), 'objectId', \(column))"
         case .date:
             "jsonb_build_object('__type', 'Date', 'iso', "
                 + "to_char(\(column) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'))"

@@ -1,3 +1,4 @@
+import JSON
 import ParseModel
 import Postgres
 
@@ -48,7 +49,7 @@ extension FilterCompiler {
 
 /// The languages of PostgreSQL's full-text search.
 enum TextLanguage {
-    private static let names: [String: String] = [
+    private static let names: [Name: String] = [
         "ar": "arabic", "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french",
         "de": "german", "hu": "hungarian", "it": "italian", "nb": "norwegian", "pt": "portuguese", "ro": "romanian",
         "ru": "russian", "es": "spanish", "sv": "swedish", "tr": "turkish", "none": "simple",

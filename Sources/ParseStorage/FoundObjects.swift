@@ -11,7 +11,7 @@ extension ObjectStore {
         let included: IncludedObjects
         let include: IncludeNode?
         let links: FileLinks
-        let unwritten: Set<String>
+        let unwritten: Set<Name>
         var sizeLimit = Int.max
         /// The number of all matching objects, when it was asked for.
         public let count: Int?
@@ -76,7 +76,7 @@ extension ObjectStore {
         }
 
         /// The fields hidden in one object, by the rules that look into it.
-        func hidden(_ row: Int) -> Set<String> {
+        func hidden(_ row: Int) -> Set<Name> {
             guard let result, let plan else { return [] }
             return Fetched(result: result, plan: plan, access: access).hidden(row)
         }
@@ -88,7 +88,7 @@ extension ObjectStore {
         let plan: ReadPlan
         let access: ReadAccess
 
-        func hidden(_ row: Int) -> Set<String> {
+        func hidden(_ row: Int) -> Set<Name> {
             guard !access.ownerRules.isEmpty else { return [] }
             var hidden = access.hidden
             for rule in access.ownerRules where applies(rule, row) { hidden.formIntersection(rule.hidden) }

@@ -40,17 +40,17 @@ struct IncludeLoader {
         var included = IncludedObjects()
         guard !node.children.isEmpty, result.rowCount > 0 else { return included }
         var sources = (0..<result.rowCount).map { Source(result: result, row: $0, plan: plan, node: node, places: 1) }
-        var accesses: [String: ReadAccess] = [:]
+        var accesses: [Name: ReadAccess] = [:]
         var isHeavy = result.size > HeavyWork.answerSize
         while !sources.isEmpty {
             let targets =
                 isHeavy ? await HeavyWork.run { [sources] in Self.targets(of: sources) } : Self.targets(of: sources)
-            var wanted: [String: Set<String>] = [:]
+            var wanted: [Name: Set<Name>] = [:]
             for target in targets where included.find(target.pointer.className, target.pointer.objectId) == nil {
-                wanted[target.pointer.className, default: []].insert(target.pointer.objectId)
+                wanted[Name(target.pointer.className), default: []].insert(Name(target.pointer.objectId))
             }
             for className in wanted.keys where accesses[className] == nil {
-                accesses[className] = try await access(className)
+                accesses[className] = try await access(className.text)
             }
             let found =
                 place == .primary
@@ -128,7 +128,9 @@ struct IncludeLoader {
     private static func targets(_ source: Source) -> [Target] {
         var targets: [Target] = []
         for (name, node) in source.node.children {
-            guard let index = source.plan.index(of: name), !source.result.isNull(source.row, index) else { continue }
+            guard let index = source.plan.index(of: name.text), !source.result.isNull(source.row, index) else {
+                continue
+            }
             switch source.plan.columns[index].encoding {
             case .pointer:
                 let className = source.plan.columns[index].target ?? ""

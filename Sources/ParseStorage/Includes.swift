@@ -6,18 +6,18 @@ import Postgres
 /// What is to be fetched in place of pointers: a tree of fields.
 public final class IncludeNode: Sendable {
     /// The included fields below this one.
-    public let children: [String: IncludeNode]
+    public let children: [Name: IncludeNode]
     /// The fields wanted of the objects here; nil for all.
-    public let keys: Set<String>?
+    public let keys: Set<Name>?
     /// Fields not wanted of the objects here.
-    public let excluded: Set<String>
+    public let excluded: Set<Name>
     /// Whether the objects here are wanted as they are, with all fields.
     let isPlain: Bool
     /// Whether some fields of the objects here are not wanted.
     let isSelective: Bool
 
     /// Makes the tree of dotted paths, with the dotted keys that choose fields inside included objects.
-    public convenience init(paths: [[String]], keys: [[String]] = [], excluded: [[String]] = []) {
+    public convenience init(paths: [[Name]], keys: [[Name]] = [], excluded: [[Name]] = []) {
         let root = Draft()
         for path in paths { root.include(path) }
         // A plain mention of a field asks for the whole object, whatever stands before or after it in the list.
@@ -95,17 +95,17 @@ public final class IncludeNode: Sendable {
 /// With whose eyes objects of a class are read.
 public struct ReadAccess: Sendable {
     /// The caller's principals, any of which must be among an object's readers; nil to see every object.
-    public var readers: [String]?
+    public var readers: [Name]?
     /// A further condition, by which pointer permissions let objects through.
     public var filter: Filter
     /// Fields that are left out of every object.
-    public var hidden: Set<String>
+    public var hidden: Set<Name>
     /// Fields hidden from those who are not named by a field of the object itself.
     public var ownerRules: [OwnerRule]
 
     /// Makes an access that sees everything.
     public init(
-        readers: [String]? = nil, filter: Filter = .everything, hidden: Set<String> = [], ownerRules: [OwnerRule] = []
+        readers: [Name]? = nil, filter: Filter = .everything, hidden: Set<Name> = [], ownerRules: [OwnerRule] = []
     ) {
         self.readers = readers
         self.filter = filter
@@ -120,10 +120,10 @@ public struct ReadAccess: Sendable {
         /// The user.
         public var userId: String
         /// The hidden fields for such objects: the intersection is taken over all rules that apply.
-        public var hidden: Set<String>
+        public var hidden: Set<Name>
 
         /// Makes a rule.
-        public init(field: String?, userId: String, hidden: Set<String>) {
+        public init(field: String?, userId: String, hidden: Set<Name>) {
             self.field = field
             self.userId = userId
             self.hidden = hidden
@@ -137,10 +137,10 @@ struct IncludedObjects: Sendable {
         let result: PostgresResult
         let row: Int
         let plan: ReadPlan
-        let hidden: Set<String>
+        let hidden: Set<Name>
     }
 
-    private var objects: [String: [String: Found]] = [:]
+    private var objects: [Name: [Name: Found]] = [:]
     /// In how many places of the answer the objects stand.
     var places = 0
     /// The bytes of the rows.
@@ -149,6 +149,6 @@ struct IncludedObjects: Sendable {
     func find(_ className: String, _ id: String) -> Found? { objects[className]?[id] }
 
     mutating func insert(_ found: Found, _ className: String, _ id: String) {
-        objects[className, default: [:]][id] = found
+        objects[Name(className), default: [:]][id] = found
     }
 }

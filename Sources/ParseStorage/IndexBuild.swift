@@ -66,7 +66,7 @@ struct IndexBuild {
     {
         var statements: [(name: String, sql: String)] = []
         for (name, fields) in indexes {
-            let names = IndexName(className: schema.name, name: name)
+            let names = IndexName(className: schema.name, name: name.text)
             let definition = try IndexDefinition(fields.objectValue ?? [:], of: schema)
             for (number, part) in try await definition.parts(in: session).enumerated() {
                 let building = names.building(part: number)

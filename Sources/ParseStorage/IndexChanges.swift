@@ -9,7 +9,7 @@ struct IndexChanges {
     private(set) var made: JSONObject = [:]
 
     /// What every class that ever got an index lists first, as MongoDB has it; it is the primary key.
-    static let primary = "_id_"
+    static let primary: Name = "_id_"
 
     /// Compares a class with what it will be.
     ///
@@ -19,7 +19,7 @@ struct IndexChanges {
         let known = current?.indexes ?? [:]
         for (name, fields) in wanted.indexes where name != Self.primary {
             guard known[name] == fields else {
-                if known[name] != nil { dropped.append(name) }
+                if known[name] != nil { dropped.append(name.text) }
                 made[name] = fields
                 continue
             }
@@ -32,11 +32,12 @@ struct IndexChanges {
                 if wanted.type(of: field) != type { isChanged = true }
             }
             guard isChanged else { continue }
-            dropped.append(name)
+            dropped.append(name.text)
             if isLost { wanted.indexes[name] = nil } else { made[name] = fields }
         }
-        for name in known.keys where name != Self.primary && wanted.indexes[name] == nil && !dropped.contains(name) {
-            dropped.append(name)
+        for name in known.keys where name != Self.primary && wanted.indexes[name] == nil && !dropped.contains(name.text)
+        {
+            dropped.append(name.text)
         }
     }
 }

@@ -24,7 +24,7 @@ struct IndexCondition {
         if case .all(let several) = filter { parts = several }
         for part in parts { try Self.check(part, schema) }
         var compiler = FilterCompiler(
-            schemas: SchemaSnapshot(classes: [schema.name: schema]), builder: SQLBuilder(writesValues: true))
+            schemas: SchemaSnapshot(classes: [Name(schema.name): schema]), builder: SQLBuilder(writesValues: true))
         sql = try compiler.compile(filter, schema)
     }
 

@@ -36,7 +36,7 @@ struct IndexDefinition {
         let options = try IndexOptions(fields, of: schema)
         var leadingText: String?
         for (key, kind) in IndexOptions.columns(of: fields) {
-            let field = Self.field(key, of: schema)
+            let field = Self.field(key.text, of: schema)
             guard let type = schema.type(of: field) else { continue }
             if type == .string, kind != "text", !parts.contains(where: { $0.method == "btree" }) { leadingText = field }
             add(field, type, kind, schema.name)

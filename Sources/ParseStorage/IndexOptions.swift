@@ -20,7 +20,7 @@ public struct IndexOptions: Sendable {
     public init(_ definition: JSONObject, of schema: ClassSchema) throws(ParseError) {
         var isUnique = false
         var condition: String?
-        for (option, value) in definition where Self.isOption(option) {
+        for (option, value) in definition where Self.isOption(option.text) {
             switch option {
             case "$unique":
                 guard let flag = value.boolValue else { throw Self.refusal("$unique must be a boolean") }
@@ -33,7 +33,7 @@ public struct IndexOptions: Sendable {
         self.condition = condition
         guard isUnique || condition != nil else { return }
         for column in Self.columns(of: definition).keys {
-            let field = IndexDefinition.field(column, of: schema)
+            let field = IndexDefinition.field(column.text, of: schema)
             // Left out, the others would be unique that were not meant to be.
             guard let type = schema.type(of: field) else {
                 throw ParseError(
@@ -50,12 +50,12 @@ public struct IndexOptions: Sendable {
 
     /// What an index is over: the members of its definition that are no options.
     public static func columns(of definition: JSONObject) -> JSONObject {
-        definition.filter { !isOption($0.key) }
+        definition.filter { !isOption($0.key.text) }
     }
 
     /// The keys of all fields that an index cannot be without.
     static func keys(of definition: JSONObject) -> [String] {
-        Array(columns(of: definition).keys) + Array((definition["$where"]?.objectValue ?? [:]).keys)
+        columns(of: definition).keys.texts + (definition["$where"]?.objectValue ?? [:]).keys.texts
     }
 
     static func refusal(_ reason: String) -> ParseError {

@@ -112,11 +112,11 @@ public struct ObjectStore: Sendable {
         /// Whether the number of all matching objects is wanted too.
         public var wantsCount = false
         /// The fields wanted; nil for all.
-        public var keys: Set<String>?
+        public var keys: Set<Name>?
         /// Fields not wanted.
-        public var excluded: Set<String> = []
+        public var excluded: Set<Name> = []
         /// Fields that are read for a rule's sake and left out of what is written.
-        public var unwritten: Set<String> = []
+        public var unwritten: Set<Name> = []
         /// How long a statement with a regular expression may run; nil for as long as any other.
         public var patternTimeLimit: Duration?
         /// With whose eyes.
@@ -243,7 +243,7 @@ public struct ObjectStore: Sendable {
         guard let readers = request.access.readers, !TableLayout.classesWithoutACL.contains(schema.name) else {
             return Statement(plan.anyById, [.text(id)], effort: .row)
         }
-        return Statement(plan.readableById, [.text(id), .textArray(readers)], effort: .row)
+        return Statement(plan.readableById, [.text(id), .textArray(readers.texts)], effort: .row)
     }
 
     private static func condition(_ request: FindRequest, _ schema: ClassSchema, _ compiler: inout FilterCompiler)
@@ -279,21 +279,21 @@ public struct ObjectStore: Sendable {
     }
 
     /// Fetches objects of several classes by id, in one round trip.
-    func fetch(_ ids: [String: Set<String>], _ accesses: [String: ReadAccess]) async throws -> [Fetched] {
+    func fetch(_ ids: [Name: Set<Name>], _ accesses: [Name: ReadAccess]) async throws -> [Fetched] {
         var statements: [Statement] = []
         var plans: [(ReadPlan, ReadAccess)] = []
         let snapshot = catalog.snapshot
         for (className, ids) in ids {
-            guard let schema = snapshot[className], let access = accesses[className] else { continue }
+            guard let schema = snapshot[className.text], let access = accesses[className] else { continue }
             let plan = catalog.plan(schema, hidden: access.ownerRules.isEmpty ? access.hidden : [])
             var compiler = FilterCompiler(schemas: snapshot)
-            var request = FindRequest(className: className)
+            var request = FindRequest(className: className.text)
             request.access = access
             let condition = try Self.condition(request, schema, &compiler)
-            let list = compiler.builder.bind(.textArray(Array(ids)))
+            let list = compiler.builder.bind(.textArray(Array(ids).texts))
             statements.append(
                 Statement(
-                    "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(className)) "
+                    "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(className.text)) "
                         + "WHERE \"objectId\" = ANY(\(list)) AND \(condition)", compiler.builder.parameters,
                     effort: .rows))
             plans.append((plan, access))

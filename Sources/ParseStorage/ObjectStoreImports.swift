@@ -16,13 +16,13 @@ extension ObjectStore {
     /// Those of some ids that objects of a class have.
     ///
     /// - Throws: `ParseError`.
-    public func existing(_ ids: [String], of className: String) async throws -> Set<String> {
+    public func existing(_ ids: [String], of className: String) async throws -> Set<Name> {
         try await retryingStaleSchema {
             guard catalog.schema(className) != nil, !ids.isEmpty else { return [] }
             let rows = try await query(
                 "SELECT \"objectId\" FROM \(SQLBuilder.quote(className)) WHERE \"objectId\" = ANY($1)",
                 [.textArray(ids)])
-            return Set((0..<rows.rowCount).compactMap { rows.string($0, 0) })
+            return Set((0..<rows.rowCount).compactMap { rows.string($0, 0) }.names)
         }
     }
 
@@ -90,9 +90,9 @@ extension ObjectStore {
     ///
     /// - Returns: By the users' ids, the columns that have a value.
     /// - Throws: `ParseError`.
-    public func internalUserFields(of ids: [String]) async throws -> [String: JSONObject] {
+    public func internalUserFields(of ids: [String]) async throws -> [Name: JSONObject] {
         let fields = SystemClass.internalUserFields
-        let columns = fields.keys.map(SQLBuilder.quote).joined(separator: ", ")
+        let columns = fields.keys.texts.map(SQLBuilder.quote).joined(separator: ", ")
         let rows: PostgresResult
         do {
             rows = try await query(
@@ -101,7 +101,7 @@ extension ObjectStore {
         } catch let error as PostgresError {
             throw failure(error)
         }
-        var users: [String: JSONObject] = [:]
+        var users: [Name: JSONObject] = [:]
         for row in 0..<rows.rowCount {
             guard let id = rows.string(row, 0) else { continue }
             var values: JSONObject = [:]

@@ -1,3 +1,4 @@
+import JSON
 import ParseModel
 import Postgres
 
@@ -13,7 +14,7 @@ public enum ReadPlace: Sendable {
 
 extension ObjectStore {
     /// Classes that say who may do what. A replica that lags behind would tell yesterday's rights.
-    private static let alwaysOnPrimary: Set<String> = ["_User", "_Session", "_Role"]
+    private static let alwaysOnPrimary: Set<Name> = ["_User", "_Session", "_Role"]
 
     /// Runs a read of a class where it is wanted.
     ///
@@ -40,13 +41,13 @@ extension ObjectStore {
     }
 
     /// Fetches objects of several classes by id, each class where it may be read.
-    func fetch(_ ids: [String: Set<String>], _ accesses: [String: ReadAccess], _ place: ReadPlace) async throws
+    func fetch(_ ids: [Name: Set<Name>], _ accesses: [Name: ReadAccess], _ place: ReadPlace) async throws
         -> [Fetched]
     {
         var fetched = try await fetch(ids.filter { Self.alwaysOnPrimary.contains($0.key) }, accesses)
         let others = ids.filter { !Self.alwaysOnPrimary.contains($0.key) }
         if let className = others.keys.first {
-            fetched += try await reading(className, place) { try await $0.fetch(others, accesses) }
+            fetched += try await reading(className.text, place) { try await $0.fetch(others, accesses) }
         }
         return fetched
     }

@@ -7,12 +7,12 @@ extension ObjectStore {
     /// Who may change an object, besides its id.
     public struct WriteAccess: Sendable {
         /// The caller's principals, any of which must be among an object's writers; nil to change every object.
-        public var writers: [String]?
+        public var writers: [Name]?
         /// A further condition, by which pointer permissions let objects through.
         public var filter: Filter
 
         /// Makes an access; without arguments it reaches every object.
-        public init(writers: [String]? = nil, filter: Filter = .everything) {
+        public init(writers: [Name]? = nil, filter: Filter = .everything) {
             self.writers = writers
             self.filter = filter
         }
@@ -21,7 +21,7 @@ extension ObjectStore {
     /// Makes sure that a class exists and has fields, and gives it as it is then.
     ///
     /// - Throws: 111 when a field exists with another type.
-    public func ensure(_ className: String, _ fields: OrderedDictionary<String, Field>) async throws -> ClassSchema {
+    public func ensure(_ className: String, _ fields: OrderedDictionary<Name, Field>) async throws -> ClassSchema {
         do {
             return try await catalog.ensure(className, fields)
         } catch let error as PostgresError {
@@ -67,7 +67,7 @@ extension ObjectStore {
         return try await retryingStaleSchema {
             guard let schema = catalog.schema(className) else { return nil }
             // The fields to give back are those of a plan, so that they are read as every other row is.
-            let plan = catalog.plan(schema, keys: Set(echo))
+            let plan = catalog.plan(schema, keys: Set(echo.names))
             let columns = plan.columns.map(\.name)
             var compiler = WriteCompiler(schema: schema)
             let condition = try Self.condition(access, schema, &compiler)
@@ -111,7 +111,8 @@ extension ObjectStore {
     static func condition(_ access: WriteAccess, _ schema: ClassSchema, _ compiler: inout WriteCompiler)
         throws(ParseError) -> String
     {
-        var filter = FilterCompiler(schemas: SchemaSnapshot(classes: [schema.name: schema]), builder: compiler.builder)
+        var filter = FilterCompiler(
+            schemas: SchemaSnapshot(classes: [Name(schema.name): schema]), builder: compiler.builder)
         var conditions = [try filter.compile(access.filter, schema)]
         if let writers = access.writers, !TableLayout.classesWithoutACL.contains(schema.name) {
             conditions.append(filter.permission("_wperm", writers))

@@ -88,7 +88,7 @@ public final class ReadPlan: Sendable {
     ///   - excluded: Fields not wanted.
     ///   - hidden: Fields that the caller may not see, whatever was asked for.
     public convenience init(
-        _ schema: ClassSchema, keys: Set<String>? = nil, excluded: Set<String> = [], hidden: Set<String> = []
+        _ schema: ClassSchema, keys: Set<Name>? = nil, excluded: Set<Name> = [], hidden: Set<Name> = []
     ) {
 
         var columns: [Column] = []
@@ -102,17 +102,17 @@ public final class ReadPlan: Sendable {
                 if excluded.contains(name) { continue }
             }
             if case .relation(let target) = field.type {
-                let marker: JSONObject = ["__type": "Relation", "className": .string(target)]
+                let marker: JSONObject = ["__type": "Relation", "className": .string(target.text)]
                 constants.append(
                     Array(",".utf8)
                         + JSONObject(dictionaryLiteral: (name, .object(marker))).serialized().dropFirst().dropLast())
                 continue
             }
-            guard TableLayout.hasColumn(name, of: schema.name, type: field.type),
-                let encoding = Self.encoding(name, field.type, schema.name)
+            guard TableLayout.hasColumn(name.text, of: schema.name, type: field.type),
+                let encoding = Self.encoding(name.text, field.type, schema.name)
             else { continue }
-            columns.append(Column(name, encoding, target: field.type.targetClass))
-            selected.append(SQLBuilder.quote(name))
+            columns.append(Column(name.text, encoding, target: field.type.targetClass?.text))
+            selected.append(SQLBuilder.quote(name.text))
         }
         let hasACL = !TableLayout.classesWithoutACL.contains(schema.name) && !hidden.contains("ACL")
         if hasACL { selected += ["\"_rperm\"", "\"_wperm\""] }

@@ -18,7 +18,7 @@ struct RowWriter {
     ///   - extra: Members added at the end, each as `"key":value`.
     func write(
         _ result: PostgresResult, _ row: Int, _ plan: ReadPlan, node: IncludeNode?, isEmbedded: Bool = false,
-        omitting hidden: Set<String> = [], extra: [[UInt8]] = [], into writer: inout JSONWriter
+        omitting hidden: Set<Name> = [], extra: [[UInt8]] = [], into writer: inout JSONWriter
     ) {
         if isEmbedded { writer.raw(plan.embeddedOpening) }
         // Every member begins with a comma; that of the first becomes the opening brace.
@@ -50,7 +50,7 @@ struct RowWriter {
 
     /// Writes the columns of a row of which not all are wanted as they are.
     private func writeChosen(
-        _ result: PostgresResult, _ row: Int, _ plan: ReadPlan, _ node: IncludeNode?, omitting hidden: Set<String>,
+        _ result: PostgresResult, _ row: Int, _ plan: ReadPlan, _ node: IncludeNode?, omitting hidden: Set<Name>,
         into writer: inout JSONWriter
     ) {
         plan.withCells { cells, openings in
@@ -265,7 +265,7 @@ struct RowWriter {
                 let mark = writer.count
                 let wasFirst = isFirst
                 Self.separate(&isFirst, &writer)
-                writer.string(key)
+                writer.string(key.text)
                 writer.byte(UInt8(ascii: ":"))
                 if let child = node.children[key] {
                     if !write(member, child, into: &writer) {

@@ -27,9 +27,9 @@ public final class SchemaCatalog: Sendable {
     /// What a plan depends on besides the class.
     private struct PlanKey: Hashable {
         let className: String
-        let keys: Set<String>?
-        let excluded: Set<String>
-        let hidden: Set<String>
+        let keys: Set<Name>?
+        let excluded: Set<Name>
+        let hidden: Set<Name>
     }
 
     private let client: PostgresClient
@@ -58,7 +58,7 @@ public final class SchemaCatalog: Sendable {
     public var version: Int { state.withLock { $0.version } }
 
     /// The plan that reads a class, made once for each set of wanted and hidden fields.
-    func plan(_ schema: ClassSchema, keys: Set<String>? = nil, excluded: Set<String> = [], hidden: Set<String> = [])
+    func plan(_ schema: ClassSchema, keys: Set<Name>? = nil, excluded: Set<Name> = [], hidden: Set<Name> = [])
         -> ReadPlan
     {
         let key = PlanKey(className: schema.name, keys: keys, excluded: excluded, hidden: hidden)
@@ -87,8 +87,8 @@ public final class SchemaCatalog: Sendable {
     private func readAll() async throws -> Bool {
         let before = state.withLock { $0.version }
         let result = try await client.query("SELECT \"className\", \"schema\" FROM \"_SCHEMA\"", [], readOnly: true)
-        var classes: [String: ClassSchema] = [:]
-        for name in SystemClass.volatileNames { classes[name] = ClassSchema(name: name) }
+        var classes: [Name: ClassSchema] = [:]
+        for name in SystemClass.volatileNames { classes[name] = ClassSchema(name: name.text) }
         for row in 0..<result.rowCount {
             guard let name = result.string(row, 0), let bytes = result.jsonb(row, 1),
                 let json = try? JSONValue(parsing: bytes)
@@ -113,7 +113,7 @@ public final class SchemaCatalog: Sendable {
     }
 
     /// The indexes of classes that were made by hand, by class and name, in the form of the schemas API.
-    public func handmadeIndexes(of classNames: [String]) async throws -> [String: JSONObject] {
+    public func handmadeIndexes(of classNames: [String]) async throws -> [Name: JSONObject] {
         try ClassIndexes.read(
             try await client.query(ClassIndexes.handmade, [.textArray(classNames)], readOnly: true))
     }
@@ -122,7 +122,7 @@ public final class SchemaCatalog: Sendable {
     ///
     /// Nothing is sent when the class is known to have them. Two writers adding the same field at once both succeed.
     /// - Throws: 111 when a field exists with another type.
-    public func ensure(_ className: String, _ fields: OrderedDictionary<String, Field>) async throws -> ClassSchema {
+    public func ensure(_ className: String, _ fields: OrderedDictionary<Name, Field>) async throws -> ClassSchema {
         if let known = schema(className), try Self.missing(fields, in: known).isEmpty { return known }
         return try await change(className) { current in
             var schema = current ?? ClassSchema(name: className)
@@ -134,11 +134,11 @@ public final class SchemaCatalog: Sendable {
     /// The fields that a class lacks.
     ///
     /// - Throws: 111 when it has one of them with another type.
-    static func missing(_ fields: OrderedDictionary<String, Field>, in schema: ClassSchema) throws(ParseError)
-        -> OrderedDictionary<String, Field>
+    static func missing(_ fields: OrderedDictionary<Name, Field>, in schema: ClassSchema) throws(ParseError)
+        -> OrderedDictionary<Name, Field>
     {
-        var missing: OrderedDictionary<String, Field> = [:]
-        for (name, field) in fields where try schema.lacks(name, of: field.type) { missing[name] = field }
+        var missing: OrderedDictionary<Name, Field> = [:]
+        for (name, field) in fields where try schema.lacks(name.text, of: field.type) { missing[name] = field }
         return missing
     }
 
@@ -198,7 +198,7 @@ public final class SchemaCatalog: Sendable {
                 guard current.indexes[name] == nil else {
                     throw ParseError(ParseError.invalidQuery, "Index \(name) exists, cannot update.")
                 }
-                try await made.adopt(name, fields.objectValue ?? [:])
+                try await made.adopt(name.text, fields.objectValue ?? [:])
                 current.indexes[name] = fields
             }
             _ = try await session.query(
@@ -249,7 +249,7 @@ public final class SchemaCatalog: Sendable {
             let current = try await SchemaChange.read(className, session)
             if onlyIfEmpty, try await !Self.isEmpty(className, session) { return (false, version) }
             for (name, field) in current?.fields ?? [:] where field.type.isRelation {
-                let table = TableLayout.joinTable(field: name, className: className)
+                let table = TableLayout.joinTable(field: name.text, className: className)
                 _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(table))", [])
             }
             _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(className))", [])

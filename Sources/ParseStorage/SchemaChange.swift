@@ -16,7 +16,7 @@ struct SchemaChange {
 
     /// A class as the database has it, or nil when there is none; its row is locked.
     static func read(_ className: String, _ session: PostgresSession) async throws -> ClassSchema? {
-        if SystemClass.volatileNames.contains(className) { return ClassSchema(name: className) }
+        if SystemClass.volatileNames.contains(Name(className)) { return ClassSchema(name: className) }
         let rows = try await session.query(
             "SELECT \"schema\" FROM \"_SCHEMA\" WHERE \"className\" = $1 FOR UPDATE", [.text(className)])
         guard rows.rowCount > 0, let bytes = rows.jsonb(0, 0) else { return nil }
@@ -35,7 +35,8 @@ struct SchemaChange {
                 ParseError.invalidClassName, "Invalid classname: \(wanted.name), it is longer than 63 bytes")
         }
         for (name, field) in wanted.fields where current?.fields[name] == nil {
-            let stored = field.type.isRelation ? TableLayout.joinTable(field: name, className: wanted.name) : name
+            let stored =
+                field.type.isRelation ? TableLayout.joinTable(field: name.text, className: wanted.name) : name.text
             guard stored.utf8.count <= 63 else {
                 throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(name).")
             }
@@ -53,15 +54,15 @@ struct SchemaChange {
         }
         try await changeColumns(table)
         for (name, field) in wanted.fields
-        where (field.type == .geoPoint || field.type == .polygon) && isNew(name, field) {
+        where (field.type == .geoPoint || field.type == .polygon) && isNew(name.text, field) {
             // Searches around a place begin with a box, which this index serves.
             _ = try await session.query(
                 "CREATE INDEX IF NOT EXISTS \(SQL.identifier("roost_geo:\(wanted.name):\(name)")) ON \(table) "
-                    + "USING gist (\(SQL.identifier(name)))", [])
+                    + "USING gist (\(SQL.identifier(name.text)))", [])
         }
         let made = ClassIndexes(schema: wanted, session: session)
         for (name, fields) in indexes.made where wanted.indexes[name] != nil {
-            try await made.make(name, fields.objectValue ?? [:])
+            try await made.make(name.text, fields.objectValue ?? [:])
         }
         _ = try await session.query(
             "INSERT INTO \"_SCHEMA\" (\"className\", \"schema\", \"isParseClass\") VALUES ($1, $2, true) "
@@ -97,23 +98,23 @@ struct SchemaChange {
 
     private func changeColumns(_ table: String) async throws {
         var changes: [String] = []
-        for (name, field) in current?.fields ?? [:] where wanted.type(of: name) != field.type {
+        for (name, field) in current?.fields ?? [:] where wanted.type(of: name.text) != field.type {
             if field.type.isRelation {
-                let join = TableLayout.joinTable(field: name, className: wanted.name)
+                let join = TableLayout.joinTable(field: name.text, className: wanted.name)
                 _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(join))", [])
             } else {
-                changes.append("DROP COLUMN IF EXISTS \(SQL.identifier(name))")
+                changes.append("DROP COLUMN IF EXISTS \(SQL.identifier(name.text))")
             }
         }
-        for (name, field) in wanted.fields where isNew(name, field) {
+        for (name, field) in wanted.fields where isNew(name.text, field) {
             if field.type.isRelation {
-                for statement in Self.joinTableStatements(field: name, className: wanted.name) {
+                for statement in Self.joinTableStatements(field: name.text, className: wanted.name) {
                     _ = try await session.query(statement, [])
                 }
             } else if let type = TableLayout.columnType(field.type),
-                TableLayout.hasColumn(name, of: wanted.name, type: field.type)
+                TableLayout.hasColumn(name.text, of: wanted.name, type: field.type)
             {
-                changes.append("ADD COLUMN IF NOT EXISTS \(SQL.identifier(name)) \(type)")
+                changes.append("ADD COLUMN IF NOT EXISTS \(SQL.identifier(name.text)) \(type)")
             }
         }
         if !changes.isEmpty {

@@ -1,9 +1,10 @@
+import JSON
 import ParseModel
 
 /// All classes as they were at one moment.
 public struct SchemaSnapshot: Sendable {
     /// The classes by name.
-    public internal(set) var classes: [String: ClassSchema]
+    public internal(set) var classes: [Name: ClassSchema]
     /// Whether `$in` on a text field refuses values that are not texts, as servers since 9.6 do.
     var refusesMixedMembership = false
 

@@ -5,7 +5,7 @@ import Postgres
 /// How parse-server lays classes out in tables. Either server must be able to run on what the other made.
 enum TableLayout {
     /// System classes without an ACL.
-    static let classesWithoutACL: Set<String> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
+    static let classesWithoutACL: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
 
     /// The SQL type of a field's column; nil for what has no column of its own.
     static func columnType(_ type: FieldType) -> String? {
@@ -68,10 +68,10 @@ enum TableLayout {
     /// The columns of a new table, as `CREATE TABLE` lists them.
     static func columnDefinitions(of schema: ClassSchema) -> [String] {
         var definitions: [String] = []
-        for (name, field) in schema.fields where hasColumn(name, of: schema.name, type: field.type) {
+        for (name, field) in schema.fields where hasColumn(name.text, of: schema.name, type: field.type) {
             guard let type = columnType(field.type) else { continue }
             let key = name == "objectId" ? " PRIMARY KEY" : ""
-            definitions.append("\(SQLBuilder.quote(name)) \(type)\(key)")
+            definitions.append("\(SQLBuilder.quote(name.text)) \(type)\(key)")
         }
         if !classesWithoutACL.contains(schema.name) {
             definitions.append("\"_rperm\" text[]")
@@ -79,14 +79,14 @@ enum TableLayout {
         }
         if schema.name == "_User" {
             for (name, type) in SystemClass.internalUserFields.sorted(by: { $0.key < $1.key }) {
-                definitions.append("\(SQLBuilder.quote(name)) \(columnType(type) ?? "text")")
+                definitions.append("\(SQLBuilder.quote(name.text)) \(columnType(type) ?? "text")")
             }
         }
         return definitions
     }
 
     /// Default columns that some volatile tables do without.
-    private static let missingDefaults: [String: Set<String>] = [
+    private static let missingDefaults: [Name: Set<Name>] = [
         "_Hooks": ["objectId", "createdAt", "updatedAt"],
         "_GlobalConfig": ["createdAt", "updatedAt"],
         "_GraphQLConfig": ["createdAt", "updatedAt"],
@@ -113,7 +113,8 @@ enum TableLayout {
         var schema = ClassSchema(name: name)
         for (field, json) in row["fields"]?.objectValue ?? [:] where !field.hasPrefix("_") {
             // What is known of a default column outweighs what an old row says.
-            guard !SystemClass.isDefaultField(field, of: name), let value = Field(json: json), value.type != .acl else {
+            guard !SystemClass.isDefaultField(field.text, of: name), let value = Field(json: json), value.type != .acl
+            else {
                 if let value = Field(json: json), let known = schema.fields[field], known.type == value.type {
                     schema.fields[field] = value
                 }

@@ -6,11 +6,11 @@ import Postgres
 /// A write of one object, ready for its table.
 public struct ObjectWrite: Sendable {
     /// What happens to each key; keys with dots reach inside a value.
-    public var operations: OrderedDictionary<String, FieldOperation> = [:]
+    public var operations: OrderedDictionary<Name, FieldOperation> = [:]
     /// The new ACL: nil leaves it as it is.
     public var acl: ACL?
     /// Values of columns that no schema lists (password hash, tokens), by column.
-    public var hidden: OrderedDictionary<String, JSONValue> = [:]
+    public var hidden: OrderedDictionary<Name, JSONValue> = [:]
     /// When the object was made; only for new ones.
     public var createdAt: ParseDate?
     /// When the object was last changed.
@@ -41,18 +41,19 @@ struct WriteCompiler {
         if let date = write.createdAt { row.set("createdAt", to: .timestamp(milliseconds: date.milliseconds)) }
         if let date = write.updatedAt { row.set("updatedAt", to: .timestamp(milliseconds: date.milliseconds)) }
         for (field, value) in newValues(write.operations) where !value.isNull {
-            guard let type = schema.type(of: field), TableLayout.hasColumn(field, of: schema.name, type: type) else {
+            guard let type = schema.type(of: field.text), TableLayout.hasColumn(field.text, of: schema.name, type: type)
+            else {
                 continue
             }
-            row.set(field, to: try ValueEncoder.encode(value, type, field: field))
+            row.set(field.text, to: try ValueEncoder.encode(value, type, field: field.text))
         }
         for (column, value) in write.hidden where !value.isNull {
-            row.set(column, to: try hiddenParameter(value, column))
+            row.set(column.text, to: try hiddenParameter(value, column.text))
         }
         if let acl = write.acl {
-            for principal in acl.readers + acl.writers { _ = try ValueEncoder.text(principal) }
-            row.set("_rperm", to: .textArray(acl.readers))
-            row.set("_wperm", to: .textArray(acl.writers))
+            for principal in acl.readers + acl.writers { _ = try ValueEncoder.text(principal.text) }
+            row.set("_rperm", to: .textArray(acl.readers.texts))
+            row.set("_wperm", to: .textArray(acl.writers.texts))
         }
         for change in relationChanges(write.operations) where !change.added.isEmpty {
             row.joins.append(
@@ -75,8 +76,8 @@ struct WriteCompiler {
         if let date = write.createdAt {
             assignments.append("\"createdAt\" = \(builder.bind(.timestamp(milliseconds: date.milliseconds)))")
         }
-        var expressions: OrderedDictionary<String, String> = [:]
-        var nested: OrderedDictionary<String, [(path: FieldPath, operation: FieldOperation)]> = [:]
+        var expressions: OrderedDictionary<Name, String> = [:]
+        var nested: OrderedDictionary<Name, [(path: FieldPath, operation: FieldOperation)]> = [:]
         for (key, operation) in write.operations {
             let path = FieldPath(key)
             guard let type = schema.type(of: path.root),
@@ -100,9 +101,10 @@ struct WriteCompiler {
                 : try nestedExpression(changes, current, type)
             if let expression { expressions[root] = expression }
         }
-        for (field, expression) in expressions { assignments.append("\(SQLBuilder.quote(field)) = \(expression)") }
+        for (field, expression) in expressions { assignments.append("\(SQLBuilder.quote(field.text)) = \(expression)") }
         for (column, value) in write.hidden {
-            assignments.append("\(SQLBuilder.quote(column)) = \(builder.bind(try hiddenParameter(value, column)))")
+            assignments.append(
+                "\(SQLBuilder.quote(column.text)) = \(builder.bind(try hiddenParameter(value, column.text)))")
         }
         if let acl = write.acl {
             let lists = try permissions(acl)
@@ -221,13 +223,13 @@ struct WriteCompiler {
     }
 
     /// A new object's values, with dotted keys folded into objects; null for what has none.
-    private func newValues(_ operations: OrderedDictionary<String, FieldOperation>)
-        -> OrderedDictionary<String, JSONValue>
+    private func newValues(_ operations: OrderedDictionary<Name, FieldOperation>)
+        -> OrderedDictionary<Name, JSONValue>
     {
         guard operations.keys.contains(where: { $0.utf8.contains(UInt8(ascii: ".")) }) else {
             return operations.mapValues { $0.valueOnCreate ?? .null }
         }
-        var values: OrderedDictionary<String, JSONValue> = [:]
+        var values: OrderedDictionary<Name, JSONValue> = [:]
         for (key, operation) in operations {
             guard let value = operation.valueOnCreate else { continue }
             let path = FieldPath(key)
@@ -245,11 +247,11 @@ struct WriteCompiler {
         return .object(object)
     }
 
-    private func relationChanges(_ operations: OrderedDictionary<String, FieldOperation>) -> [RelationChange] {
+    private func relationChanges(_ operations: OrderedDictionary<Name, FieldOperation>) -> [RelationChange] {
         var changes: [RelationChange] = []
         for (field, operation) in operations where operation.isOnRelation {
-            guard case .relation = schema.type(of: field) else { continue }
-            var change = RelationChange(table: TableLayout.joinTable(field: field, className: schema.name))
+            guard case .relation = schema.type(of: field.text) else { continue }
+            var change = RelationChange(table: TableLayout.joinTable(field: field.text, className: schema.name))
             Self.collect(operation, into: &change)
             if !change.added.isEmpty || !change.removed.isEmpty { changes.append(change) }
         }
@@ -276,8 +278,8 @@ struct WriteCompiler {
     }
 
     private mutating func permissions(_ acl: ACL) throws(ParseError) -> [String] {
-        for principal in acl.readers + acl.writers { _ = try ValueEncoder.text(principal) }
-        return [builder.bind(.textArray(acl.readers)), builder.bind(.textArray(acl.writers))]
+        for principal in acl.readers + acl.writers { _ = try ValueEncoder.text(principal.text) }
+        return [builder.bind(.textArray(acl.readers.texts)), builder.bind(.textArray(acl.writers.texts))]
     }
 
     private func hiddenParameter(_ value: JSONValue, _ column: String) throws(ParseError) -> PostgresParameter {

@@ -54,7 +54,7 @@ public struct Configuration: Sendable {
     public var allowCustomObjectId = false
     public var objectIdSize = 10
     /// Hidden fields by class and entity.
-    public var protectedFields: [String: [String: [String]]] = ["_User": ["*": ["email"]]]
+    public var protectedFields: [Name: [Name: [Name]]] = ["_User": ["*": ["email"]]]
     public var protectedFieldsOwnerExempt = true
     public var enforcePrivateUsers = true
     public var enableAnonymousUsers = true

@@ -22,7 +22,7 @@ extension Configuration {
         -> (configuration: Configuration, warnings: [String])
     {
         var values: [String: JSONValue] = [:]
-        for (name, value) in try fileOptions(file) { values[name] = value }
+        for (name, value) in try fileOptions(file) { values[name.text] = value }
         for (name, value) in try environmentOptions(environment) { values[name] = value }
         for (name, value) in try flagOptions(flags) { values[name] = value }
         values = values.filter { !$0.value.isNull }
@@ -61,7 +61,7 @@ extension Configuration {
             }
             object = app
         }
-        for name in object.keys where OptionTable.find(name) == nil {
+        for name in object.keys where OptionTable.find(name.text) == nil {
             throw ConfigurationError("error: unknown option \(name)")
         }
         return object
@@ -133,7 +133,7 @@ extension Configuration {
         }
         guard let keys = definition.keys, let object = value.objectValue else { return }
         for (key, member) in object {
-            guard let kind = keys[key] else {
+            guard let kind = keys[key.text] else {
                 throw ConfigurationError("error: unknown option \(definition.name).\(key)")
             }
             guard fits(member, kind) || member.isNull else {

@@ -178,14 +178,14 @@ struct OptionReader {
         configuration.enableSanitizedErrorResponse = bool("enableSanitizedErrorResponse", preset >= 8)
         for (className, entities) in values["protectedFields"]?.objectValue ?? [:] {
             for (entity, fields) in entities.objectValue ?? [:] {
-                let names = fields.arrayValue?.compactMap(\.stringValue) ?? []
+                let names = fields.names
                 var known = configuration.protectedFields[className, default: [:]][entity] ?? []
                 for name in names where !known.contains(name) { known.append(name) }
                 configuration.protectedFields[className, default: [:]][entity] = known
             }
         }
         for name in list("userSensitiveFields", []) {
-            configuration.protectedFields["_User", default: [:]]["*", default: []].append(name)
+            configuration.protectedFields["_User", default: [:]]["*", default: []].append(Name(name))
         }
         if let rules = values["requestKeywordDenylist"]?.arrayValue {
             for rule in rules {

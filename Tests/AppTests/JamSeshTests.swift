@@ -44,7 +44,9 @@ import Testing
             let kim = try await IOSClient(server).signUp("kim")
             let lou = try await IOSClient(server).signUp("lou")
             let max = try await IOSClient(server).signUp("max")
-            let invited: JSONObject = [kim.userID: ["read": true, "write": true], lou.userID: ["read": true]]
+            let invited: JSONObject = [
+                Name(kim.userID): ["read": true, "write": true], Name(lou.userID): ["read": true],
+            ]
             let session = try await kim.create(
                 "MusicSession",
                 ["author": kim.user, "users": .array([kim.user, lou.user]), "ACL": .object(invited)])

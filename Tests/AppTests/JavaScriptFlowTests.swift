@@ -74,7 +74,7 @@ import Testing
     func batch() async throws {
         try await Self.withServer { server in
             let (client, user) = try await Self.signedUp(server, "kim")
-            let access: JSONValue = .object([user.objectID ?? "": ["read": true, "write": true]])
+            let access: JSONValue = .object([Name(user.objectID ?? ""): ["read": true, "write": true]])
             let saved = try await client.request(
                 "POST", "batch",
                 [

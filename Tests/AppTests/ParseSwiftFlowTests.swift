@@ -84,7 +84,7 @@ import Testing
             let (client, user) = try await Self.signedUp(server, "kim")
             let whole: JSONObject = [
                 "name": "One", "n": 1.5, "list": [1], "user": user, "when": .date("2024-05-01T10:00:00.000Z"),
-                "ACL": .object(["*": ["read": true], user.objectID ?? "": ["read": true, "write": true]]),
+                "ACL": .object(["*": ["read": true], Name(user.objectID ?? ""): ["read": true, "write": true]]),
             ]
             let id = try await client.run("POST", "/classes/Song", whole).succeeded().string("objectId")
             var changed = whole

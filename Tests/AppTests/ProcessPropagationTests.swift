@@ -136,7 +136,7 @@ struct ProcessPropagationTests {
             var saw = false
             for (turn, (role, field, operation, isLetIn)) in members.enumerated() {
                 let change = { @Sendable in
-                    _ = try await processes[turn].send("PUT", "/roles/\(role)", [field: operation], as: .master)
+                    _ = try await processes[turn].send("PUT", "/roles/\(role)", [Name(field): operation], as: .master)
                         .succeeded()
                 }
                 let what = "\(field) of a role, change \(turn)"
@@ -161,7 +161,7 @@ struct ProcessPropagationTests {
             }
             try await processes.expectObeyed("a user's ACL") {
                 _ = try await processes[1].send(
-                    "PUT", "/users/\(lou.id)", ["ACL": [lou.id: ["read": true, "write": true]]],
+                    "PUT", "/users/\(lou.id)", ["ACL": [Name(lou.id): ["read": true, "write": true]]],
                     as: .session(lou.token)
                 ).succeeded()
             } isObeyed: {

@@ -40,7 +40,7 @@ import Testing
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
             let lou = try await server.signUp("lou")
-            let access: JSONValue = .object([kim.id: ["read": true, "write": true]])
+            let access: JSONValue = .object([Name(kim.id): ["read": true, "write": true]])
             let id = try await server.create("Note", ["text": "x", "ACL": access], as: .session(kim.token))
             try await Self.expect(server, id, as: .session(kim.token), reads: true, writes: true)
             try await Self.expect(server, id, as: .session(lou.token), reads: false, writes: false)
@@ -56,7 +56,7 @@ import Testing
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
             let lou = try await server.signUp("lou")
-            let access: JSONValue = .object(["*": ["read": true], kim.id: ["read": true, "write": true]])
+            let access: JSONValue = .object(["*": ["read": true], Name(kim.id): ["read": true, "write": true]])
             let id = try await server.create("Note", ["text": "x", "ACL": access], as: .session(kim.token))
             try await Self.expect(server, id, as: .session(lou.token), reads: true, writes: false)
             try await Self.expect(server, id, as: .anonymous, reads: true, writes: false)
@@ -95,9 +95,9 @@ import Testing
             let kim = try await server.signUp("kim")
             let lou = try await server.signUp("lou")
             let id = try await server.create(
-                "Note", ["ACL": .object([kim.id: ["read": true, "write": true]])], as: .session(kim.token))
+                "Note", ["ACL": .object([Name(kim.id): ["read": true, "write": true]])], as: .session(kim.token))
             let handed = try await server.send(
-                "PUT", "/classes/Note/\(id)", ["ACL": .object([lou.id: ["read": true, "write": true]])],
+                "PUT", "/classes/Note/\(id)", ["ACL": .object([Name(lou.id): ["read": true, "write": true]])],
                 as: .session(kim.token))
             #expect(handed.status == 200)
             try await Self.expect(server, id, as: .session(kim.token), reads: false, writes: false)

@@ -65,8 +65,9 @@ import Testing
             group["_id"] = "$grouped"
             pipelines.append([["$sort": ["price": 1]], ["$group": .object(group)], ["$sort": ["_id": 1]]])
             for direction: JSONValue in [1, -1] {
-                var order: JSONObject = [field: direction]
-                for (other, direction) in ["price": 1, "item": -1, "objectId": 1] as JSONObject where other != field {
+                var order: JSONObject = [Name(field): direction]
+                for (other, direction) in ["price": 1, "item": -1, "objectId": 1] as JSONObject
+                where other.text != field {
                     order[other] = direction
                 }
                 pipelines.append([["$sort": .object(order)]])

@@ -92,7 +92,7 @@ import Testing
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
             let requests = [
-                Self.request("POST", "/classes/Note", ["ACL": .object([kim.id: ["read": true, "write": true]])]),
+                Self.request("POST", "/classes/Note", ["ACL": .object([Name(kim.id): ["read": true, "write": true]])]),
                 Self.request("PUT", "/users/\(kim.id)", ["age": 3]),
             ]
             let answer = try await server.send(

@@ -42,7 +42,7 @@ import Testing
             Grant(name: "nobody", entry: [:], outcomes: nobody),
             Grant(name: "everybody", entry: ["*": true], outcomes: Array(repeating: .done, count: 5)),
             Grant(
-                name: "a user", entry: [owner: true],
+                name: "a user", entry: [Name(owner): true],
                 outcomes: [.forbidden, .done, .forbidden, .forbidden, .forbidden]),
             Grant(
                 name: "a role", entry: ["role:Staff": true],
@@ -152,7 +152,7 @@ import Testing
             case "delete": answer = try await server.send("DELETE", path, as: identity)
             default:
                 let field = newField + "\(caller)"
-                answer = try await server.send("PUT", path, .object([field: 1]), as: identity)
+                answer = try await server.send("PUT", path, .object([Name(field): 1]), as: identity)
             }
             let isObject = !["find", "count", "create"].contains(operation)
             switch (answer.status, answer.code) {

@@ -86,7 +86,7 @@ import Testing
                     "name": "Writers", "ACL": ["*": ["read": true]],
                     "users": .operation("AddRelation", [.pointer("_User", lou.id)]),
                 ], as: .master)
-            try await Self.makeClass(server, ["create": .object([kim.id: true, "role:Writers": true])])
+            try await Self.makeClass(server, ["create": .object([Name(kim.id): true, "role:Writers": true])])
             for token in [kim.token, lou.token] {
                 let answer = try await server.send("POST", "/classes/Note", ["text": "x"], as: .session(token))
                 #expect(answer.status == 201)

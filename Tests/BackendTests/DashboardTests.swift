@@ -209,7 +209,7 @@ import Testing
             let changes: JSONObject = [
                 "by": .pointer("_User", user), "tags": ["x", 1],
                 "fans": .operation("AddRelation", [.pointer("_User", user)]),
-                "ACL": .object([user: ["read": true, "write": true]]), "at": .date("2020-01-01T00:00:00.000Z"),
+                "ACL": .object([Name(user): ["read": true, "write": true]]), "at": .date("2020-01-01T00:00:00.000Z"),
             ]
             _ = try await Self.call(server, "PUT", "classes/Song/\(song)", changes).succeeded()
             let read = try await Self.call(server, "GET", "classes/Song/\(song)", ["include": "by"]).succeeded()

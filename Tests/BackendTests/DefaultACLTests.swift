@@ -22,7 +22,7 @@ import Testing
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
             let user: JSONValue = ["read": true, "write": true]
-            let own: JSONValue = .object([kim.id: user])
+            let own: JSONValue = .object([Name(kim.id): user])
             // The class's ACL, and the ACL of what nobody and what a user creates; nil for none.
             let table: [(JSONValue, JSONValue?, JSONValue?)] = [
                 (["*": ["read": true, "write": true]], nil, nil),
@@ -30,13 +30,13 @@ import Testing
                 (["currentUser": user], [:], own),
                 (
                     ["currentUser": user, "role:Staff": ["read": true]], ["role:Staff": ["read": true]],
-                    .object([kim.id: user, "role:Staff": ["read": true]])
+                    .object([Name(kim.id): user, "role:Staff": ["read": true]])
                 ),
                 ([:], [:], [:]),
                 (["*": ["read": false, "write": false]], [:], [:]),
                 (
-                    .object([kim.id: ["write": true]]), .object([kim.id: ["write": true]]),
-                    .object([kim.id: ["write": true]])
+                    .object([Name(kim.id): ["write": true]]), .object([Name(kim.id): ["write": true]]),
+                    .object([Name(kim.id): ["write": true]])
                 ),
             ]
             for (acl, byNobody, byUser) in table {

@@ -31,7 +31,7 @@ import Testing
             let song = try await server.send("GET", "/classes/Song/Ab12345678")
             let exported = try JSONValue(parsing: Self.export)["results"]?.arrayValue?.first?.objectValue
             for (key, value) in try #require(exported) where key != "cover" {
-                #expect(same(song[key], value), "\(key): \(song.text)")
+                #expect(same(song[key.text], value), "\(key): \(song.text)")
             }
             #expect(song["cover"]?["name"] == "tfss-cover.png")
         }

@@ -45,7 +45,7 @@ import Testing
             _ = try await server.create("Visit", ["song": .pointer("Song", song), "place": "Bern"])
             _ = try await server.create("Visit", ["place": "Rome"])
             func names(_ className: String, _ field: String, _ match: JSONValue) async throws -> [String] {
-                let stages: JSONValue = [["$addFields": ["n": 1]], ["$match": match], ["$sort": [field: 1]]]
+                let stages: JSONValue = [["$addFields": ["n": 1]], ["$match": match], ["$sort": [Name(field): 1]]]
                 let answer = try await server.send(
                     "GET", "/aggregate/\(className)", ["pipeline": stages], as: .master)
                 return answer.results.compactMap { $0[field]?.stringValue }

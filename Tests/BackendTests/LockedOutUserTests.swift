@@ -42,7 +42,7 @@ import Testing
             _ = try await server.send("PUT", "/users/\(kim.id)", ["ACL": .null], as: .master).succeeded()
             #expect(try await acl() == ["{*}", "{}"])
             _ = try await server.send(
-                "PUT", "/users/\(kim.id)", ["ACL": [kim.id: ["read": true, "write": true]]], as: .master
+                "PUT", "/users/\(kim.id)", ["ACL": [Name(kim.id): ["read": true, "write": true]]], as: .master
             ).succeeded()
             for own: JSONValue in [[:], ["__op": "Delete"], ["role:x": ["write": true]]] {
                 let answer = try await server.send(

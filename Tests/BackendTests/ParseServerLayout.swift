@@ -105,9 +105,9 @@ struct ParseServerLayout {
         for (name, row) in classes {
             var expected = ["_rperm": "text[]", "_wperm": "text[]"]
             if name == "_User" { expected.merge(Self.hiddenUserColumns) { $1 } }
-            for (field, type) in row["fields"]?.objectValue ?? [:] where expected[field] == nil {
+            for (field, type) in row["fields"]?.objectValue ?? [:] where expected[field.text] == nil {
                 if name == "_User", field == "password" { continue }
-                if let column = Self.columnTypes[type["type"]?.stringValue ?? ""] { expected[field] = column }
+                if let column = Self.columnTypes[type["type"]?.stringValue ?? ""] { expected[field.text] = column }
             }
             #expect(try await columns(name) == expected, "\(name)", sourceLocation: location)
         }
@@ -160,7 +160,7 @@ struct ParseServerLayout {
                 #expect((fields["password"] == nil) == isInternalForm, sourceLocation: location)
             }
             for (operation, _) in row["classLevelPermissions"]?.objectValue ?? [:] {
-                #expect(Self.permissionKeys.contains(operation), "\(name) \(operation)", sourceLocation: location)
+                #expect(Self.permissionKeys.contains(operation.text), "\(name) \(operation)", sourceLocation: location)
             }
             if let indexes = row["indexes"] {
                 #expect(indexes["_id_"] == ["_id": 1], "\(name)", sourceLocation: location)

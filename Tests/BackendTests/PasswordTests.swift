@@ -127,7 +127,9 @@ import Testing
                 "PUT", "/users/\(kim.id)", ["_hashed_password": hash], as: .maintenance)
             #expect(changed.code == 142)
             for key in ["_hashed_password", "bcryptPassword"] {
-                let rows = JSONValue.array([.object(["objectId": "u1", "username": "ann", key: hash])])
+                let rows = JSONValue.array([
+                    .object([Name("objectId"): "u1", Name("username"): "ann", Name(key): hash])
+                ])
                 let answer = try await ImportForm.send(rows.text, to: "/import_data/_User", of: server)
                 #expect(answer.rows.first?["error"]?["code"] == 142, "\(answer.text)")
             }

@@ -76,7 +76,7 @@ import Testing
 
         func protect(_ sets: JSONObject) async throws {
             var fields: JSONObject = [:]
-            for (entity, names) in sets { fields[entity == "OWNER" ? ids[1] : entity] = names }
+            for (entity, names) in sets { fields[entity == "OWNER" ? Name(ids[1]) : entity] = names }
             var permissions = ProtectedFieldMatrixTests.open
             permissions["protectedFields"] = .object(fields)
             _ = try await server.send(

@@ -77,9 +77,9 @@ import Testing
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
             for name in ["$or", "$and", "$nor"] {
-                let condition = Self.nested(180, ["title": "alpha"]) { [name: [$0]] }
+                let condition = Self.nested(180, ["title": "alpha"]) { [Name(name): [$0]] }
                 // Each level is an object and a list: what is read as JSON is half as deep.
-                let readable = Self.nested(90, ["title": "alpha"]) { [name: [$0]] }
+                let readable = Self.nested(90, ["title": "alpha"]) { [Name(name): [$0]] }
                 let refused = try await server.find("Song", ["where": condition])
                 #expect(refused.status == 400, "\(name): \(refused.text)")
                 SecurityProbe.expectHarmless(try await server.find("Song", ["where": readable]), name)
@@ -169,7 +169,7 @@ import Testing
                 for value: JSONValue in [
                     -1, 1e300, "NaN", "Infinity", "-0", [:], [1], "99999999999999999999", 1.5, .null,
                 ] {
-                    SecurityProbe.expectHarmless(try await server.find("Song", [name: value]), "\(name) \(value)")
+                    SecurityProbe.expectHarmless(try await server.find("Song", [Name(name): value]), "\(name) \(value)")
                 }
             }
             #expect(ContinuousClock.now - began < .seconds(30))

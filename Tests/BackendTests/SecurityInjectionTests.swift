@@ -32,7 +32,7 @@ import Testing
             for name in SecurityProbe.names {
                 for key in [name, "meta.\(name)", "meta.stars.\(name)", "title.\(name)"] {
                     for constraint: JSONValue in [1, "x", ["$gt": 1], ["$regex": "a"], ["$exists": false]] {
-                        let condition: JSONValue = .object([key: constraint])
+                        let condition: JSONValue = .object([Name(key): constraint])
                         for identity: TestServer.Identity in [.anonymous, .master] {
                             let answer = try await server.find("Song", ["where": condition], as: identity)
                             SecurityProbe.expectRefused(answer, 105, "\(condition)")
@@ -54,7 +54,7 @@ import Testing
                     SecurityProbe.expectHarmless(ordered, "order \(key)")
                     if !key.contains("meta") { SecurityProbe.expectRefused(ordered, 105, "order \(key)") }
                     for parameter in ["keys", "excludeKeys", "include", "redirectClassNameForKey"] {
-                        let answer = try await server.find("Song", [parameter: .string(key)])
+                        let answer = try await server.find("Song", [Name(parameter): .string(key)])
                         SecurityProbe.expectHarmless(answer, "\(parameter) \(key)")
                     }
                 }
@@ -72,7 +72,7 @@ import Testing
             ]
             for amount in amounts {
                 for key in ["plays", "meta.stars", "meta.new"] {
-                    let body: JSONValue = .object([key: ["__op": "Increment", "amount": amount]])
+                    let body: JSONValue = .object([Name(key): ["__op": "Increment", "amount": amount]])
                     let answer = try await server.send("PUT", "/classes/Song/\(id)", body)
                     SecurityProbe.expectRefused(answer, 107, "\(body)")
                 }
@@ -110,19 +110,21 @@ import Testing
             let id = try await SecurityProbe.makeSongs(server)
             for name in SecurityProbe.names {
                 for (method, path) in [("POST", "/classes/Song"), ("PUT", "/classes/Song/\(id)")] {
-                    let answer = try await server.send(method, path, .object([name: 1]))
+                    let answer = try await server.send(method, path, .object([Name(name): 1]))
                     SecurityProbe.expectRefused(answer, 105, "\(method) \(name)")
                 }
                 let schema = try await server.send(
-                    "PUT", "/schemas/Song", ["className": "Song", "fields": .object([name: ["type": "String"]])],
+                    "PUT", "/schemas/Song", ["className": "Song", "fields": .object([Name(name): ["type": "String"]])],
                     as: .master)
                 SecurityProbe.expectRefused(schema, 105, "schema \(name)")
                 let index = try await server.send(
-                    "PUT", "/schemas/Song", ["className": "Song", "indexes": .object([name: ["title": 1]])], as: .master
+                    "PUT", "/schemas/Song", ["className": "Song", "indexes": .object([Name(name): ["title": 1]])],
+                    as: .master
                 )
                 SecurityProbe.expectHarmless(index, "index \(name)")
                 let column = try await server.send(
-                    "PUT", "/schemas/Song", ["className": "Song", "indexes": ["i": .object([name: 1])]], as: .master)
+                    "PUT", "/schemas/Song", ["className": "Song", "indexes": ["i": .object([Name(name): 1])]],
+                    as: .master)
                 SecurityProbe.expectRefused(column, 102, "index on \(name)")
             }
             let fields = try await server.send("GET", "/schemas/Song", as: .master)["fields"]?.objectValue
@@ -142,12 +144,12 @@ import Testing
                 let text = JSONValue.string(name)
                 let field = JSONValue.string("$\(name)")
                 let pipelines: [JSONValue] = [
-                    [["$group": .object(["_id": .null, name: ["$sum": 1]])]],
+                    [["$group": .object(["_id": .null, Name(name): ["$sum": 1]])]],
                     [["$group": ["_id": field]]],
-                    [["$group": ["_id": .object([name: "$title"])]]],
-                    [["$project": .object([name: 1])]], [["$project": .object(["a": field])]],
-                    [["$match": .object([name: 1])]], [["$sort": .object([name: 1])]], [["$count": text]],
-                    [["$unwind": field]], [["$addFields": .object([name: "$title"])]],
+                    [["$group": ["_id": .object([Name(name): "$title"])]]],
+                    [["$project": .object([Name(name): 1])]], [["$project": .object(["a": field])]],
+                    [["$match": .object([Name(name): 1])]], [["$sort": .object([Name(name): 1])]], [["$count": text]],
+                    [["$unwind": field]], [["$addFields": .object([Name(name): "$title"])]],
                     [["$lookup": ["from": text, "localField": text, "foreignField": text, "as": text]]],
                     [["$unset": text]],
                 ]

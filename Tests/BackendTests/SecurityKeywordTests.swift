@@ -118,7 +118,7 @@ import Testing
                 let found = try await server.send("GET", "/classes/\(name)")
                 SecurityProbe.expectHarmless(found, name)
                 #expect(found.results.isEmpty, "\(name)")
-                let condition = try await server.find("Song", ["where": .object([name: ["$exists": true]])])
+                let condition = try await server.find("Song", ["where": .object([Name(name): ["$exists": true]])])
                 SecurityProbe.expectHarmless(condition, name)
                 #expect(condition.results.isEmpty, "\(name)")
             }

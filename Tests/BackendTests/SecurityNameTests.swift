@@ -43,7 +43,7 @@ import Testing
             for (index, name) in SecurityProbe.names.enumerated() {
                 let field = "ref\(index)"
                 let created = try await server.send(
-                    "POST", "/classes/Link", .object([field: .pointer(name, "x'); DROP TABLE \"Song\"; --")]))
+                    "POST", "/classes/Link", .object([Name(field): .pointer(name, "x'); DROP TABLE \"Song\"; --")]))
                 SecurityProbe.expectHarmless(created, "create \(name)")
                 let select: JSONValue = [
                     "$select": ["query": ["className": "Link", "where": [:]], "key": .string(field)]
@@ -90,7 +90,7 @@ import Testing
             _ = try await SecurityProbe.makeSongs(server)
             for name in SecurityProbe.names where !name.contains("$") {
                 let changed = try await server.send(
-                    "PUT", "/config", ["params": .object([name: .string(name)])], as: .master)
+                    "PUT", "/config", ["params": .object([Name(name): .string(name)])], as: .master)
                 SecurityProbe.expectHarmless(changed, "config \(name)")
                 let hook = try await server.send(
                     "POST", "/hooks/functions", ["functionName": .string(name), "url": "https://hooks.example/'"],
@@ -114,12 +114,12 @@ import Testing
             let found = try await server.send("GET", "/classes/\(stem)X")
             #expect(found.results.isEmpty)
             #expect(try await server.find(stem).results.map { $0["text"] } == ["first"])
-            let id = try await server.create("Long", [stem: "first"])
-            let field = try await server.send("PUT", "/classes/Long/\(id)", .object([stem + "X": "second"]))
+            let id = try await server.create("Long", [Name(stem): "first"])
+            let field = try await server.send("PUT", "/classes/Long/\(id)", .object(["\(stem)X": "second"]))
             #expect(field.status == 400)
             SecurityProbe.expectHarmless(field, "field")
             #expect(try await server.send("GET", "/classes/Long/\(id)")[stem] == "first")
-            #expect(try await server.find("Long", ["where": .object([stem + "X": "first"])]).results.isEmpty)
+            #expect(try await server.find("Long", ["where": .object(["\(stem)X": "first"])]).results.isEmpty)
         }
     }
 

@@ -34,7 +34,7 @@ import Testing
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
             let note = try await server.create(
-                "Note", ["text": "x", "ACL": .object([kim.id: ["read": true]])], as: .session(kim.token))
+                "Note", ["text": "x", "ACL": .object([Name(kim.id): ["read": true]])], as: .session(kim.token))
             for value in SecurityProbe.notTexts {
                 for path in ["/users/me", "/sessions/me", "/classes/Note/\(note)", "/classes/Note"] {
                     let answer = try await server.send(
@@ -83,7 +83,7 @@ import Testing
                 SecurityProbe.expectRefused(password, 201, "sign-up password \(value)")
                 for key in ["username", "email", "password"] {
                     let answer = try await server.send(
-                        "PUT", "/users/\(kim.id)", .object([key: value]), as: .session(kim.token))
+                        "PUT", "/users/\(kim.id)", .object([Name(key): value]), as: .session(kim.token))
                     SecurityProbe.expectRefused(answer, 111, "\(key) \(value)")
                 }
             }
@@ -106,11 +106,11 @@ import Testing
             let kim = try await server.signUp("kim")
             _ = try await SecurityProbe.makeSongs(server)
             for column in Self.internalColumns {
-                let leaf: JSONValue = .object([column: ["$exists": true]])
+                let leaf: JSONValue = .object([Name(column): ["$exists": true]])
                 let inner: JSONValue = ["user": ["$inQuery": ["className": "_User", "where": leaf]]]
                 let conditions: [(String, JSONValue)] = [
-                    ("_User", leaf), ("_User", .object([column: ["$regex": "^a"]])), ("_User", ["$or": [leaf]]),
-                    ("_User", ["$and": [["$nor": [leaf]]]]), ("_User", .object([column + ".a": 1])), ("Song", inner),
+                    ("_User", leaf), ("_User", .object([Name(column): ["$regex": "^a"]])), ("_User", ["$or": [leaf]]),
+                    ("_User", ["$and": [["$nor": [leaf]]]]), ("_User", .object(["\(column).a": 1])), ("Song", inner),
                 ]
                 for (className, condition) in conditions {
                     let answer = try await server.find(className, ["where": condition], as: .session(kim.token))

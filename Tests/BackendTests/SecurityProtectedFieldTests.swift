@@ -114,7 +114,7 @@ import Testing
                     let query: JSONValue = [
                         "query": ["className": "Person", "where": [:]], "key": .string(key),
                     ]
-                    let answer = try await server.find("Friend", ["where": ["text": .object([name: query])]])
+                    let answer = try await server.find("Friend", ["where": ["text": .object([Name(name): query])]])
                     SecurityProbe.expectRefused(answer, 119, "\(name) \(key)")
                 }
             }
@@ -131,7 +131,7 @@ import Testing
             let leaf: JSONValue = ["secret": ["$regex": "^s"]]
             for name in ["$or", "$and", "$nor"] {
                 for value: JSONValue in [["0": leaf, "length": 1], ["length": 1], "x", 1, .null, true, leaf] {
-                    let answer = try await server.find("Person", ["where": .object([name: value])])
+                    let answer = try await server.find("Person", ["where": .object([Name(name): value])])
                     SecurityProbe.expectRefused(answer, 102, "\(name) \(value)")
                 }
             }

@@ -21,7 +21,7 @@ import Testing
                 for value in values {
                     for path in ["/sessions/\(id)", "/classes/_Session/\(id)"] {
                         let answer = try await server.send(
-                            "PUT", path, .object([key: value]), as: .session(kim.token))
+                            "PUT", path, .object([Name(key): value]), as: .session(kim.token))
                         SecurityProbe.expectRefused(answer, 105, "\(key) \(value)")
                     }
                 }
@@ -63,7 +63,7 @@ import Testing
             let kim = try await server.signUp("kim")
             let lou = try await server.signUp("lou")
             let note = try await server.create(
-                "Note", ["text": "lou's", "ACL": .object([lou.id: ["read": true]])], as: .session(lou.token))
+                "Note", ["text": "lou's", "ACL": .object([Name(lou.id): ["read": true]])], as: .session(lou.token))
             let target = JSONValue.pointer("_User", lou.id)
             let bodies: [JSONValue] = [
                 ["user": target], ["user.objectId": .string(lou.id)],

@@ -26,7 +26,7 @@ struct DifferentialFilters {
 
     private func key(_ random: inout DifferentialRandom) -> String {
         if random.chance(4) { return random.pick(["unknown", "unknown.a"]) }
-        let field = random.pick(Array(subject.fields.keys))
+        let field = random.pick(subject.fields.keys.texts)
         guard random.chance(60) else { return field }
         let steps: [String]
         switch subject.fields[field]?.type {

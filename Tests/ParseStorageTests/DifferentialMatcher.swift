@@ -14,7 +14,7 @@ struct DifferentialMatcher {
             case "$or": return parts.contains { matches($0, row) }
             case "$and": return parts.allSatisfy { matches($0, row) }
             case "$nor": return !parts.contains { matches($0, row) }
-            default: return matches(key, operand, row)
+            default: return matches(key.text, operand, row)
             }
         }
     }
@@ -27,7 +27,7 @@ struct DifferentialMatcher {
         let plain = object.filter { !$0.key.hasPrefix("$") }
         if !plain.isEmpty, !place.equals(.object(plain)) { return false }
         return object.allSatisfy { name, operand in
-            !name.hasPrefix("$") || place.fulfils(name, operand, options: object["$options"]?.stringValue ?? "")
+            !name.hasPrefix("$") || place.fulfils(name.text, operand, options: object["$options"]?.stringValue ?? "")
         }
     }
 

@@ -116,7 +116,8 @@ struct DifferentialTests {
                 "class \(subject.name), object \(id), seed \(seed), update \(JSONValue.object(body).text) of "
                 + JSONValue.object(before).text
             do {
-                let echo = try await test.update(subject.name, id, JSONValue.object(body).text, echo: fields) ?? [:]
+                let echo =
+                    try await test.update(subject.name, id, JSONValue.object(body).text, echo: fields.texts) ?? [:]
                 let found = read(echo, subject)
                 guard DifferentialMatcher.same(found, .object(model.object)) else {
                     Issue.record("\(text)\nexpected \(JSONValue.object(model.object).text)\nfound \(found.text)")

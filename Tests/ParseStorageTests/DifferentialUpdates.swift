@@ -11,11 +11,12 @@ struct DifferentialUpdates {
     mutating func next(_ random: inout DifferentialRandom) -> JSONObject {
         var body: JSONObject = [:]
         for _ in 0..<(1 + random.below(3)) {
-            let field = random.pick(Array(subject.fields.keys))
+            let field = random.pick(subject.fields.keys.texts)
             guard let type = subject.fields[field]?.type else { continue }
             let key = key(field, type, &random)
             // Two keys of which one leads into the other's value are a conflict, for MongoDB an error.
-            guard !body.keys.contains(where: { ($0 + ".").hasPrefix(key + ".") || (key + ".").hasPrefix($0 + ".") })
+            guard
+                !body.keys.texts.contains(where: { ($0 + ".").hasPrefix(key + ".") || (key + ".").hasPrefix($0 + ".") })
             else { continue }
             let operation = key == field ? operation(type, &random) : nestedOperation(key, &random)
             body[key] = operation

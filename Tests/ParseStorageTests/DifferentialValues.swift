@@ -5,17 +5,17 @@ import ParseModel
 /// A class with fields of every type, and objects of it in which many fields are missing.
 struct DifferentialClass: Sendable {
     let name: String
-    let fields: OrderedDictionary<String, Field>
+    let fields: OrderedDictionary<Name, Field>
     /// Objects by id, as they are written.
     let rows: OrderedDictionary<String, JSONObject>
 
     /// The fields of these types.
-    func fields(_ types: Set<FieldType>) -> [String] { fields.filter { types.contains($0.value.type) }.map(\.key) }
+    func fields(_ types: Set<FieldType>) -> [String] { fields.filter { types.contains($0.value.type) }.map(\.key.text) }
 
     /// Makes a class out of a seed.
     init(name: String, rowCount: Int, random: inout DifferentialRandom) {
         self.name = name
-        var fields: OrderedDictionary<String, Field> = [:]
+        var fields: OrderedDictionary<Name, Field> = [:]
         for (index, type) in DifferentialValues.types.enumerated() {
             // Lists and objects are where most of the rules are: each class has some.
             let isNested = type == .array || type == .object
@@ -79,7 +79,7 @@ enum DifferentialValues {
         case .boolean: .bool(random.chance(50))
         case .date: date(&random)
         case .array: array(&random, depth: 0)
-        case .pointer(let target): pointer(target, &random)
+        case .pointer(let target): pointer(target.text, &random)
         case .file: file(&random)
         case .geoPoint: geoPoint(&random)
         default: object(&random, depth: 0)

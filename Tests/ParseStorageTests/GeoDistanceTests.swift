@@ -93,7 +93,7 @@ struct GeoDistanceTests {
                         ("$maxDistanceInMiles", radians * 3959), ("$maxDistanceInKilometers", radians * 6371),
                     ] {
                         let filter = try FilterParser(isMaster: false, now: 0).parse([
-                            "g": ["$nearSphere": center.json, name: .number(value)]
+                            "g": ["$nearSphere": center.json, Name(name): .number(value)]
                         ])
                         let found = try await test.ids("G", filter)
                         #expect(Set(found) == expected, "\(center) \(name) \(value)")

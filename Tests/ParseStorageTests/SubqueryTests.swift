@@ -107,7 +107,7 @@ struct SubqueryTests {
                 (["*"], ["open"]), (["*", "u1"], ["mine", "open"]), (["*", "role:R"], ["open", "role"]), ([], ["open"]),
             ] {
                 var request = ObjectStore.FindRequest(className: "A")
-                request.access = ReadAccess(readers: principals)
+                request.access = ReadAccess(readers: principals.names)
                 request.wantsCount = true
                 let found = try await test.store.find(request)
                 #expect((0..<found.rowCount).compactMap(found.objectId).sorted() == expected)

@@ -60,14 +60,14 @@ struct TestStore: Sendable {
 
     /// The operations of a body, with the fields that they need.
     private func operations(_ fields: JSONObject, isCreating: Bool) throws -> (
-        OrderedDictionary<String, FieldOperation>, OrderedDictionary<String, Field>
+        OrderedDictionary<Name, FieldOperation>, OrderedDictionary<Name, Field>
     ) {
-        var operations: OrderedDictionary<String, FieldOperation> = [:]
-        var types: OrderedDictionary<String, Field> = [:]
+        var operations: OrderedDictionary<Name, FieldOperation> = [:]
+        var types: OrderedDictionary<Name, Field> = [:]
         for (key, value) in fields {
             let operation = try FieldOperation(json: value, isCreating: isCreating)
             operations[key] = operation
-            if !key.contains("."), let type = try operation.impliedType() { types[key] = Field(type) }
+            if !key.text.contains("."), let type = try operation.impliedType() { types[key] = Field(type) }
         }
         return (operations, types)
     }
@@ -128,7 +128,7 @@ struct TestStore: Sendable {
     /// What a pipeline gives.
     func aggregate(_ className: String, _ pipeline: String) async throws -> JSONValue {
         let stages = try (JSONValue(parsing: pipeline).arrayValue ?? []).compactMap { stage in
-            stage.objectValue?.elements.first.map { (name: $0.key, operand: $0.value) }
+            stage.objectValue?.elements.first.map { (name: $0.key.text, operand: $0.value) }
         }
         return .array(try await store.aggregate(className, stages, now: 1_600_000_000_000))
     }

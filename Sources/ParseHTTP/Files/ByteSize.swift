@@ -1,3 +1,5 @@
+import JSON
+
 /// Sizes as configurations write them: `20mb`, `512kb`, `1048576`.
 enum ByteSize {
     /// The number of bytes; nil when the text is no size. Units count in steps of 1024.
@@ -10,7 +12,7 @@ enum ByteSize {
         return bytes < 9e15 ? Int(bytes) : nil
     }
 
-    private static let factors: [String: Double] = [
+    private static let factors: [Name: Double] = [
         "": 1, "b": 1, "kb": 1024, "mb": 1_048_576, "gb": 1_073_741_824, "tb": 1_099_511_627_776,
     ]
 }

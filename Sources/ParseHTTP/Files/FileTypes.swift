@@ -1,3 +1,5 @@
+import JSON
+
 /// Content types of files: which extension means which type, and which types a browser may show.
 enum FileTypes {
     /// The type that an extension stands for, in any case; nil if it is not known.
@@ -21,7 +23,7 @@ enum FileTypes {
         inlineTypes.contains(type.essence)
     }
 
-    private static let inlineTypes: Set<String> = [
+    private static let inlineTypes: Set<Name> = [
         "text/plain", "text/csv", "text/vtt", "application/pdf", "application/json", "application/ogg",
         "application/vnd.apple.mpegurl",
         "image/jpeg", "image/jpg", "image/pjpeg", "image/png", "image/apng", "image/gif", "image/webp", "image/avif",

@@ -1,15 +1,17 @@
+import JSON
+
 /// A header field of the form `value; name=value; name="value"`.
 struct HeaderParameters: Equatable {
     /// What stands before the first semicolon, in lower case.
     let value: String
     /// The parameters; their names in lower case.
-    let parameters: [String: String]
+    let parameters: [Name: String]
 
     /// Reads a field; nil when it does not have the form, or names a parameter twice.
     init?(_ bytes: some Sequence<UInt8>) {
         var reader = Reader(bytes: Array(bytes))
         guard let value = reader.text(until: [UInt8(ascii: ";")])?.trimmingSpaces(), !value.isEmpty else { return nil }
-        var parameters: [String: String] = [:]
+        var parameters: [Name: String] = [:]
         while reader.skip(UInt8(ascii: ";")) {
             reader.skipSpaces()
             if reader.isAtEnd { break }

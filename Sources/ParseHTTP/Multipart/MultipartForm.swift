@@ -6,7 +6,7 @@ struct MultipartForm {
     /// The parts without a file name, as the texts that they are.
     private(set) var fields: JSONObject = [:]
     /// The parts with a file name.
-    private(set) var files: [String: [UInt8]] = [:]
+    private(set) var files: [Name: [UInt8]] = [:]
 
     /// How many parts a body has at most.
     static let mostParts = 32

@@ -71,7 +71,7 @@ extension ParseRoutes {
         }
         // A list as the body itself arrives as an object with its places as keys.
         guard let list = content.objectValue, list["0"] != nil,
-            list.keys.enumerated().allSatisfy({ $0.element == String($0.offset) })
+            list.keys.enumerated().allSatisfy({ $0.element == Name(String($0.offset)) })
         else { throw ParseError(ParseError.invalidJSON, "No data to import") }
         return Array(list.values)
     }

@@ -1,0 +1,87 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A name that comes from outside: of a class, a field, a key, an object, a role, a user, a token.
+///
+/// Two names are equal when their UTF-8 bytes are. Swift's strings are equal when they are canonically equivalent: to them
+/// U+212A KELVIN SIGN is a `K`, and a composed `é` is a decomposed one. PostgreSQL, MongoDB and the SDKs compare
+/// bytes, so that a role with a name that only looks like another one is another role.
+public struct Name: Sendable {
+    /// The name as it came.
+    public let text: String
+
+    /// Makes a name of a text.
+    @inlinable
+    public init(_ text: String) { self.text = text }
+
+    /// Makes a name of a part of a text.
+    public init(_ text: Substring) { self.text = String(text) }
+
+    /// Whether it has no characters.
+    @inlinable
+    public var isEmpty: Bool { text.isEmpty }
+
+    /// Its bytes.
+    @inlinable
+    public var utf8: String.UTF8View { text.utf8 }
+
+    /// Whether it begins with the bytes of another.
+    public func hasPrefix(_ prefix: Name) -> Bool { utf8.starts(with: prefix.utf8) }
+
+    /// Whether it ends with the bytes of another.
+    public func hasSuffix(_ suffix: Name) -> Bool {
+        utf8.count >= suffix.utf8.count && utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
+    }
+
+    /// Whether two texts have the same bytes.
+    static func areSame(_ left: String, _ right: String) -> Bool {
+        let count = left.utf8.count
+        guard count == right.utf8.count else { return false }
+        // Pointers, because every member of every request is looked up by this. They live as long as the closures.
+        let same = left.utf8.withContiguousStorageIfAvailable { left in
+            right.utf8.withContiguousStorageIfAvailable { right in
+                guard let first = left.baseAddress, let second = right.baseAddress else { return true }
+                return memcmp(first, second, count) == 0
+            }
+        }
+        return (same ?? nil) ?? left.utf8.elementsEqual(right.utf8)
+    }
+
+    /// Feeds the bytes of a text to a hasher, and an end that no text has.
+    static func hash(_ text: String, into hasher: inout Hasher) {
+        let isDone: Void? = text.utf8.withContiguousStorageIfAvailable {
+            hasher.combine(bytes: UnsafeRawBufferPointer($0))
+        }
+        if isDone == nil { for byte in text.utf8 { hasher.combine(byte) } }
+        hasher.combine(0xFF as UInt8)
+    }
+}
+
+extension Name: Hashable {
+    public static func == (left: Name, right: Name) -> Bool { areSame(left.text, right.text) }
+
+    public func hash(into hasher: inout Hasher) { Name.hash(text, into: &hasher) }
+}
+
+extension Name: Comparable {
+    /// The order of bytes, which is that of PostgreSQL's collation "C".
+    public static func < (left: Name, right: Name) -> Bool { left.utf8.lexicographicallyPrecedes(right.utf8) }
+}
+
+extension Name: ExpressibleByStringInterpolation {
+    public init(stringLiteral value: String) { self.init(value) }
+}
+
+extension Name: CustomStringConvertible {
+    public var description: String { text }
+}
+
+extension String {
+    /// Whether a text from outside has the same bytes as another: see ``Name``.
+    public func hasSameBytes(as other: String) -> Bool { Name.areSame(self, other) }
+}

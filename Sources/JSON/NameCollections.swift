@@ -1,0 +1,48 @@
+public import OrderedCollections
+
+/// Texts find what is kept under names, and are compared as names.
+extension OrderedDictionary where Key == Name {
+    /// The value of a name, if there is one.
+    @inlinable
+    public subscript(name: String) -> Value? {
+        get { self[Name(name)] }
+        set { self[Name(name)] = newValue }
+    }
+
+    /// Takes away the value of a name.
+    @discardableResult
+    public mutating func removeValue(forKey name: String) -> Value? { removeValue(forKey: Name(name)) }
+}
+
+extension Dictionary where Key == Name {
+    /// The value of a name, if there is one.
+    @inlinable
+    public subscript(name: String) -> Value? {
+        get { self[Name(name)] }
+        set { self[Name(name)] = newValue }
+    }
+
+    /// Takes away the value of a name.
+    @discardableResult
+    public mutating func removeValue(forKey name: String) -> Value? { removeValue(forKey: Name(name)) }
+}
+
+extension Set where Element == Name {
+    /// Whether a text is one of the names.
+    public func contains(_ name: String) -> Bool { contains(Name(name)) }
+}
+
+extension Array where Element == Name {
+    /// Whether a text is one of the names.
+    public func contains(_ name: String) -> Bool { contains(Name(name)) }
+}
+
+extension Sequence where Element == Name {
+    /// The names as texts.
+    public var texts: [String] { map(\.text) }
+}
+
+extension Sequence where Element == String {
+    /// The texts as names.
+    public var names: [Name] { map { Name($0) } }
+}
