@@ -31,8 +31,8 @@ extension Backend {
             case .notification("schema.change", let payload):
                 if !payload.contains(catalog.senderId) { classesChanged() }
             case .notification(_, let payload):
-                if payload.hasPrefix("user:") {
-                    sessions.forget(user: String(payload.dropFirst(5)))
+                if let id = payload.dropping(prefix: "user:") {
+                    sessions.forget(user: id)
                 } else {
                     sessions.forgetAll()
                 }

@@ -44,6 +44,9 @@ public struct Caller: Sendable, Hashable {
     /// The id of the user, if there is one.
     public var userId: String? { user?.id }
 
+    /// Whether this is the id of the caller's user.
+    func isUser(_ id: String?) -> Bool { user.map { $0.id.hasSameBytes(as: id) } ?? false }
+
     /// By which names the caller is let in: `*`, roles, the user's id. Nil when permissions are lifted for reading.
     public var readPrincipals: [Name]? { readsEverything ? nil : principals }
 

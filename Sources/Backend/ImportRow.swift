@@ -46,7 +46,7 @@ struct ImportRow: Sendable {
         guard !id.utf8.contains(0) else {
             throw ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")
         }
-        guard className != "_User" || !id.hasPrefix("role:") else {
+        guard className != "_User" || !Principal.isReserved(Name(id)) else {
             throw ParseError(ParseError.operationForbidden, "Invalid object ID.")
         }
         return id

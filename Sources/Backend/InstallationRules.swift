@@ -33,9 +33,10 @@ extension Backend {
         -> InstallationResolution
     {
         let rows = try await candidates(objectId, device)
-        let byId = objectId.flatMap { id in rows.first { $0.id == id } }
-        let byInstallation = device.installationId.flatMap { id in rows.first { $0.installationId == id } }
-        let byToken = device.deviceToken.map { token in rows.filter { $0.deviceToken == token } } ?? []
+        let byId = objectId.flatMap { id in rows.first { $0.id.hasSameBytes(as: id) } }
+        let byInstallation = device.installationId.flatMap { id in rows.first { id.hasSameBytes(as: $0.installationId) }
+        }
+        let byToken = device.deviceToken.map { token in rows.filter { token.hasSameBytes(as: $0.deviceToken) } } ?? []
         let match = byInstallation ?? byId
         if objectId != nil {
             guard let byId else { throw ParseError(ParseError.objectNotFound, "Object not found for update.") }
@@ -44,14 +45,14 @@ extension Backend {
             throw ParseError(135, "deviceType must be specified in this operation")
         }
         guard let match else { return try newcomer(byToken, device, body) }
-        if byToken.count == 1, byToken[0].installationId == nil, byToken[0].id != match.id {
+        if byToken.count == 1, byToken[0].installationId == nil, !byToken[0].id.hasSameBytes(as: match.id) {
             return merge(match, byToken[0])
         }
         var resolution = InstallationResolution(target: match.id)
-        if let token = device.deviceToken, match.deviceToken != token {
+        if let token = device.deviceToken, !token.hasSameBytes(as: match.deviceToken) {
             if let given = body["installationId"]?.stringValue {
                 resolution.losers = Self.holders(of: token, except: "installationId", given, body)
-            } else if body["objectId"]?.stringValue == match.id {
+            } else if match.id.hasSameBytes(as: body["objectId"]?.stringValue) {
                 resolution.losers = Self.holders(of: token, except: "objectId", match.id, body)
             }
         }
@@ -104,15 +105,15 @@ extension Backend {
     /// - Throws: 136 for a change that would make another device of the row.
     private static func checkIdentity(_ row: Known, _ body: JSONObject) throws(ParseError) {
         let installationId = body["installationId"]?.stringValue
-        if let installationId, let known = row.installationId, installationId != known {
+        if let installationId, let known = row.installationId, !installationId.hasSameBytes(as: known) {
             throw ParseError(136, "installationId may not be changed in this operation")
         }
-        if let token = body["deviceToken"]?.stringValue, let known = row.deviceToken, token != known,
+        if let token = body["deviceToken"]?.stringValue, let known = row.deviceToken, !token.hasSameBytes(as: known),
             installationId == nil, row.installationId == nil
         {
             throw ParseError(136, "deviceToken may not be changed in this operation")
         }
-        if let type = body["deviceType"]?.stringValue, let known = row.deviceType, type != known {
+        if let type = body["deviceType"]?.stringValue, let known = row.deviceType, !type.hasSameBytes(as: known) {
             throw ParseError(136, "deviceType may not be changed in this operation")
         }
     }

@@ -83,11 +83,11 @@ extension Backend {
         for set in applying.dropFirst() { hidden.formIntersection(set) }
         access.hidden = hidden.union(secrets)
         guard let userId = caller.userId else { return }
-        for (entity, set) in sets where entity.hasPrefix("userField:") {
+        for (entity, set) in sets {
+            guard let field = entity.dropping(prefix: "userField:") else { continue }
             access.ownerRules.append(
                 ReadAccess.OwnerRule(
-                    field: String(entity.text.dropFirst("userField:".count)), userId: userId, hidden: set.union(secrets)
-                ))
+                    field: field, userId: userId, hidden: set.union(secrets)))
         }
         if isUser {
             // Users see all of their own fields, wherever they meet themselves; what providers gave, where they ask for
@@ -155,7 +155,7 @@ extension Backend {
                 ParseError.operationForbidden,
                 "Clients aren't allowed to perform the \(operation) operation on the installation collection.")
         }
-        guard SystemClass.masterOnlyNames.contains(name) || name.hasPrefix("_Join:") else { return }
+        guard SystemClass.masterOnlyNames.contains(name) || Name(name).hasPrefix("_Join:") else { return }
         throw .denied(
             ParseError.operationForbidden,
             "Clients aren't allowed to perform the \(operation) operation on the \(name) collection.")

@@ -64,7 +64,7 @@ extension Backend {
         guard owners.count == 1 else {
             throw ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
         }
-        if context.caller.userId == id {
+        if context.caller.isUser(id) {
             // Already logged in: nothing to open, the record is all there is to give.
             let base = configuration.publicServerURL ?? context.mountURL
             return WriteResult(
@@ -119,7 +119,7 @@ extension Backend {
         let changed = given.filter { !$0.value.isNull && known[$0.key] != $0.value }
         let providers = try Self.providers(.object(changed))
         try checkSupported(changed)
-        for owner in try await owners(of: providers, isForAll: true) where owner != objectId {
+        for owner in try await owners(of: providers, isForAll: true) where !owner.hasSameBytes(as: objectId) {
             throw ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
         }
         var merged = known.filter { !$0.value.isNull }

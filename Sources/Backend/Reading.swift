@@ -70,7 +70,7 @@ extension Backend {
         let found = try await lookUp(className, objectId, options, context)
         // Users who read themselves get their own token back, as the SDKs keep it with the user.
         var extra: [[UInt8]] = []
-        if className == "_User", let user = context.caller.user, user.id == objectId {
+        if className == "_User", let user = context.caller.user, user.id.hasSameBytes(as: objectId) {
             extra.append(Array("\"sessionToken\":".utf8) + JSONValue.string(user.token).serialized())
         }
         extra += try await internalMembers(className, found, options, context.caller).first ?? []
@@ -99,7 +99,7 @@ extension Backend {
         request.sizeLimit = configuration.maxResponseSize
         request.links = links(context)
         request.access = try readAccess(
-            schema, .get, caller, isOwnUser: className == "_User" && objectId == caller.userId)
+            schema, .get, caller, isOwnUser: className == "_User" && caller.isUser(objectId))
         try await restrictSessions(&request, caller)
         project(options, schema, &request, context)
         try choosePlace(options, &request)
@@ -152,7 +152,7 @@ extension Backend {
         let operation: ClassOperation = request.limit == 0 && request.wantsCount ? .count : isById ? .get : .find
         request.access = try readAccess(
             schema, operation, caller,
-            isOwnUser: isById && className == "_User" && options.condition["objectId"]?.stringValue == caller.userId)
+            isOwnUser: isById && className == "_User" && caller.isUser(options.condition["objectId"]?.stringValue))
         if request.wantsCount, operation != .count { _ = try permit(.count, on: schema, caller) }
         try checkProtected(request.filter, request.order, schema, request.access, caller)
         if request.filter.hasSubqueries {

@@ -63,13 +63,13 @@ extension SchemaRules {
 
     private static func checkEntity(_ entity: String, _ configuration: Configuration) throws(ParseError) {
         if entity == "*" || entity == "requiresAuthentication" { return }
-        if entity.hasPrefix("role:"), entity.count > 5 { return }
+        if let role = entity.dropping(prefix: "role:"), !role.isEmpty { return }
         let isId =
             configuration.allowCustomObjectId
             ? !entity.isEmpty
             : !entity.isEmpty
                 && entity.utf8.allSatisfy { ($0 | 32) >= 97 && ($0 | 32) <= 122 || (48...57).contains($0) }
-        guard isId, !entity.hasPrefix("role:") || configuration.allowCustomObjectId else {
+        guard isId, entity.dropping(prefix: "role:") == nil || configuration.allowCustomObjectId else {
             throw invalid("'\(entity)' is not a valid key for class level permissions")
         }
     }

@@ -144,7 +144,7 @@ enum SchemaRules {
             let columns = IndexOptions.columns(of: json.objectValue ?? [:])
             guard !columns.isEmpty else { throw ParseError(ParseError.invalidJSON, "invalid JSON") }
             for column in columns.keys where !configuration.databaseOptions.disableIndexFieldValidation {
-                let field = column.hasPrefix("_p_") ? Name(column.text.dropFirst(3)) : column
+                let field = column.dropping(prefix: "_p_").map { Name($0) } ?? column
                 // Of a password there is only a hash, in a column that no schema lists.
                 guard schema.fields[field] != nil, schema.name != "_User" || field != "password" else {
                     throw ParseError(ParseError.invalidQuery, "Field \(column) does not exist, cannot add index.")

@@ -19,6 +19,9 @@ extension Backend {
         // Values that take the place of others keep the keys as they are, which costs less than to enter each anew.
         let isMixed = body.keys.contains(where: Self.managed.contains)
         let values = isMixed ? body.filter { !Self.managed.contains($0.key) } : body
+        if className == "_Role", let name = body["name"]?.nameValue, Principal.isReserved(name) {
+            throw ParseError(139, "Invalid role name.")
+        }
         try HardLimits.check(
             values.count, atMost: HardLimits.operations, "keys of an object", code: ParseError.invalidJSON)
         var dotted = 0
@@ -32,7 +35,8 @@ extension Backend {
                         ParseError.invalidKeyName,
                         isCreating ? "Invalid field name: \(key)." : "Invalid field name for update: \(key)")
                 }
-                guard path.steps.count <= 100, !path.steps.contains(where: { $0.contains("$") || $0.utf8.contains(0) })
+                guard path.steps.count <= 100,
+                    !path.steps.contains(where: { $0.utf8.contains(UInt8(ascii: "$")) || $0.utf8.contains(0) })
                 else { throw ParseError(ParseError.invalidKeyName, "Invalid field name for update: \(key)") }
             } else if !Names.isFieldName(key.text, in: className) {
                 throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(key).")

@@ -33,7 +33,7 @@ extension Backend {
         try checkUnlocked()
         try checkSchemaWrite("create", context)
         let bodyName = body["className"]?.stringValue
-        if let pathName, let bodyName, pathName != bodyName {
+        if let pathName, let bodyName, !pathName.hasSameBytes(as: bodyName) {
             throw ParseError(
                 ParseError.invalidClassName, "Class name mismatch between \(bodyName) and \(pathName).")
         }
@@ -64,7 +64,7 @@ extension Backend {
     public func updateSchema(_ name: String, _ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         try checkUnlocked()
         try checkSchemaWrite("update", context)
-        if let bodyName = body["className"]?.stringValue, bodyName != name {
+        if let bodyName = body["className"]?.stringValue, !bodyName.hasSameBytes(as: name) {
             throw ParseError(ParseError.invalidClassName, "Class name mismatch between \(bodyName) and \(name).")
         }
         if catalog.schema(name) == nil { try await reloadedCatalog() }

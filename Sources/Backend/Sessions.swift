@@ -80,7 +80,7 @@ extension Backend {
             guard body["ACL"] == nil else {
                 throw ParseError(ParseError.invalidKeyName, "Cannot set ACL on a Session.")
             }
-            guard try await sessionOwner(objectId) == caller.userId else { throw ParseError.notFound }
+            guard caller.isUser(try await sessionOwner(objectId)) else { throw ParseError.notFound }
             for key in body.keys where Self.isServerOwned(key.text) || FieldPath(key).root == "installationId" {
                 // The id may stand in a body, as SDKs put it there; it changes nothing.
                 if key == "objectId" { continue }
@@ -91,7 +91,7 @@ extension Backend {
         let before = caller.writesEverything ? try await sessionOwner(objectId) : nil
         let answer = try await modify("_Session", objectId, body, context)
         if let before { await forget(user: before) }
-        if let owner = try await sessionOwner(objectId), owner != before { await forget(user: owner) }
+        if let owner = try await sessionOwner(objectId), !owner.hasSameBytes(as: before) { await forget(user: owner) }
         return WriteResult(status: 200, location: nil, body: answer)
     }
 
@@ -110,7 +110,7 @@ extension Backend {
         guard let userId = caller.userId else {
             throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
         }
-        guard try await sessionOwner(objectId) == userId else {
+        guard userId.hasSameBytes(as: try await sessionOwner(objectId)) else {
             throw ParseError(ParseError.objectNotFound, "Object not found for delete.")
         }
     }

@@ -62,7 +62,7 @@ extension Backend {
     /// Only objects that the caller may change are locked.
     public func lock(_ writes: [TransactionWrite?], _ context: RequestContext) async throws {
         var rows: [ObjectStore.LockedRow] = []
-        var names: Set<String> = []
+        var names: Set<Name> = []
         for case let write? in writes {
             switch write.kind {
             case .create:

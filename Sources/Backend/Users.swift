@@ -143,7 +143,7 @@ extension Backend {
     }
 
     private func checkWriter(of objectId: String, _ caller: Caller) async throws {
-        guard !caller.writesEverything, caller.userId != objectId else { return }
+        guard !caller.writesEverything, !caller.isUser(objectId) else { return }
         var request = ObjectStore.FindRequest(className: "_User")
         request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
         request.limit = 1
@@ -186,7 +186,7 @@ extension Backend {
     ) async throws -> R {
         let names = claimedNames(body)
         guard !names.isEmpty || isWhole else { return try await work(self) }
-        for name in names { _ = try ValueText.checked(name) }
+        for name in names { _ = try ValueText.checked(name.text) }
         // Missing fields are made before: a transaction that reads the table would lock out the change of it.
         let isCreating = objectId == nil
         _ = try await prepare(
@@ -199,19 +199,26 @@ extension Backend {
         }
     }
 
-    /// The names that a write of a user brings, in one case.
-    func claimedNames(_ body: JSONObject) -> Set<String> {
-        Set(["username", "email"].compactMap { body[$0]?.stringValue?.lowercased() })
+    /// The names that a write of a user brings.
+    func claimedNames(_ body: JSONObject) -> Set<Name> { Set(["username", "email"].compactMap { body[$0]?.nameValue }) }
+
+    /// The statements that lock names, in any case of their letters, in one order, so that two who write the same names
+    /// do not wait for each other.
+    static func claims(_ names: Set<Name>) -> [Statement] {
+        let names = names.filter { !$0.utf8.contains(0) }
+        guard !names.isEmpty else { return [] }
+        return [
+            Statement(
+                """
+                SELECT pg_advisory_xact_lock(key) FROM (
+                    SELECT DISTINCT hashtextextended(roost_fold(name), 1) AS key FROM unnest($1::text[]) AS name
+                    ORDER BY 1) AS keys
+                """, [.textArray(names.texts)])
+        ]
     }
 
-    /// The statements that lock names, in one order.
-    static func claims(_ names: Set<String>) -> [Statement] {
-        names.filter { !$0.utf8.contains(0) }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { name in
-            Statement("SELECT pg_advisory_xact_lock(hashtextextended($1, 1))", [.text(name)])
-        }
-    }
-
-    /// User names and mail addresses are taken in any case of their letters.
+    /// User names and mail addresses are taken in any case of their letters, those beyond ASCII included: by Unicode's
+    /// simple case folding, which `roost_fold` has of its own, since `lower` knows only ASCII where lc_ctype is C.
     private func checkUnique(_ body: JSONObject, except objectId: String?) async throws {
         if let name = body["username"]?.stringValue, try await isTaken("username", name, except: objectId) {
             throw ParseError(ParseError.usernameTaken, "Account already exists for this username.")
@@ -223,13 +230,20 @@ extension Backend {
                 ParseError.incorrectType, "schema mismatch for _User.email; expected String but got \(type)")
         }
         if !address.isEmpty {
-            let at = address.firstIndex(of: "@")
-            guard let at, at != address.startIndex, address.index(after: at) != address.endIndex,
-                !address.contains(where: \.isNewline)
-            else { throw ParseError(ParseError.invalidEmailAddress, "Email address format is invalid.") }
+            let scalars = address.unicodeScalars
+            guard scalars.dropFirst().dropLast().contains("@"), !scalars.contains(where: Self.isNewline) else {
+                throw ParseError(ParseError.invalidEmailAddress, "Email address format is invalid.")
+            }
         }
         if try await isTaken("email", address, except: objectId) {
             throw ParseError(ParseError.emailTaken, "Account already exists for this email address.")
+        }
+    }
+
+    private static func isNewline(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "\n"..."\r", "\u{85}", "\u{2028}", "\u{2029}": true
+        default: false
         }
     }
 
@@ -238,7 +252,7 @@ extension Backend {
             throw ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")
         }
         let rows = try await store.query(
-            "SELECT 1 FROM \"_User\" WHERE lower(\"\(column)\") = lower($1) AND \"objectId\" <> $2 LIMIT 1",
+            "SELECT 1 FROM \"_User\" WHERE roost_fold(\"\(column)\") = roost_fold($1) AND \"objectId\" <> $2 LIMIT 1",
             [.text(value), .text(objectId ?? "")], readOnly: true)
         return rows.rowCount > 0
     }

@@ -235,7 +235,7 @@ extension Backend {
             guard let userId = caller.userId else {
                 throw ParseError(ParseError.sessionMissing, "Insufficient auth to delete user")
             }
-            guard userId == objectId else {
+            guard userId.hasSameBytes(as: objectId) else {
                 throw ParseError.denied(ParseError.sessionMissing, "Insufficient auth.")
             }
         }
@@ -271,7 +271,7 @@ extension Backend {
         guard let id = given.stringValue ?? given.numberValue.map({ JSONValue.number($0).text }), !id.isEmpty else {
             throw ParseError(ParseError.missingObjectId, "objectId must not be empty, null or undefined")
         }
-        guard className != "_User" || !id.hasPrefix("role:") else {
+        guard className != "_User" || !Principal.isReserved(Name(id)) else {
             throw ParseError(ParseError.operationForbidden, "Invalid object ID.")
         }
         return id
@@ -296,7 +296,7 @@ extension Backend {
         var object: JSONObject = [:]
         for (principal, flags) in preset {
             if principal == "currentUser" {
-                if let userId = caller.userId { object[userId] = flags }
+                if let userId = caller.userId, !Principal.isReserved(Name(userId)) { object[userId] = flags }
             } else {
                 object[principal] = flags
             }

@@ -38,6 +38,9 @@ public struct Name: Sendable {
         utf8.count >= suffix.utf8.count && utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
     }
 
+    /// What follows a beginning, byte by byte; nil when the name begins otherwise.
+    public func dropping(prefix: String) -> String? { text.dropping(prefix: prefix) }
+
     /// Whether two texts have the same bytes.
     static func areSame(_ left: String, _ right: String) -> Bool {
         let count = left.utf8.count
@@ -84,4 +87,32 @@ extension Name: CustomStringConvertible {
 extension String {
     /// Whether a text from outside has the same bytes as another: see ``Name``.
     public func hasSameBytes(as other: String) -> Bool { Name.areSame(self, other) }
+
+    /// Whether a text from outside has the same bytes as another that may be missing.
+    public func hasSameBytes(as other: String?) -> Bool { other.map { Name.areSame(self, $0) } ?? false }
+
+    /// What follows a beginning, byte by byte; nil when the text begins otherwise.
+    ///
+    /// To `hasPrefix`, a mark that combines with the last character makes another beginning of it.
+    public func dropping(prefix: String) -> String? {
+        guard utf8.starts(with: prefix.utf8) else { return nil }
+        return String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+    }
+
+    /// The parts between bytes of one kind, the empty ones included. Characters that combine with a separator do not
+    /// hide it, as they do from `split`.
+    public func parts(between separator: Unicode.Scalar) -> [String] {
+        utf8.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: separator) }.map { String(Substring($0)) }
+    }
+}
+
+extension String? {
+    /// Whether both are missing, or have the same bytes.
+    public func hasSameBytes(as other: String?) -> Bool {
+        switch (self, other) {
+        case (nil, nil): true
+        case (let left?, let right?): Name.areSame(left, right)
+        default: false
+        }
+    }
 }

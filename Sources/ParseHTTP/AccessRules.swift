@@ -34,7 +34,7 @@ public struct AccessRules: Sendable {
 
     /// Whether this is the application that the server serves.
     func serves(_ applicationID: String?) -> Bool {
-        applicationID.map { $0 == self.applicationID } ?? false
+        self.applicationID.hasSameBytes(as: applicationID)
     }
 
     /// Whether no client key is demanded, or one of those that are was brought.

@@ -101,18 +101,19 @@ struct CredentialReader: Sendable {
     /// `Basic`, the first that came: the user is the application id, the password the master key or `javascript-key=` and
     /// that key.
     private func readBasic(_ authorization: String, into credentials: inout Credentials) {
-        let parts = authorization.prefix { $0 != "," }.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "basic" else { return }
-        let decoded = String(decoding: Base64.decode(parts[1].utf8), as: UTF8.self)
-        guard let colon = decoded.firstIndex(of: ":") else { return }
-        let applicationID = String(decoded[..<colon])
+        let parts = authorization.utf8.prefix { $0 != UInt8(ascii: ",") }.split(
+            separator: UInt8(ascii: " "), maxSplits: 1)
+        guard parts.count == 2, Substring(parts[0]).lowercased() == "basic" else { return }
+        let decoded = String(decoding: Base64.decode(parts[1]), as: UTF8.self)
+        guard let colon = decoded.utf8.firstIndex(of: UInt8(ascii: ":")) else { return }
+        let applicationID = String(Substring(decoded.utf8[..<colon]))
         guard rules.serves(applicationID) else { return }
         credentials.applicationID = applicationID
-        let password = decoded[decoded.index(after: colon)...]
-        if password.hasPrefix(Self.javascriptKeyPrefix) {
-            credentials.javascriptKey = String(password.dropFirst(Self.javascriptKeyPrefix.count))
+        let password = String(Substring(decoded.utf8[decoded.utf8.index(after: colon)...]))
+        if let key = password.dropping(prefix: Self.javascriptKeyPrefix) {
+            credentials.javascriptKey = key
         } else if !password.isEmpty {
-            credentials.masterKey = String(password)
+            credentials.masterKey = password
         }
     }
 

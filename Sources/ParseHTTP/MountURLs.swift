@@ -1,3 +1,4 @@
+import JSON
 import Synchronization
 
 /// Finds out under which address clients see the mount path.
@@ -6,6 +7,10 @@ final class MountURLs: Sendable {
     private struct Origin: Equatable {
         var isSecure: Bool
         var host: String
+
+        static func == (left: Origin, right: Origin) -> Bool {
+            left.isSecure == right.isSecure && left.host.hasSameBytes(as: right.host)
+        }
     }
 
     private let publicURL: String?

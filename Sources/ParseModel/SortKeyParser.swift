@@ -15,9 +15,9 @@ extension SortKey {
     public static func list(_ value: JSONValue?) -> [SortKey] {
         value.map(\.parameterNames).map { names in
             names.compactMap { name in
-                let isDescending = name.hasPrefix("-")
-                let field = isDescending || name.hasPrefix("+") ? String(name.dropFirst()) : name
-                return field.isEmpty ? nil : SortKey(FieldPath(field), isDescending: isDescending)
+                let descending = name.dropping(prefix: "-")
+                let field = descending ?? name.dropping(prefix: "+") ?? name
+                return field.isEmpty ? nil : SortKey(FieldPath(field), isDescending: descending != nil)
             }
         } ?? []
     }
@@ -28,7 +28,7 @@ extension JSONValue {
     public var parameterNames: [String] {
         switch self {
         case .string(let text):
-            text.split(separator: ",").map { $0.trimmingBlanks }.filter { !$0.isEmpty }
+            text.parts(between: ",").map { $0.trimmingBlanks }.filter { !$0.isEmpty }
         case .array(let list):
             list.compactMap(\.stringValue).flatMap { JSONValue.string($0).parameterNames }
         default: []
@@ -50,9 +50,9 @@ extension JSONValue {
 extension StringProtocol {
     /// The text without blanks at either end.
     var trimmingBlanks: String {
-        var view = Substring(self)
-        while view.first?.isWhitespace == true { view.removeFirst() }
-        while view.last?.isWhitespace == true { view.removeLast() }
+        var view = Substring(self).unicodeScalars
+        while view.first?.properties.isWhitespace == true { view.removeFirst() }
+        while view.last?.properties.isWhitespace == true { view.removeLast() }
         return String(view)
     }
 }

@@ -132,6 +132,8 @@ public struct DatabaseInstaller: Sendable {
         "CREATE UNIQUE INDEX IF NOT EXISTS \"_Role_unique_name\" ON \"_Role\" (\"name\")",
         "CREATE UNIQUE INDEX IF NOT EXISTS \"_Idempotency_unique_reqId\" ON \"_Idempotency\" (\"reqId\")",
         "CREATE INDEX IF NOT EXISTS \"ttl\" ON \"_Idempotency\" (\"expire\")",
+        "CREATE INDEX IF NOT EXISTS \"roost_folded_username\" ON \"_User\" (roost_fold(\"username\"))",
+        "CREATE INDEX IF NOT EXISTS \"roost_folded_email\" ON \"_User\" (roost_fold(\"email\"))",
         "CREATE INDEX IF NOT EXISTS \"roost_session_token\" ON \"_Session\" (\"sessionToken\")",
         "CREATE INDEX IF NOT EXISTS \"roost_session_user\" ON \"_Session\" (\"user\", \"installationId\")",
         "CREATE INDEX IF NOT EXISTS \"roost_installation_id\" ON \"_Installation\" (\"installationId\")",

@@ -98,12 +98,14 @@ extension ObjectStore {
         private func applies(_ rule: ReadAccess.OwnerRule, _ row: Int) -> Bool {
             guard let index = plan.index(of: rule.field ?? "objectId"), !result.isNull(row, index) else { return false }
             switch plan.columns[index].encoding {
-            case .pointer, .text: return result.string(row, index) == rule.userId
+            case .pointer, .text: return rule.userId.hasSameBytes(as: result.string(row, index))
             case .json:
                 guard let bytes = result.jsonb(row, index), let json = try? JSONValue(parsing: bytes) else {
                     return false
                 }
-                return (json.arrayValue ?? [json]).contains { Pointer(json: $0)?.objectId == rule.userId }
+                return (json.arrayValue ?? [json]).contains {
+                    rule.userId.hasSameBytes(as: Pointer(json: $0)?.objectId)
+                }
             default: return false
             }
         }

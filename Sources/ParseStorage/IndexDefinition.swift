@@ -62,7 +62,7 @@ struct IndexDefinition {
 
     /// The field that a key of a definition means: MongoDB's columns of pointers begin with `_p_`.
     static func field(_ key: String, of schema: ClassSchema) -> String {
-        schema.fields[key] == nil && key.hasPrefix("_p_") ? String(key.dropFirst(3)) : key
+        schema.fields[key] == nil ? key.dropping(prefix: "_p_") ?? key : key
     }
 
     private mutating func add(_ field: String, _ type: FieldType, _ kind: JSONValue, _ className: String) {

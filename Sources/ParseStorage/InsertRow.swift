@@ -40,7 +40,7 @@ struct InsertRow {
     }
 
     private func hasShape(of other: InsertRow) -> Bool {
-        className == other.className && columns == other.columns
+        className.hasSameBytes(as: other.className) && columns == other.columns
     }
 
     /// One statement for rows of one shape.

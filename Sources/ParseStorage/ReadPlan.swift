@@ -179,5 +179,5 @@ public final class ReadPlan: Sendable {
     }
 
     /// The position of a column in the select list.
-    func index(of column: String) -> Int? { columns.firstIndex { $0.name == column } }
+    func index(of column: String) -> Int? { columns.firstIndex { $0.name.hasSameBytes(as: column) } }
 }

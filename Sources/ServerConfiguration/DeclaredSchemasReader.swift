@@ -18,12 +18,12 @@ extension Configuration.DeclaredSchemas {
         keepUnknownIndexes = flag("keepUnknownIndexes")
         beforeMigration = paths("beforeMigration")
         afterMigration = paths("afterMigration")
-        var names: Set<String> = []
+        var names: Set<Name> = []
         for definition in json["definitions"]?.arrayValue ?? [] {
             guard let object = definition.objectValue, let name = object["className"]?.stringValue, !name.isEmpty else {
                 throw ConfigurationError("schema.definitions: every schema needs a className")
             }
-            guard names.insert(name).inserted else {
+            guard names.insert(Name(name)).inserted else {
                 throw ConfigurationError("schema.definitions: the list contains duplicated \"className\" \"\(name)\"")
             }
             definitions.append(object)

@@ -45,10 +45,10 @@ struct OptionReader {
         configuration.masterKey = masterKey
         configuration.maintenanceKey = string("maintenanceKey")
         configuration.readOnlyMasterKey = string("readOnlyMasterKey")
-        if configuration.readOnlyMasterKey == masterKey {
+        if masterKey.hasSameBytes(as: configuration.readOnlyMasterKey) {
             throw ConfigurationError("masterKey and readOnlyMasterKey should be different")
         }
-        if configuration.maintenanceKey == masterKey {
+        if masterKey.hasSameBytes(as: configuration.maintenanceKey) {
             throw ConfigurationError("masterKey and maintenanceKey should be different")
         }
         configuration.clientKey = string("clientKey")

@@ -50,7 +50,11 @@ struct FileDownload {
 
     /// A range only counts for the version of the file that the client already has a part of.
     private var requestedRange: ByteRange {
-        if let version = headers[.ifRange], version != file.entityTag, version != lastModified { return .whole }
+        if let version = headers[.ifRange], !version.hasSameBytes(as: file.entityTag),
+            !version.hasSameBytes(as: lastModified)
+        {
+            return .whole
+        }
         return ByteRange(headers[.range], size: file.size)
     }
 

@@ -51,7 +51,7 @@ public struct FileRoutes: Sendable {
         let components = try request.decodedComponents()
         let isMetadata = components.count > 2 && components[1] == "metadata"
         let name = components.dropFirst(isMetadata ? 2 : 1).joined(separator: "/")
-        guard components[0] == settings.access.applicationID else { return wrongApplication }
+        guard components[0].hasSameBytes(as: settings.access.applicationID) else { return wrongApplication }
         try await checkDownload(request)
         if isMetadata {
             let metadata = try await store.details(name: name).metadata
@@ -102,7 +102,9 @@ public struct FileRoutes: Sendable {
         case .client, .maintenance: throw HTTPFault.masterKeyRequired
         }
         var components = envelope.path.dropFirst()
-        if components.count > 1, components.first == settings.access.applicationID { components.removeFirst() }
+        if components.count > 1, components.first.hasSameBytes(as: settings.access.applicationID) {
+            components.removeFirst()
+        }
         do {
             try await store.delete(name: components.joined(separator: "/"))
         } catch {
