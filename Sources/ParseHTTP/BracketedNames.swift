@@ -11,7 +11,7 @@ final class BracketedNames {
     private static let maximumIndex = 20
 
     private var values: [JSONValue] = []
-    private var members: OrderedDictionary<String, BracketedNames> = [:]
+    private var members: OrderedDictionary<Name, BracketedNames> = [:]
 
     /// The way to the value of a name; nil for a name without brackets.
     static func place(_ name: String) -> [String]? {
@@ -60,7 +60,7 @@ final class BracketedNames {
         for (name, member) in members {
             if name.isEmpty {
                 elements.append((Int.max, member.members.isEmpty ? member.values : [member.value]))
-            } else if let place = Int(name), (0...Self.maximumIndex).contains(place), String(place) == name {
+            } else if let place = Int(name.text), (0...Self.maximumIndex).contains(place), String(place) == name.text {
                 elements.append((place, [member.value]))
             } else {
                 return nil

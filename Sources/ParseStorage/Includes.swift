@@ -19,11 +19,11 @@ public final class IncludeNode: Sendable {
     /// Makes the tree of dotted paths, with the dotted keys that choose fields inside included objects.
     public convenience init(paths: [[Name]], keys: [[Name]] = [], excluded: [[Name]] = []) {
         let root = Draft()
-        for path in paths { root.include(path) }
+        for path in paths { root.include(path.texts.names) }
         // A plain mention of a field asks for the whole object, whatever stands before or after it in the list.
-        for key in keys { root.wantWhole(key) }
-        for key in keys { root.want(key) }
-        for key in excluded { root.exclude(key) }
+        for key in keys { root.wantWhole(key.texts.names) }
+        for key in keys { root.want(key.texts.names) }
+        for key in excluded { root.exclude(key.texts.names) }
         self.init(root, isRoot: true)
     }
 
@@ -37,13 +37,13 @@ public final class IncludeNode: Sendable {
 
     /// A tree under construction: each step of each path is looked at once.
     private final class Draft {
-        var children: [String: Draft] = [:]
-        var keys: Set<String> = []
-        var excluded: Set<String> = []
+        var children: [Name: Draft] = [:]
+        var keys: Set<Name> = []
+        var excluded: Set<Name> = []
         /// The fields below that are wanted as a whole.
-        private var wholes: Set<String> = []
+        private var wholes: Set<Name> = []
 
-        func include(_ path: [String]) {
+        func include(_ path: [Name]) {
             var node = self
             for step in path {
                 if let child = node.children[step] {
@@ -56,15 +56,15 @@ public final class IncludeNode: Sendable {
             }
         }
 
-        func wantWhole(_ key: [String]) {
+        func wantWhole(_ key: [Name]) {
             if let last = key.last { parent(of: key)?.wholes.insert(last) }
         }
 
-        func exclude(_ key: [String]) {
+        func exclude(_ key: [Name]) {
             if let last = key.last { parent(of: key)?.excluded.insert(last) }
         }
 
-        func want(_ key: [String]) {
+        func want(_ key: [Name]) {
             var node = self
             for step in key {
                 node.keys.insert(step)
@@ -74,7 +74,7 @@ public final class IncludeNode: Sendable {
         }
 
         /// Where all steps of a key but its last lead to.
-        private func parent(of key: [String]) -> Draft? {
+        private func parent(of key: [Name]) -> Draft? {
             var node = self
             for step in key.dropLast() {
                 guard let child = node.children[step] else { return nil }

@@ -30,8 +30,8 @@ struct WriteCompiler {
     /// Rows to put into and take out of one relation's join table.
     struct RelationChange {
         var table: String
-        var added: OrderedSet<String> = []
-        var removed: OrderedSet<String> = []
+        var added: OrderedSet<Name> = []
+        var removed: OrderedSet<Name> = []
     }
 
     /// The row of a new object.
@@ -60,7 +60,7 @@ struct WriteCompiler {
                 Statement(
                     "INSERT INTO \(SQLBuilder.quote(change.table)) (\"relatedId\", \"owningId\") "
                         + "SELECT unnest($1::text[]), $2 ON CONFLICT DO NOTHING",
-                    [.textArray(Array(change.added)), .text(objectId)]))
+                    [.textArray(Array(change.added).texts), .text(objectId)]))
         }
         return row
     }
@@ -85,7 +85,7 @@ struct WriteCompiler {
             else { continue }
             let column = SQLBuilder.quote(path.root)
             guard path.steps.isEmpty else {
-                nested[path.root, default: []].append((path, operation))
+                nested[Name(path.root), default: []].append((path, operation))
                 continue
             }
             if let expression = try self.expression(operation, column, type, field: path.root) {
@@ -93,8 +93,8 @@ struct WriteCompiler {
             }
         }
         for (root, changes) in nested {
-            guard let type = schema.type(of: root) else { continue }
-            let current = expressions[root] ?? SQLBuilder.quote(root)
+            guard let type = schema.type(of: root.text) else { continue }
+            let current = expressions[root] ?? SQLBuilder.quote(root.text)
             let expression =
                 changes.count == 1
                 ? try nestedExpression(changes[0].operation, current, type, changes[0].path)
@@ -128,14 +128,14 @@ struct WriteCompiler {
                 parts.append(
                     "_added\(index) AS (INSERT INTO \(join) (\"relatedId\", \"owningId\") SELECT _related._id, "
                         + "_updated.\"objectId\" FROM _updated, "
-                        + "unnest(\(builder.bind(.textArray(Array(change.added))))) AS _related(_id) "
+                        + "unnest(\(builder.bind(.textArray(Array(change.added).texts)))) AS _related(_id) "
                         + "ON CONFLICT DO NOTHING)")
             }
             if !change.removed.isEmpty {
                 parts.append(
                     "_removed\(index) AS (DELETE FROM \(join) AS _member USING _updated "
                         + "WHERE _member.\"owningId\" = _updated.\"objectId\" "
-                        + "AND _member.\"relatedId\" = ANY(\(builder.bind(.textArray(Array(change.removed))))))")
+                        + "AND _member.\"relatedId\" = ANY(\(builder.bind(.textArray(Array(change.removed).texts)))))")
             }
         }
         return Statement(
@@ -263,13 +263,13 @@ struct WriteCompiler {
         switch operation {
         case .addRelation(let pointers):
             for pointer in pointers {
-                change.removed.remove(pointer.objectId)
-                change.added.append(pointer.objectId)
+                change.removed.remove(Name(pointer.objectId))
+                change.added.append(Name(pointer.objectId))
             }
         case .removeRelation(let pointers):
             for pointer in pointers {
-                change.added.remove(pointer.objectId)
-                change.removed.append(pointer.objectId)
+                change.added.remove(Name(pointer.objectId))
+                change.removed.append(Name(pointer.objectId))
             }
         case .batch(let operations):
             for operation in operations { collect(operation, into: &change) }

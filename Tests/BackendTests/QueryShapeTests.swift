@@ -63,9 +63,9 @@ import Testing
                 ("objectId", "createdAt.iso", ""), ("objectId", "nosuch.objectId", ""), ("objectId", "list", "blue"),
             ] {
                 let query: JSONValue = ["query": ["className": "Player"], "key": .string(key)]
-                let selected = try await server.find("Team", ["where": [field: ["$select": query]]]).succeeded()
+                let selected = try await server.find("Team", ["where": [Name(field): ["$select": query]]]).succeeded()
                 #expect(Self.names(selected) == found, "\(field) \(key)")
-                let others = try await server.find("Team", ["where": [field: ["$dontSelect": query]]]).succeeded()
+                let others = try await server.find("Team", ["where": [Name(field): ["$dontSelect": query]]]).succeeded()
                 let rest = ["Team", "blue", "red"].filter { $0 != found }.joined(separator: " ")
                 #expect(Self.names(others) == rest, "\(field) \(key)")
             }
@@ -183,13 +183,13 @@ import Testing
             let song = try await server.create("Song", ["name": "a"])
             _ = try await server.create("Play", ["name": "p", "song": .pointer("Song", song)])
             for name in ["$inQuery", "$notInQuery"] {
-                let answer = try await server.find("Play", ["where": ["song": [name: ["className": "Song"]]]])
+                let answer = try await server.find("Play", ["where": ["song": [Name(name): ["className": "Song"]]]])
                 if preset < 9 {
                     #expect(answer.code == 102 && answer.error == "improper usage of \(name)", "\(answer.text)")
                 } else {
                     #expect(Self.names(try answer.succeeded()) == (name == "$inQuery" ? "p" : ""))
                 }
-                let whole: JSONValue = ["song": [name: ["className": "Song", "where": [:]]]]
+                let whole: JSONValue = ["song": [Name(name): ["className": "Song", "where": [:]]]]
                 _ = try await server.find("Play", ["where": whole]).succeeded()
             }
             let query: JSONValue = ["query": ["className": "Song"], "key": "name"]
