@@ -200,7 +200,9 @@ extension Backend {
     }
 
     /// The names that a write of a user brings.
-    func claimedNames(_ body: JSONObject) -> Set<Name> { Set(["username", "email"].compactMap { body[$0]?.nameValue }) }
+    func claimedNames(_ body: JSONObject) -> Set<Name> {
+        Set(["username", "email"].compactMap { body[$0]?.nameValue })
+    }
 
     /// The statements that lock names, in any case of their letters, in one order, so that two who write the same names
     /// do not wait for each other.

@@ -1,3 +1,4 @@
+import JSON
 import ParseModel
 import Postgres
 
@@ -26,11 +27,11 @@ extension ObjectStore {
     ///
     /// - Parameter first: Statements that are run before.
     public func lock(_ rows: [LockedRow], after first: [Statement] = []) async throws {
-        var classes: [String: [LockedRow]] = [:]
-        for row in rows { classes[row.className, default: []].append(row) }
+        var classes: [Name: [LockedRow]] = [:]
+        for row in rows { classes[Name(row.className), default: []].append(row) }
         var statements = first
-        for (className, rows) in classes.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-            guard let schema = catalog.schema(className) else { continue }
+        for (className, rows) in classes.sorted(by: { $0.key < $1.key }) {
+            guard let schema = catalog.schema(className.text) else { continue }
             statements.append(try Self.lock(rows, schema))
         }
         let all = statements
@@ -41,7 +42,7 @@ extension ObjectStore {
     private static func lock(_ rows: [LockedRow], _ schema: ClassSchema) throws(ParseError) -> Statement {
         var compiler = WriteCompiler(schema: schema)
         // The calls of one caller differ in what they do at most: rows of one condition are one list.
-        var conditions: [(condition: Filter, writers: [String]?, ids: [String])] = []
+        var conditions: [(condition: Filter, writers: [Name]?, ids: [String])] = []
         for row in rows {
             let access = row.access
             if let index = conditions.firstIndex(where: {

@@ -28,10 +28,10 @@ struct OptionRuleTests {
     func addresses(name: String) {
         for entry in ["10.0.0", "10.0.0.0/33", "localhost", "::/129", "", "1.2.3.4/", "10.0.0.1-10.0.0.9"] {
             #expect(
-                refusal([name: ["127.0.0.1", .string(entry)]])
+                refusal([Name(name): ["127.0.0.1", .string(entry)]])
                     == "The Parse Server option \"\(name)\" contains an invalid IP address \"\(entry)\".")
         }
-        #expect(refusal([name: ["127.0.0.1", 5]])?.contains(name) == true)
+        #expect(refusal([Name(name): ["127.0.0.1", 5]])?.contains(name) == true)
     }
 
     @Test(
