@@ -129,7 +129,7 @@ extension Backend {
         let parser = FilterParser(
             isMaster: caller.readsEverything, now: context.now.milliseconds, limits: limits,
             unknownOperatorCode: configuration.preset < 8 ? 107 : 102,
-            requiresInnerCondition: configuration.preset < 9)
+            requiresInnerCondition: (5..<9).contains(configuration.preset))
         var request = ObjectStore.FindRequest(className: className)
         if !caller.readsEverything { request.patternTimeLimit = .milliseconds(configuration.regexTimeout) }
         request.filter = try parser.parse(options.condition)

@@ -35,7 +35,7 @@ public struct FilterParser: Sendable {
     public var limits: Limits
     /// The number for an operator that does not exist: servers before 8 answered 107, newer ones 102.
     public var unknownOperatorCode: Int
-    /// Whether `$inQuery` and `$notInQuery` need a `where`, as servers before 9 have it.
+    /// Whether `$inQuery` and `$notInQuery` need a `where`, as servers from 5 to 8 have it.
     public var requiresInnerCondition: Bool
     /// The time that relative dates count from, in milliseconds since 1970.
     public var now: Int64
