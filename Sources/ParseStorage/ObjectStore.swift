@@ -304,7 +304,8 @@ public struct ObjectStore: Sendable {
     }
 
     /// The Parse error for a failed statement; what the client is not told goes to the log.
-    public func failure(_ error: PostgresError) -> ParseError {
+    public func failure(_ error: PostgresError) -> any Error {
+        if error.kind == .busy { return ServiceUnavailable("The database has too much to do; try again later.") }
         let answer = DatabaseFailure.parseError(error)
         if case .cancelled = error.kind {
             // Whoever asked has left: nothing is wrong with the database.

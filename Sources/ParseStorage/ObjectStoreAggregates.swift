@@ -73,7 +73,7 @@ extension ObjectStore {
     }
 
     /// Aggregations are the administrator's own words: what they get wrong is a bad query, not a broken server.
-    private func aggregateFailure(_ error: PostgresError) -> ParseError {
+    private func aggregateFailure(_ error: PostgresError) -> any Error {
         guard error.kind == .server, error.sqlState.hasPrefix("22") || error.sqlState.hasPrefix("42") else {
             return failure(error)
         }

@@ -14,11 +14,6 @@ struct ChangeQueue {
     /// processors busy meanwhile.
     private static let mostAwaited = 20
 
-    /// How long those who go together wait for a lock, that is a row which a transaction of several requests has changed,
-    /// or a table that is being altered. Whoever waits holds up the others, and perhaps those who hold the lock. Much less
-    /// than the time after which PostgreSQL looks for deadlocks.
-    static let lockTimeout = EncodedStatement(constant: "SELECT set_config('lock_timeout', '20ms', true)")
-
     private var requests: Deque<Request> = []
     /// How many are waited for, and for how long at most.
     private var gathering: (count: Int, until: Moment)?

@@ -103,7 +103,7 @@ final class Connection {
 
     /// Begins to connect.
     func open() {
-        handle = context.parameters.start()
+        handle = (lane is SharedLane ? context.sharedParameters : context.parameters).start()
         openedAt = context.now
         hasGivenWay = false
         guard let handle, PQstatus(handle) != CONNECTION_BAD else {

@@ -13,13 +13,16 @@ struct ConnectionParameters {
     private let keywords: [String]
     private let values: [String]
 
-    init(_ configuration: PostgresConfiguration) {
+    /// - Parameter lockTimeout: How long statements wait for a lock.
+    init(_ configuration: PostgresConfiguration, lockTimeout: Duration) {
         var options = Self.options(in: configuration.connectionString)
         let timeout = configuration.statementTimeout.milliseconds
+        let idle = configuration.transactionTimeout.milliseconds
         // A request gets one processor of the server, and leaves the others to the other requests; before what the
-        // connection string says, which thus stands above it. Nothing is compiled to machine code: for a query of a few
-        // hundred conditions that would take seconds, each time.
-        options = "-c max_parallel_workers_per_gather=0 -c jit=off \(options) -c statement_timeout=\(timeout)"
+        // connection string says, which thus stands above it.
+        options =
+            "-c max_parallel_workers_per_gather=0 \(options) -c statement_timeout=\(timeout) -c lock_timeout=\(lockTimeout.milliseconds)"
+            + " -c idle_in_transaction_session_timeout=\(idle)"
         // What comes after dbname stands above what the connection string says.
         keywords = ["dbname", "fallback_application_name", "client_encoding", "options"]
         values = [configuration.connectionString, configuration.applicationName, "UTF8", options]

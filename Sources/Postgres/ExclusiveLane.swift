@@ -18,21 +18,20 @@ final class ExclusiveLane: Lane {
     private let limit: Int
     /// How long a request waits for one.
     private let patience: Duration
-    /// Whether what is done here leaves the processors to others.
-    private let givesWay: Bool
+    /// How long one may be lent; nil for as long as it is used.
+    private let leaseLimit: Duration?
 
     private static let idleTimeout: Int64 = 60_000
 
     /// Makes a lane.
     ///
-    /// - Parameter firstLease: The number of its first lease; with each it grows by two, so that the lanes of a client
-    ///   can be told by their leases.
-    init(_ context: LoopContext, limit: Int, patience: Duration, firstLease: Int, givesWay: Bool) {
+    /// The lease numbers of a pool are those that ``ConnectionPool/init(lease:)`` says.
+    init(_ context: LoopContext, pool: ConnectionPool) {
         self.context = context
-        self.limit = limit
-        self.patience = patience
-        self.givesWay = givesWay
-        lastNumber = firstLease - 2
+        limit = context.configuration.limit(of: pool)
+        patience = context.configuration.patience(of: pool)
+        leaseLimit = pool == .transactions ? context.configuration.transactionTimeout : nil
+        lastNumber = pool.rawValue
     }
 
     var waiting: Int { waiters.count + leases.values.reduce(0) { $0 + $1.pending.count } }
@@ -43,7 +42,10 @@ final class ExclusiveLane: Lane {
     var nextDeadline: Moment? {
         var earliest = EarliestMoment()
         for connection in connections { earliest.consider(connection.connectDeadline) }
-        for lease in leases.values { earliest.consider(lease.cancelAgain) }
+        for lease in leases.values {
+            earliest.consider(lease.cancelAgain)
+            if !lease.isExpired { earliest.consider(lease.deadline) }
+        }
         if let oldest = idle.first { earliest.consider(oldest.since.after(.milliseconds(Self.idleTimeout + 1))) }
         earliest.consider(waiters.first?.deadline)
         if mayOpen { earliest.consider(nextOpening) }
@@ -69,10 +71,10 @@ final class ExclusiveLane: Lane {
     /// Gives a clean connection to the first who waits.
     private func offer(_ connection: Connection) {
         connection.deallocateDropped()
-        if givesWay, !waiters.isEmpty { connection.giveWay() }
         while let waiter = waiters.popFirst() {
-            lastNumber += 2
+            lastNumber += ConnectionPool.allCases.count
             let lease = Lease(number: lastNumber, connection: connection, prelude: waiter.prelude)
+            lease.deadline = leaseLimit.map { context.now.after($0) }
             leases[lease.number] = lease
             if waiter.answer.give(.success(lease.number)) { return }
             leases[lease.number] = nil
@@ -105,6 +107,7 @@ final class ExclusiveLane: Lane {
         }
         if let failure = lease.failure { return request.fail(failure) }
         if request.isCancelled { return request.fail(.cancelled) }
+        if lease.isExpired { return request.fail(.tookTooLong) }
         lease.pending.append(request)
         pump(lease)
     }
@@ -142,7 +145,9 @@ final class ExclusiveLane: Lane {
                 let canRepeat = !connection.isInTransaction && !request.hasEndedTransaction && request.attempts < 4
                 if canRepeat, lease.pending.isEmpty, connection.inFlight.isEmpty, connection.send(request) { return }
             }
-            if request.isCancelled, error.sqlState == "57014" { request.error?.kind = .cancelled }
+            if request.isCancelled, error.sqlState == "57014" {
+                if lease.isExpired { request.error = .tookTooLong } else { request.error?.kind = .cancelled }
+            }
         }
         request.finish()
         proceed(lease)
@@ -162,6 +167,15 @@ final class ExclusiveLane: Lane {
             lease.pending.remove(at: index)
             return request.fail(.cancelled)
         }
+        cancelHead(lease)
+    }
+
+    /// Ends what takes too long: the server stops what it does, and nothing more is sent.
+    private func expire(_ lease: Lease) {
+        lease.isExpired = true
+        for request in lease.pending { request.fail(.tookTooLong) }
+        lease.pending.removeAll()
+        for request in lease.connection.inFlight { request.isCancelled = true }
         cancelHead(lease)
     }
 
@@ -256,11 +270,14 @@ final class ExclusiveLane: Lane {
     func tick() {
         for connection in connections { connection.checkDeadline() }
         for lease in leases.values where lease.cancelAgain.map({ $0 <= context.now }) ?? false { cancelHead(lease) }
+        for lease in leases.values where !lease.isExpired && !lease.isReleased {
+            if let deadline = lease.deadline, deadline <= context.now { expire(lease) }
+        }
         while let first = waiters.first {
             let isOverdue = first.deadline.map { $0 <= context.now } ?? false
             guard first.answer.isGiven || context.isStopping || isOverdue else { break }
             waiters.removeFirst()
-            let busy = PostgresError(.unavailable, "no connection became free in time")
+            let busy = PostgresError(.busy, "no connection became free in time")
             give(first, .failure(context.isStopping ? .shutDown : lastFailure ?? busy))
         }
         while let oldest = idle.first, oldest.since.isOlder(than: Self.idleTimeout, at: context.now) {

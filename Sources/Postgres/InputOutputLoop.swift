@@ -15,8 +15,8 @@ import Logging
 final class InputOutputLoop {
     private let context: LoopContext
     private let shared: SharedLane
-    private let exclusive: ExclusiveLane
-    private let heavy: ExclusiveLane
+    /// By the raw values of their pools.
+    private let pools: [ExclusiveLane]
     private let listeners: ListenerLane
     private let lanes: [any Lane]
     private var commands: [Mailbox.Command] = []
@@ -38,16 +38,9 @@ final class InputOutputLoop {
     private init(_ context: LoopContext) {
         self.context = context
         shared = SharedLane(context)
-        let settings = context.configuration
-        exclusive = ExclusiveLane(
-            context, limit: settings.exclusiveConnections, patience: settings.connectTimeout, firstLease: 0,
-            givesWay: false)
-        // Whoever waits for others' heavy statements waits for as long as one of his own may take.
-        heavy = ExclusiveLane(
-            context, limit: settings.heavyConnections, patience: settings.connectTimeout + settings.statementTimeout,
-            firstLease: 1, givesWay: true)
+        pools = ConnectionPool.allCases.map { ExclusiveLane(context, pool: $0) }
         listeners = ListenerLane(context)
-        lanes = [shared, exclusive, heavy, listeners]
+        lanes = [shared] + pools + [listeners]
     }
 
     private func run() {
@@ -68,7 +61,7 @@ final class InputOutputLoop {
     /// Whether there is nothing more to do before the end.
     private var isDone: Bool {
         guard let stopDeadline else { return false }
-        return (shared.isIdle && exclusive.isIdle && heavy.isIdle) || stopDeadline <= context.now
+        return (shared.isIdle && pools.allSatisfy(\.isIdle)) || stopDeadline <= context.now
     }
 
     // MARK: Commands
@@ -84,7 +77,7 @@ final class InputOutputLoop {
             if context.isStopping { request.fail(.shutDown) } else { shared.submit(request) }
         case .submitLeased(let request, let lease): lane(of: lease).submit(request, lease: lease)
         case .start(let request): shared.start(request)
-        case .lease(let request): (request.isHeavy ? heavy : exclusive).lease(request)
+        case .lease(let request): pools[request.pool.rawValue].lease(request)
         case .cancel(let request, let lease): lane(of: lease).cancel(request, lease: lease)
         case .cancelSent(let lease): lane(of: lease).didSendCancel(lease: lease)
         case .release(let lease, let request): lane(of: lease).release(lease: lease, request)
@@ -98,7 +91,7 @@ final class InputOutputLoop {
         }
     }
 
-    private func lane(of lease: Int) -> ExclusiveLane { lease.isMultiple(of: 2) ? exclusive : heavy }
+    private func lane(of lease: Int) -> ExclusiveLane { pools[ConnectionPool(lease: lease).rawValue] }
 
     // MARK: Connections
 
@@ -184,8 +177,7 @@ final class InputOutputLoop {
             }
         }
         shared.end()
-        exclusive.end()
-        heavy.end()
+        for pool in pools { pool.end() }
         listeners.end()
     }
 }

@@ -28,6 +28,9 @@ extension Lane {
 /// What all parts on the I/O thread share.
 final class LoopContext {
     let configuration: PostgresConfiguration
+    /// For connections that callers share.
+    let sharedParameters: ConnectionParameters
+    /// For connections that are lent, and those that listen.
     let parameters: ConnectionParameters
     let logger: Logger
     let notices: NoticeLog
@@ -45,7 +48,8 @@ final class LoopContext {
         self.configuration = configuration
         self.logger = logger
         self.mailbox = mailbox
-        parameters = ConnectionParameters(configuration)
+        sharedParameters = ConnectionParameters(configuration, lockTimeout: configuration.sharedLockTimeout)
+        parameters = ConnectionParameters(configuration, lockTimeout: configuration.lockTimeout)
         notices = NoticeLog(logger)
     }
 }

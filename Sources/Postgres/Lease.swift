@@ -13,6 +13,10 @@ final class Lease {
     /// When to tell the server again, if what shall stop goes on.
     var cancelAgain: Moment?
     var cancelPause = BackOff()
+    /// When it has been lent for long enough; nil where there is no limit.
+    var deadline: Moment?
+    /// Whether that time is over, so that nothing more is sent.
+    var isExpired = false
     /// Why the connection can no longer be used.
     var failure: PostgresError?
     /// Whether it was given back.

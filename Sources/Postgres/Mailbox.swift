@@ -133,13 +133,13 @@ final class LeaseRequest: @unchecked Sendable {
     let answer = Answer<Int>()
     /// What is sent before the first statement, in the same go.
     let prelude: EncodedStatement?
-    /// Whether it is for a statement that keeps a processor of the server busy.
-    let isHeavy: Bool
+    /// Which connections it may get.
+    let pool: ConnectionPool
     /// Until when it waits for a connection.
     var deadline: Moment?
 
-    init(prelude: EncodedStatement?, isHeavy: Bool) {
+    init(pool: ConnectionPool, prelude: EncodedStatement?) {
+        self.pool = pool
         self.prelude = prelude
-        self.isHeavy = isHeavy
     }
 }

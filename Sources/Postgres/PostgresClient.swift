@@ -93,7 +93,7 @@ public final class PostgresClient: Sendable {
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement, readOnly: Bool = false) async throws -> PostgresResult {
         let results = try await perform(
-            Request(Self.content([statement]), isReadOnly: readOnly, effort: statement.effort))
+            Request(Self.content([statement]), isReadOnly: readOnly, effort: statement.effort), [statement])
         guard let result = results.first else { throw PostgresError(.server, "the statement gave no result") }
         return result
     }
@@ -105,7 +105,7 @@ public final class PostgresClient: Sendable {
     public func group(_ statements: [Statement], readOnly: Bool = false) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
         return try await perform(
-            Request(Self.content(statements), isReadOnly: readOnly, effort: .of(statements)))
+            Request(Self.content(statements), isReadOnly: readOnly, effort: .of(statements)), statements)
     }
 
     /// Runs statements that add or change one row in a transaction that those of other callers may share.
@@ -119,12 +119,7 @@ public final class PostgresClient: Sendable {
     public func change(row: String, _ statements: [Statement]) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
         let content = try Self.content(statements)
-        do {
-            return try await perform(Request(content, row: row))
-        } catch let error as PostgresError where error.sqlState == "55P03" {
-            // It waited for a lock in vain, and nothing was changed. Where nobody else is kept waiting it may take longer.
-            return try await exclusively { try await $0.group(statements) }
-        }
+        return try await perform(Request(content, row: row), statements)
     }
 
     /// Statements as they are sent on shared connections, if they have a place there.
@@ -141,6 +136,16 @@ public final class PostgresClient: Sendable {
     /// - Throws: `PostgresError`.
     public func notify(channel: String, payload: String) async throws {
         _ = try await query("SELECT pg_notify($1, $2)", [.text(channel), .text(payload)])
+    }
+
+    /// Has statements carried out on a shared connection. Those that meet a lock there are carried out on a connection of
+    /// their own, where they keep nobody else waiting.
+    private func perform(_ request: Request, _ statements: [Statement]) async throws -> [PostgresResult] {
+        do {
+            return try await perform(request)
+        } catch let error as PostgresError where error.sqlState == "55P03" {
+            return try await exclusively(in: .lockWaits) { try await $0.group(statements) }
+        }
     }
 
     private func perform(_ request: Request) async throws -> [PostgresResult] {

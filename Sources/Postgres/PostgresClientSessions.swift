@@ -6,13 +6,13 @@ extension PostgresClient {
     ///
     /// - Throws: What `body` throws; `PostgresError` of the kind `unavailable` when no connection could be had in time.
     public func exclusively<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
-        try await exclusively(isHeavy: false, body)
+        try await exclusively(in: .administration, body)
     }
 
-    private func exclusively<R: Sendable>(
-        isHeavy: Bool, _ body: @Sendable (PostgresSession) async throws -> R
+    func exclusively<R: Sendable>(
+        in pool: ConnectionPool, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
-        let session = try await lease(prelude: nil, isHeavy: isHeavy)
+        let session = try await lease(from: pool)
         do {
             let result = try await body(session)
             await session.release()
@@ -31,15 +31,18 @@ extension PostgresClient {
     /// - Parameters:
     ///   - isolation: How much of other transactions it sees.
     ///   - retries: How often it is run again at most.
+    ///   - isTimeLimited: Whether ``PostgresConfiguration/transactionTimeout`` holds for it, as for those that callers send.
+    ///     Without it a connection for changes of classes is taken, not one for transactions of callers.
     /// - Throws: What `body` throws, or `PostgresError`. The kind `connectionLost` says that it is not known whether the
-    ///   transaction was committed.
+    ///   transaction was committed. SQLSTATE 57014 says that it took too long.
     public func transaction<R: Sendable>(
-        isolation: Isolation = .readCommitted, retries: Int = 5, _ body: @Sendable (PostgresSession) async throws -> R
+        isolation: Isolation = .readCommitted, retries: Int = 5, isTimeLimited: Bool = true,
+        _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
         let begin = try EncodedStatement(Statement("BEGIN ISOLATION LEVEL \(isolation.rawValue)"))
         var attempt = 0
         while true {
-            let session = try await lease(prelude: begin)
+            let session = try await lease(from: isTimeLimited ? .transactions : .administration, prelude: begin)
             do {
                 let result = try await body(session)
                 try await session.commit()
@@ -61,10 +64,15 @@ extension PostgresClient {
     /// Runs a statement that reads and can take long, on a connection of its own. It is stopped on the server when the
     /// task is cancelled, or when the ``CallerPresence`` of the task leaves.
     ///
-    /// - Parameter timeLimit: How long it may run; nil for as long as any other.
     /// - Throws: `PostgresError`.
+    ///
+    /// - Parameter timeLimit: How long it may take, where that is less than
+    ///   ``PostgresConfiguration/statementTimeout``; such statements have connections of their own.
     public func slowQuery(_ statement: Statement, timeLimit: Duration? = nil) async throws -> PostgresResult {
-        try await read(statement, isHeavy: false, timeLimit: timeLimit)
+        guard let timeLimit else { return try await read([statement], in: .slowReads) }
+        let limit = Statement(
+            "SELECT set_config('statement_timeout', $1, true)", [.text("\(max(1, timeLimit.milliseconds))ms")])
+        return try await read([limit, statement], in: .limitedReads)
     }
 
     /// Runs a statement that reads, and may keep a processor of the server busy for as long as it takes. A few run at the
@@ -73,27 +81,27 @@ extension PostgresClient {
     ///
     /// - Throws: `PostgresError`.
     public func heavyQuery(_ statement: Statement) async throws -> PostgresResult {
-        try await read(statement, isHeavy: true)
+        try await read([statement], in: .heavyReads)
     }
 
-    private func read(_ statement: Statement, isHeavy: Bool, timeLimit: Duration? = nil) async throws -> PostgresResult
-    {
-        var statements = [statement]
-        if let timeLimit {
-            // Of one implicit transaction with the statement, so that it ends with it.
-            statements.insert(
-                Statement(
-                    "SELECT set_config('statement_timeout', $1, true)", [.text("\(max(1, timeLimit.milliseconds))")]),
-                at: 0)
+    /// Runs statements in one round trip and gives the result of the last. What only reads is asked once more when its
+    /// connection is lost.
+    private func read(_ statements: [Statement], in pool: ConnectionPool) async throws -> PostgresResult {
+        do {
+            return try await readOnce(statements, in: pool)
+        } catch let error as PostgresError where error.kind == .connectionLost {
+            return try await readOnce(statements, in: pool)
         }
-        let group = statements
-        @Sendable func run() async throws -> PostgresResult {
-            let results = try await exclusively(isHeavy: isHeavy) { session in try await session.group(group) }
+    }
+
+    private func readOnce(_ statements: [Statement], in pool: ConnectionPool) async throws -> PostgresResult {
+        @Sendable func ask() async throws -> PostgresResult {
+            let results = try await exclusively(in: pool) { session in try await session.group(statements) }
             guard let result = results.last else { throw PostgresError(.server, "the statement gave no result") }
             return result
         }
-        guard let caller = CallerPresence.current else { return try await run() }
-        return try await caller.whilePresent { try await run() }
+        guard let caller = CallerPresence.current else { return try await ask() }
+        return try await caller.whilePresent(ask)
     }
 
     /// Runs several statements without parameters, as those that define tables; all of them or none, unless they begin
@@ -114,8 +122,8 @@ extension PostgresClient {
         }
     }
 
-    private func lease(prelude: EncodedStatement?, isHeavy: Bool = false) async throws -> PostgresSession {
-        let request = LeaseRequest(prelude: prelude, isHeavy: isHeavy)
+    private func lease(from pool: ConnectionPool, prelude: EncodedStatement? = nil) async throws -> PostgresSession {
+        let request = LeaseRequest(pool: pool, prelude: prelude)
         let number = try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
                 if request.answer.wait(with: continuation), !send(.lease(request)) {

@@ -4,7 +4,8 @@ public struct PostgresConfiguration: Sendable {
     public var connectionString: String
     /// Connections of the shared lane, on which short statements of everybody are pipelined.
     public var sharedConnections = 4
-    /// The most connections of the exclusive lane: transactions, and statements that can be slow. They are opened on
+    /// How many connections are shared out among transactions (half), reads that can be slow (half), those of them that
+    /// get little time, statements that wait for locks, and changes of classes (a quarter each). They are opened on
     /// demand, and closed after a minute without use.
     public var exclusiveConnections = 8
     /// The most statements of ``PostgresClient/heavyQuery(_:)`` at once, each on a connection of its own beside those of
@@ -18,7 +19,15 @@ public struct PostgresConfiguration: Sendable {
     public var companiesOfRows = 1
     /// How long one statement may run before the server stops it (SQLSTATE 57014); zero for as long as it likes.
     public var statementTimeout: Duration = .seconds(30)
-    /// How long a request waits for a connection before it fails as unavailable.
+    /// How long a statement on a shared connection waits for a lock. Who waits there keeps others waiting.
+    public var sharedLockTimeout: Duration = .milliseconds(20)
+    /// How long a statement waits for a lock on a connection of its own (SQLSTATE 55P03).
+    public var lockTimeout: Duration = .seconds(5)
+    /// How long a transaction of ``PostgresClient/transaction(isolation:retries:isTimeLimited:_:)`` may take as a whole.
+    public var transactionTimeout: Duration = .seconds(10)
+    /// How long a request waits for a connection that others have, before it fails as busy.
+    public var connectionWait: Duration = .seconds(3)
+    /// How long a request waits for a connection to be made before it fails as unavailable.
     public var connectTimeout: Duration = .seconds(10)
     /// The name that `pg_stat_activity` shows, unless the connection string says another.
     public var applicationName = "roost"

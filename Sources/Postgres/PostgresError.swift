@@ -10,6 +10,8 @@ public struct PostgresError: Error, Sendable {
         case connectionLost
         /// No connection could be had in time; the statement was never sent.
         case unavailable
+        /// Others had all connections for this kind of work for as long as it may wait; it was never sent.
+        case busy
         /// The task that asked was cancelled.
         case cancelled
         /// The client is being shut down.
@@ -58,6 +60,8 @@ public struct PostgresError: Error, Sendable {
 
     /// What a caller gets who went away.
     static let cancelled = PostgresError(.cancelled, "the task was cancelled")
+    /// What a caller gets whose transaction is broken off because of its time limit.
+    static let tookTooLong = PostgresError(.server, "the transaction took too long", sqlState: "57014")
     /// What a caller gets who comes too late.
     static let shutDown = PostgresError(.shutdown, "the PostgreSQL client is shut down")
 

@@ -23,6 +23,8 @@ final class Request: @unchecked Sendable {
     let members: [Request]
     /// How much work it is.
     let effort: Effort
+    /// Whoever asks, where that is known.
+    let caller = CallerPresence.current.map { ObjectIdentifier($0) }
     /// Where the results go.
     let answer = Answer<[PostgresResult]>()
 

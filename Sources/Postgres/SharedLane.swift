@@ -9,8 +9,10 @@ import Collections
 ///
 /// Requests that change one row each share a transaction, so that the server commits and waits for the disk once for
 /// several. There is one such transaction under way, and whoever comes meanwhile makes up the next. When one of them
-/// fails, none was carried out, and each is sent again by itself. One that has to wait for a lock fails; its caller then
-/// takes a connection of its own.
+/// fails, none was carried out, and each is sent again by itself.
+///
+/// No statement waits long for a lock here (``PostgresConfiguration/sharedLockTimeout``): its caller then takes a
+/// connection of its own, where it keeps nobody waiting.
 ///
 /// Requests that only read go in company: a few of them share a sync, and thus a packet and a transaction. Of these there
 /// is one company under way on each connection, and whoever comes meanwhile makes up the next. That way companies are as
@@ -26,6 +28,8 @@ final class SharedLane: Lane {
     private var reads: Deque<Request> = []
     /// Requests that change one row each, and wait until those before them are answered.
     private var changes = ChangeQueue()
+    /// Callers whose changes were refused lately.
+    private var refusals = RecentRefusals()
     /// Requests that wait for a connection.
     private var backlog: Deque<Request> = []
     /// Requests that the server undid for the sake of others, with the time of their next attempt.
@@ -83,6 +87,7 @@ final class SharedLane: Lane {
     /// Sends a request on the connection with the fewest before it, or lets it wait.
     func submit(_ request: Request) {
         guard !request.answer.isGiven else { return }
+        if request.row != nil, refusals.include(request.caller, at: context.now) { request.travelsAlone = true }
         if !request.travelsAlone, connections.contains(where: \.isReady) {
             if request.isReadOnly {
                 reads.append(request)
@@ -91,9 +96,8 @@ final class SharedLane: Lane {
             // Sent with the next tick, when all that came meanwhile are here.
             if request.row != nil { return changes.append(request) }
         }
-        let lockTimeout = request.row != nil && request.travelsAlone ? ChangeQueue.lockTimeout : nil
         let connection = request.isReadOnly ? leastBusy() : leastBusyForWrites()
-        if let connection, connection.send(request, prelude: lockTimeout) { return }
+        if let connection, connection.send(request) { return }
         if context.isStopping { return request.fail(.shutDown) }
         wait(request)
     }
@@ -117,8 +121,7 @@ final class SharedLane: Lane {
             let connection = leastBusyForWrites(where: { $0.changes == 0 })
         {
             guard let request = changes.next() else { continue }
-            let lockTimeout = request.members.isEmpty ? nil : ChangeQueue.lockTimeout
-            guard !connection.send(request, prelude: lockTimeout) else { continue }
+            guard !connection.send(request) else { continue }
             for member in request.members.isEmpty ? [request] : request.members { wait(member) }
         }
     }
@@ -194,6 +197,7 @@ final class SharedLane: Lane {
             }
             return
         }
+        if request.row != nil { refusals.note(request.caller, at: context.now) }
         if error.isStaleStatement, request.attempts < 4, !request.hasEndedTransaction {
             connection.dropStatements(of: request)
             return submit(request)

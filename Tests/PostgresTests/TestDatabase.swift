@@ -24,6 +24,7 @@ struct TestDatabase: Sendable {
     static func run<R: Sendable>(
         shared: Int = 2, exclusive: Int = 8, preparedStatements: Int = 512,
         statementTimeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(10),
+        configure: (inout PostgresConfiguration) -> Void = { _ in },
         _ body: @Sendable (TestDatabase) async throws -> R
     ) async throws -> R {
         var configuration = PostgresConfiguration(connectionString: "")
@@ -32,6 +33,7 @@ struct TestDatabase: Sendable {
         configuration.preparedStatementLimit = preparedStatements
         configuration.statementTimeout = statementTimeout
         configuration.connectTimeout = connectTimeout
+        configure(&configuration)
         return try await gate.enter { [configuration] in try await runInside(configuration, body) }
     }
 
