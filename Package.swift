@@ -29,10 +29,9 @@ let package = Package(
         .systemLibrary(name: "CBcrypt"),
         .systemLibrary(name: "CFiles"),
         .systemLibrary(name: "CMalloc"),
-        .systemLibrary(name: "CScheduling"),
         .target(name: "JSON", dependencies: [collections]),
         .target(
-            name: "Postgres", dependencies: ["CLibpq", "CScheduling", collections, logging],
+            name: "Postgres", dependencies: ["CLibpq", collections, logging],
             swiftSettings: stayOnExecutor),
         .target(name: "LocalPostgres", dependencies: ["CFiles", logging]),
         .target(name: "ParseModel", dependencies: ["JSON", collections]),

@@ -60,8 +60,7 @@ extension Backend {
             // The class of sessions was removed, and all sessions with it.
             throw invalid
         } catch let error as PostgresError {
-            logger.error("a session could not be looked up", metadata: ["error": "\(error)"])
-            throw ParseError(ParseError.internalServerError, "An internal server error occurred")
+            throw store.failure(error)
         }
     }
 

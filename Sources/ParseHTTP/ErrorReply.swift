@@ -1,6 +1,7 @@
 import JSON
 import Logging
 import ParseModel
+import ParseStorage
 import Postgres
 
 /// Turns errors into the answers that clients understand.
@@ -26,6 +27,8 @@ struct ErrorReply: Sendable {
             var reply = Reply.object(["code": code, "error": .string(error.message)], status: 503)
             reply.headers = [("Retry-After", "\(error.retryAfter)")]
             return reply
+        case let error as PostgresError where error.kind == .busy:
+            return reply(to: ObjectStore.tooBusy, requestID: requestID)
         case _ where Self.isGivenUp(error):
             // Whoever asked has left, or the server shuts down: there is nobody to tell.
             logger.debug("request given up", metadata: ["id": "\(requestID)"])

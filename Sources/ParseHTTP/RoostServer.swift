@@ -41,11 +41,13 @@ public struct RoostServer: Service {
         database.statementTimeout = .milliseconds(configuration.statementTimeout)
         // Declared classes are made under a lock that is a connection's, and so are the changes themselves.
         database.exclusiveConnections = max(2, configuration.databaseOptions.poolSize)
+        database.sharedConnections =
+            configuration.databaseOptions.sharedConnections ?? min(16, max(4, System.coreCount))
         // PostgreSQL often shares the processors.
-        let halfOfProcessors = max(1, System.coreCount / 2)
-        database.companiesOfReads = max(2, System.coreCount)
-        database.companiesOfRows = halfOfProcessors
-        database.heavyConnections = configuration.databaseOptions.heavyStatements ?? halfOfProcessors
+        database.heavyConnections = configuration.databaseOptions.heavyStatements ?? max(1, System.coreCount / 2)
+        database.lockTimeout = .milliseconds(configuration.lockTimeout)
+        database.transactionTimeout = .milliseconds(configuration.transactionTimeout)
+        database.connectionWait = .milliseconds(configuration.connectionTimeout)
         client = PostgresClient(configuration: database, logger: logger)
         replica = configuration.readReplicaURI.map { uri in
             var database = database

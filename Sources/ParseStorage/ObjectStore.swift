@@ -93,7 +93,8 @@ public struct ObjectStore: Sendable {
     /// Runs statements that add or change one object as one. Unless objects of the class must be unique in some field, they
     /// may share a transaction with other changes.
     func change(_ schema: ClassSchema, _ objectId: String, _ statements: [Statement]) async throws -> [PostgresResult] {
-        if session != nil || schema.hasUniqueFields { return try await group(statements) }
+        if session != nil { return try await group(statements) }
+        if schema.hasUniqueFields { return try await client.group(statements, row: objectId) }
         return try await client.change(row: objectId, statements)
     }
 
@@ -241,9 +242,9 @@ public struct ObjectStore: Sendable {
             request.limit != 0, TableLayout.hasColumn("objectId", of: schema.name, type: .string)
         else { return nil }
         guard let readers = request.access.readers, !TableLayout.classesWithoutACL.contains(schema.name) else {
-            return Statement(plan.anyById, [.text(id)], effort: .row)
+            return Statement(plan.anyById, [.text(id)])
         }
-        return Statement(plan.readableById, [.text(id), .textArray(readers.texts)], effort: .row)
+        return Statement(plan.readableById, [.text(id), .textArray(readers.texts)])
     }
 
     private static func condition(_ request: FindRequest, _ schema: ClassSchema, _ compiler: inout FilterCompiler)
@@ -294,8 +295,7 @@ public struct ObjectStore: Sendable {
             statements.append(
                 Statement(
                     "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(className.text)) "
-                        + "WHERE \"objectId\" = ANY(\(list)) AND \(condition)", compiler.builder.parameters,
-                    effort: .rows))
+                        + "WHERE \"objectId\" = ANY(\(list)) AND \(condition)", compiler.builder.parameters))
             plans.append((plan, access))
         }
         guard !statements.isEmpty else { return [] }
@@ -303,9 +303,12 @@ public struct ObjectStore: Sendable {
             .map { Fetched(result: $0, plan: $1.0, access: $1.1) }
     }
 
-    /// The Parse error for a failed statement; what the client is not told goes to the log.
+    /// What a caller gets for whom there is no connection.
+    public static let tooBusy = ServiceUnavailable("The database has too much to do. Please try again later.")
+
+    /// The error for a failed statement; what the client is not told goes to the log.
     public func failure(_ error: PostgresError) -> any Error {
-        if error.kind == .busy { return ServiceUnavailable("The database has too much to do; try again later.") }
+        if error.kind == .busy { return Self.tooBusy }
         let answer = DatabaseFailure.parseError(error)
         if case .cancelled = error.kind {
             // Whoever asked has left: nothing is wrong with the database.

@@ -24,6 +24,8 @@ final class Connection {
     enum ScriptPhase { case running, rollingBack, resetting }
 
     let context: LoopContext
+    /// What the server is told when it is opened.
+    private let parameters: ConnectionParameters
     // The lane owns its connections and outlives them.
     unowned let lane: any Lane
     var state = State.closed
@@ -36,12 +38,10 @@ final class Connection {
     var cache: StatementCache
     var sequence: UInt64 = 0
     var scriptPhase: ScriptPhase?
-    /// How much was sent since the last sync, in shares of ``Effort``; it shares the next.
+    /// How many reads were sent since the last sync; they share the next.
     var unsynced = 0
-    /// How many of those under way were sent in company.
-    var company = 0
-    /// How many of those read more than a row by its key.
-    var largerReads = 0
+    /// How many of those under way were sent in a batch of reads.
+    var batched = 0
     /// How many of those under way change a row, or one each for several callers.
     var changes = 0
     /// How many of the requests under way do not only read.
@@ -53,24 +53,15 @@ final class Connection {
     /// Why it can no longer be used; it is cleared away when nobody is in the middle of using it.
     var failure: PostgresError?
     var openedAt = Moment.now
-    #if os(Linux)
-        /// The server's process, when it is known to run on this machine.
-        private var serverProcess: ServerProcess?
-        /// Whether the server shares the processors of this machine.
-        var isServerHere: Bool { serverProcess != nil }
-    #else
-        var isServerHere: Bool { false }
-    #endif
-    /// Whether the server's process leaves the processors to others, or cannot be told to.
-    private var hasGivenWay = false
     // Arrays that libpq reads from, used again for each statement.
     var pointers: [UnsafePointer<CChar>?] = []
     var lengths: [Int32] = []
     var formats: [Int32] = []
     var types: [UInt32] = []
 
-    init(_ context: LoopContext, lane: any Lane) {
+    init(_ context: LoopContext, lane: any Lane, _ parameters: ConnectionParameters) {
         self.context = context
+        self.parameters = parameters
         self.lane = lane
         cache = StatementCache(limit: context.configuration.preparedStatementLimit)
     }
@@ -103,9 +94,8 @@ final class Connection {
 
     /// Begins to connect.
     func open() {
-        handle = (lane is SharedLane ? context.sharedParameters : context.parameters).start()
+        handle = parameters.start()
         openedAt = context.now
-        hasGivenWay = false
         guard let handle, PQstatus(handle) != CONNECTION_BAD else {
             // Through connecting, so that a broken connection looks the same whenever it broke.
             state = .connecting(PGRES_POLLING_FAILED)
@@ -115,15 +105,6 @@ final class Connection {
         // Only verbose messages tell the SQLSTATE of why a connection was refused.
         PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
         state = .connecting(PGRES_POLLING_WRITING)
-    }
-
-    /// Has the server's process leave the processors to others, where it runs on this machine.
-    ///
-    /// To be called again before each use: the system may refuse for a moment.
-    func giveWay() {
-        #if os(Linux)
-            if !hasGivenWay { hasGivenWay = serverProcess?.giveWay() ?? true }
-        #endif
     }
 
     /// Does what the socket is ready for.
@@ -144,9 +125,6 @@ final class Connection {
                 return fail(.unavailable("libpq has no pipeline mode: version 14 or later is needed"))
             }
             PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
-            #if os(Linux)
-                serverProcess = handle.flatMap { ServerProcess(of: $0) }
-            #endif
             state = .ready
             lane.didConnect(self)
         case PGRES_POLLING_FAILED: fail(.unavailable(libpqMessage))
@@ -193,8 +171,7 @@ final class Connection {
         cache.removeAll()
         scriptPhase = nil
         unsynced = 0
-        company = 0
-        largerReads = 0
+        batched = 0
         changes = 0
         writes = 0
         needsFlush = false

@@ -13,19 +13,29 @@ struct ConnectionParameters {
     private let keywords: [String]
     private let values: [String]
 
-    /// - Parameter lockTimeout: How long statements wait for a lock.
-    init(_ configuration: PostgresConfiguration, lockTimeout: Duration) {
-        var options = Self.options(in: configuration.connectionString)
-        let timeout = configuration.statementTimeout.milliseconds
-        let idle = configuration.transactionTimeout.milliseconds
-        // A request gets one processor of the server, and leaves the others to the other requests; before what the
-        // connection string says, which thus stands above it.
-        options =
-            "-c max_parallel_workers_per_gather=0 \(options) -c statement_timeout=\(timeout) -c lock_timeout=\(lockTimeout.milliseconds)"
-            + " -c idle_in_transaction_session_timeout=\(idle)"
+    /// - Parameters:
+    ///   - lockTimeout: How long a statement waits for a lock; zero for as long as it may run.
+    ///   - idleTimeout: How long a transaction may have nothing to do before the server ends its connection; zero for ever.
+    ///   - isParallel: Whether the server may use several of its processors for one statement.
+    init(
+        _ configuration: PostgresConfiguration, lockTimeout: Duration = .zero, idleTimeout: Duration = .zero,
+        isParallel: Bool = true
+    ) {
+        // Those before what the connection string says give way to it. Nothing is compiled to machine code: for a query of
+        // a few hundred conditions that would take seconds, each time.
+        var options = ["-c jit=off"]
+        if !isParallel { options.append("-c max_parallel_workers_per_gather=0") }
+        options.append(Self.options(in: configuration.connectionString))
+        options.append("-c statement_timeout=\(configuration.statementTimeout.milliseconds)")
+        if lockTimeout > .zero { options.append("-c lock_timeout=\(lockTimeout.milliseconds)") }
+        if idleTimeout > .zero {
+            options.append("-c idle_in_transaction_session_timeout=\(idleTimeout.milliseconds)")
+        }
         // What comes after dbname stands above what the connection string says.
         keywords = ["dbname", "fallback_application_name", "client_encoding", "options"]
-        values = [configuration.connectionString, configuration.applicationName, "UTF8", options]
+        values = [
+            configuration.connectionString, configuration.applicationName, "UTF8", options.joined(separator: " "),
+        ]
     }
 
     /// Begins to connect, without waiting.

@@ -24,8 +24,8 @@ extension PostgresConfiguration {
         switch pool {
         // A lock may be held on one connection while a class is changed on another.
         case .administration: min(exclusiveConnections, max(2, exclusiveConnections / 4))
-        case .transactions, .slowReads: max(1, exclusiveConnections / 2)
-        case .limitedReads, .lockWaits: max(1, exclusiveConnections / 4)
+        case .transactions, .slowReads, .lockWaits: max(1, exclusiveConnections / 2)
+        case .limitedReads: max(1, exclusiveConnections / 4)
         case .heavyReads: max(1, heavyConnections)
         }
     }
@@ -37,6 +37,19 @@ extension PostgresConfiguration {
         // Who waits for others' heavy statements waits for as long as one of its own may take.
         case .heavyReads: connectTimeout + statementTimeout
         case .transactions, .slowReads, .limitedReads, .lockWaits: min(connectionWait, connectTimeout)
+        }
+    }
+
+    /// What the server is told for the connections of a pool.
+    func parameters(of pool: ConnectionPool) -> ConnectionParameters {
+        switch pool {
+        // Who builds an index beside a table waits for all who use it.
+        case .administration: ConnectionParameters(self)
+        // The client ends a transaction that takes too long; the server does if the client cannot.
+        case .transactions:
+            ConnectionParameters(self, lockTimeout: lockTimeout, idleTimeout: transactionTimeout)
+        case .slowReads, .limitedReads, .lockWaits: ConnectionParameters(self, lockTimeout: lockTimeout)
+        case .heavyReads: ConnectionParameters(self, lockTimeout: lockTimeout, isParallel: false)
         }
     }
 }

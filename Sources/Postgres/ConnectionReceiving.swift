@@ -74,6 +74,7 @@ extension Connection {
     private func takeError(_ result: OpaquePointer, _ request: Request) {
         defer { PQclear(result) }
         var error = PostgresError(result)
+        let place = request.received
         request.received += 1
         let severity = PQresultErrorField(result, Int32(UInt8(ascii: "V"))).map { String(cString: $0) }
         if severity == "FATAL" || severity == "PANIC" || PQstatus(handle) == CONNECTION_BAD {
@@ -83,7 +84,10 @@ extension Connection {
             return fail(error)
         }
         if scriptPhase == .rollingBack || scriptPhase == .resetting { return failWithLibpqMessage() }
-        if request.error == nil { request.error = error }
+        if request.error == nil {
+            request.error = error
+            request.errorPlace = place
+        }
     }
 
     /// A request without a sync of its own is over with its last result.
@@ -94,11 +98,8 @@ extension Connection {
     /// The first request has all its results.
     func finishHead() {
         guard let request = inFlight.popFirst() else { return }
-        if request.isInCompany {
-            company -= 1
-            if request.effort > .row { largerReads -= 1 }
-        }
-        if request.row != nil { changes -= 1 }
+        if request.isBatched { batched -= 1 }
+        if request.isGrouped { changes -= 1 }
         if !request.isReadOnly { writes -= 1 }
         headSince = context.now
         for preparation in request.preparations { cache.remove(preparation.statement) }

@@ -1,28 +1,23 @@
 import CLibpq
 
 extension Connection {
-    /// How much may share a sync, in shares of ``Effort``: the first ones get their results when all are done.
-    static let largestCompany = 32
+    /// How many reads may share a sync: the first ones get their results when all are done.
+    static let largestBatch = 16
 
     /// Whether others that only read were sent just now, and one more can share their sync.
-    func takesCompany(_ effort: Effort) -> Bool {
-        unsynced > 0 && unsynced + effort.share <= Self.largestCompany && failure == nil
-    }
+    var takesRead: Bool { unsynced > 0 && unsynced < Self.largestBatch && failure == nil }
 
     /// Sends a request that only reads, and puts off its sync until ``flush()``, so that those sent before then share it:
     /// they cost one packet, and the server one transaction. When one of them fails, the others are sent again.
-    func sendInCompany(_ request: Request) -> Bool {
+    func sendInBatch(_ request: Request) -> Bool {
         guard isReady, PQstatus(handle) == CONNECTION_OK, case .statements(let statements) = request.content else {
             return false
         }
-        // Whoever is before one that may take long gets his answer before it.
-        if unsynced > 0, !request.effort.isLittle, PQsendFlushRequest(handle) != 1 { failWithLibpqMessage() }
         begin(request)
-        request.isInCompany = true
+        request.isBatched = true
         request.isSynced = false
-        unsynced += request.effort.share
-        company += 1
-        if request.effort > .row { largerReads += 1 }
+        unsynced += 1
+        batched += 1
         for statement in statements {
             guard add(statement, to: request) else {
                 failWithLibpqMessage()
@@ -45,7 +40,7 @@ extension Connection {
     private func begin(_ request: Request) {
         sequence += 1
         request.prepareToSend(sequence: sequence)
-        if request.row != nil { changes += 1 }
+        if request.isGrouped { changes += 1 }
         if !request.isReadOnly { writes += 1 }
         if inFlight.isEmpty { headSince = context.now }
         inFlight.append(request)
@@ -65,8 +60,12 @@ extension Connection {
             isSent = add(prelude, to: request)
         }
         switch request.content {
-        case .statements(let statements):
-            for statement in statements where isSent { isSent = add(statement, to: request) }
+        case .statements where !request.members.isEmpty:
+            for member in request.members where isSent {
+                isSent = addAll(of: member, to: request)
+                request.memberEnds.append(request.expected)
+            }
+        case .statements: isSent = isSent && addAll(of: request, to: request)
         case .commit(let statement): isSent = isSent && add(statement, to: request)
         case .script(let script): return start(script)
         }
@@ -113,6 +112,10 @@ extension Connection {
         guard PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 1) == 1, CLibpqPipelineSync(handle) == 1 else {
             return failWithLibpqMessage()
         }
+    }
+
+    private func addAll(of member: Request, to request: Request) -> Bool {
+        member.statements.allSatisfy { add($0, to: request) }
     }
 
     private func add(_ statement: EncodedStatement, to request: Request) -> Bool {

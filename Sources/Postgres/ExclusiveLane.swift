@@ -18,8 +18,7 @@ final class ExclusiveLane: Lane {
     private let limit: Int
     /// How long a request waits for one.
     private let patience: Duration
-    /// How long one may be lent; nil for as long as it is used.
-    private let leaseLimit: Duration?
+    private let parameters: ConnectionParameters
 
     private static let idleTimeout: Int64 = 60_000
 
@@ -30,7 +29,7 @@ final class ExclusiveLane: Lane {
         self.context = context
         limit = context.configuration.limit(of: pool)
         patience = context.configuration.patience(of: pool)
-        leaseLimit = pool == .transactions ? context.configuration.transactionTimeout : nil
+        parameters = context.configuration.parameters(of: pool)
         lastNumber = pool.rawValue
     }
 
@@ -44,7 +43,7 @@ final class ExclusiveLane: Lane {
         for connection in connections { earliest.consider(connection.connectDeadline) }
         for lease in leases.values {
             earliest.consider(lease.cancelAgain)
-            if !lease.isExpired { earliest.consider(lease.deadline) }
+            if !lease.isExpired, !lease.isReleased { earliest.consider(lease.end) }
         }
         if let oldest = idle.first { earliest.consider(oldest.since.after(.milliseconds(Self.idleTimeout + 1))) }
         earliest.consider(waiters.first?.deadline)
@@ -60,21 +59,23 @@ final class ExclusiveLane: Lane {
         if context.isStopping { return give(request, .failure(.shutDown)) }
         request.deadline = context.now.after(patience)
         waiters.append(request)
-        while let entry = idle.popLast() {
-            if !entry.connection.isReady { continue }
-            offer(entry.connection)
-            break
-        }
+        lendIdle()
         openWhereUseful()
+    }
+
+    /// Lends connections that nobody has to those who wait.
+    private func lendIdle() {
+        while waiters.contains(where: isInTurn), let entry = idle.popLast() {
+            if entry.connection.isReady { offer(entry.connection) }
+        }
     }
 
     /// Gives a clean connection to the first who waits.
     private func offer(_ connection: Connection) {
         connection.deallocateDropped()
-        while let waiter = waiters.popFirst() {
+        while let waiter = nextWaiter() {
             lastNumber += ConnectionPool.allCases.count
-            let lease = Lease(number: lastNumber, connection: connection, prelude: waiter.prelude)
-            lease.deadline = leaseLimit.map { context.now.after($0) }
+            let lease = Lease(number: lastNumber, connection: connection, for: waiter)
             leases[lease.number] = lease
             if waiter.answer.give(.success(lease.number)) { return }
             leases[lease.number] = nil
@@ -82,16 +83,27 @@ final class ExclusiveLane: Lane {
         idle.append((connection, context.now))
     }
 
+    /// Takes the first who waits and may have a connection.
+    private func nextWaiter() -> LeaseRequest? {
+        waiters.firstIndex(where: isInTurn).map { waiters.remove(at: $0) }
+    }
+
+    /// Whether nobody has a connection for the row that a caller waits for: one is enough to wait for it.
+    private func isInTurn(_ waiter: LeaseRequest) -> Bool {
+        guard let row = waiter.row else { return true }
+        return !leases.values.contains { $0.row == row }
+    }
+
     private func give(_ request: LeaseRequest, _ result: Result<Int, PostgresError>) { request.answer.give(result) }
 
     private var mayOpen: Bool {
         connections.count < limit && !context.isStopping
-            && connections.count(where: { !$0.isReady }) < waiters.count
+            && connections.count(where: { !$0.isReady }) < waiters.count(where: isInTurn)
     }
 
     private func openWhereUseful() {
         while mayOpen, nextOpening <= context.now {
-            let connection = Connection(context, lane: self)
+            let connection = Connection(context, lane: self, parameters)
             connections.append(connection)
             connection.open()
             if connection.failure != nil { break }
@@ -154,7 +166,7 @@ final class ExclusiveLane: Lane {
     }
 
     private func lease(of connection: Connection) -> Lease? {
-        leases.values.first { $0.connection === connection }
+        leases.values.first { $0.connection === connection && !$0.isBrokenOff }
     }
 
     // MARK: Cancelling
@@ -170,13 +182,14 @@ final class ExclusiveLane: Lane {
         cancelHead(lease)
     }
 
-    /// Ends what takes too long: the server stops what it does, and nothing more is sent.
+    /// Ends what takes too long: the server stops what it does and undoes what was done, nothing more is sent, and the
+    /// connection goes to others.
     private func expire(_ lease: Lease) {
         lease.isExpired = true
         for request in lease.pending { request.fail(.tookTooLong) }
         lease.pending.removeAll()
         for request in lease.connection.inFlight { request.isCancelled = true }
-        cancelHead(lease)
+        proceed(lease)
     }
 
     /// Tells the server to stop if what it does is what shall stop.
@@ -215,6 +228,10 @@ final class ExclusiveLane: Lane {
     /// Goes on with what the lease is for: sending, stopping, or getting clean.
     private func proceed(_ lease: Lease) {
         let connection = lease.connection
+        if lease.isBrokenOff {
+            if lease.isReleased { end(lease) }
+            return
+        }
         guard lease.failure == nil, connection.failure == nil else {
             if lease.failure != nil, lease.isReleased, !lease.isCancelling { end(lease) }
             return
@@ -223,14 +240,16 @@ final class ExclusiveLane: Lane {
             cancelHead(lease)
         }
         pump(lease)
-        guard lease.isReleased, connection.inFlight.isEmpty, lease.pending.isEmpty, !lease.isCancelling else { return }
+        guard lease.isReleased || lease.isExpired, connection.inFlight.isEmpty, lease.pending.isEmpty,
+            !lease.isCancelling
+        else { return }
         if connection.isInTransaction {
             if lease.isRollingBack { return connection.fail(lost(nil)) }
             lease.isRollingBack = true
             if !connection.send(Request(internal: [Self.rollback])) { connection.fail(lost(nil)) }
             return
         }
-        end(lease)
+        if lease.isReleased { end(lease) } else { lease.isBrokenOff = true }
         offer(connection)
     }
 
@@ -271,7 +290,7 @@ final class ExclusiveLane: Lane {
         for connection in connections { connection.checkDeadline() }
         for lease in leases.values where lease.cancelAgain.map({ $0 <= context.now }) ?? false { cancelHead(lease) }
         for lease in leases.values where !lease.isExpired && !lease.isReleased {
-            if let deadline = lease.deadline, deadline <= context.now { expire(lease) }
+            if let end = lease.end, end <= context.now { expire(lease) }
         }
         while let first = waiters.first {
             let isOverdue = first.deadline.map { $0 <= context.now } ?? false
@@ -280,6 +299,7 @@ final class ExclusiveLane: Lane {
             let busy = PostgresError(.busy, "no connection became free in time")
             give(first, .failure(context.isStopping ? .shutDown : lastFailure ?? busy))
         }
+        lendIdle()
         while let oldest = idle.first, oldest.since.isOlder(than: Self.idleTimeout, at: context.now) {
             idle.removeFirst()
             connections.removeAll { $0 === oldest.connection }

@@ -22,7 +22,6 @@ final class InputOutputLoop {
     private var commands: [Mailbox.Command] = []
     private var descriptors: [pollfd] = []
     private var polled: [Connection] = []
-    private var courtesy = Courtesy()
     private var stopDeadline: Moment?
 
     /// How long shutting down waits for what is under way.
@@ -145,8 +144,6 @@ final class InputOutputLoop {
             }
         }
         statistics.reconnects = context.breaks
-        // Small answers come in one piece, and the sooner the better. While none is waited for, all is well as it is.
-        if statistics.inFlight > 0 { courtesy.set(polled.contains { $0.largerReads > 0 }) }
         let mustFlush = polled.contains { $0.needsFlush }
         let isAsleep = context.mailbox.fallAsleep(statistics, shared.attention)
         var longest = deadline.moment.map { Int32(clamping: $0.milliseconds(from: context.now)) } ?? -1

@@ -28,10 +28,6 @@ extension Lane {
 /// What all parts on the I/O thread share.
 final class LoopContext {
     let configuration: PostgresConfiguration
-    /// For connections that callers share.
-    let sharedParameters: ConnectionParameters
-    /// For connections that are lent, and those that listen.
-    let parameters: ConnectionParameters
     let logger: Logger
     let notices: NoticeLog
     let mailbox: Mailbox
@@ -48,8 +44,6 @@ final class LoopContext {
         self.configuration = configuration
         self.logger = logger
         self.mailbox = mailbox
-        sharedParameters = ConnectionParameters(configuration, lockTimeout: configuration.sharedLockTimeout)
-        parameters = ConnectionParameters(configuration, lockTimeout: configuration.lockTimeout)
         notices = NoticeLog(logger)
     }
 }

@@ -4,6 +4,10 @@ import Collections
 final class Lease {
     let number: Int
     let connection: Connection
+    /// The row whose lock is waited for on it.
+    let row: String?
+    /// When it has been lent for long enough; nil where there is no limit.
+    let end: Moment?
     /// What is still to be sent before the first statement.
     var prelude: EncodedStatement?
     /// Requests that cannot be sent yet.
@@ -13,10 +17,10 @@ final class Lease {
     /// When to tell the server again, if what shall stop goes on.
     var cancelAgain: Moment?
     var cancelPause = BackOff()
-    /// When it has been lent for long enough; nil where there is no limit.
-    var deadline: Moment?
-    /// Whether that time is over, so that nothing more is sent.
+    /// Whether its time is over, so that nothing more is sent.
     var isExpired = false
+    /// Whether the connection went to others, since the time was over.
+    var isBrokenOff = false
     /// Why the connection can no longer be used.
     var failure: PostgresError?
     /// Whether it was given back.
@@ -26,9 +30,11 @@ final class Lease {
     /// Who waits until the connection is clean again.
     var releaseRequest: ReleaseRequest?
 
-    init(number: Int, connection: Connection, prelude: EncodedStatement?) {
+    init(number: Int, connection: Connection, for request: LeaseRequest) {
         self.number = number
         self.connection = connection
-        self.prelude = prelude
+        prelude = request.prelude
+        row = request.row
+        end = request.end
     }
 }

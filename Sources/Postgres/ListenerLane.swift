@@ -57,7 +57,7 @@ final class ListenerLane: Lane {
     /// Listens, until the stream ends.
     func listen(id: Int, channels: [EncodedStatement], _ continuation: AsyncStream<PostgresEvent>.Continuation) {
         guard !context.isStopping else { return continuation.finish() }
-        let connection = Connection(context, lane: self)
+        let connection = Connection(context, lane: self, ConnectionParameters(context.configuration))
         listeners.append(Listener(id: id, channels: channels, continuation, connection, now: context.now))
         connection.open()
     }

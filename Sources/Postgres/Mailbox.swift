@@ -135,11 +135,17 @@ final class LeaseRequest: @unchecked Sendable {
     let prelude: EncodedStatement?
     /// Which connections it may get.
     let pool: ConnectionPool
+    /// The row whose lock it waits for, where that is known: nobody else gets a connection for it meanwhile.
+    let row: String?
+    /// Until when it may have the connection; nil for as long as it likes.
+    let end: Moment?
     /// Until when it waits for a connection.
     var deadline: Moment?
 
-    init(pool: ConnectionPool, prelude: EncodedStatement?) {
+    init(pool: ConnectionPool, prelude: EncodedStatement? = nil, row: String? = nil, end: Moment? = nil) {
         self.pool = pool
         self.prelude = prelude
+        self.row = row
+        self.end = end
     }
 }

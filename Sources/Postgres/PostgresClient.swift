@@ -6,7 +6,7 @@ import Synchronization
 /// Short statements of all callers share a few pipelined connections; transactions and statements that can be slow have
 /// connections of their own, so that a slow one never stands in front of a fast one.
 ///
-/// An answer to ``query(_:_:readOnly:)`` or ``group(_:readOnly:)`` comes after the commit.
+/// An answer to ``query(_:_:readOnly:)`` or ``group(_:readOnly:row:)`` comes after the commit.
 public final class PostgresClient: Sendable {
     private enum Life {
         case new
@@ -14,7 +14,7 @@ public final class PostgresClient: Sendable {
         case ended
     }
 
-    private let configuration: PostgresConfiguration
+    let configuration: PostgresConfiguration
     private let logger: Logger
     let mailbox = Mailbox()
     private let life = Mutex(Life.new)
@@ -93,24 +93,27 @@ public final class PostgresClient: Sendable {
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement, readOnly: Bool = false) async throws -> PostgresResult {
         let results = try await perform(
-            Request(Self.content([statement]), isReadOnly: readOnly, effort: statement.effort), [statement])
+            Request(Self.content([statement]), isReadOnly: readOnly), [statement])
         guard let result = results.first else { throw PostgresError(.server, "the statement gave no result") }
         return result
     }
 
     /// Runs statements in one transaction and one round trip: all of them are kept, or none.
     ///
+    /// - Parameter row: A name for the one row that they change, where it is one: callers who change a row that somebody
+    ///   has locked wait where they keep nobody else waiting.
     /// - Returns: A result for each statement.
     /// - Throws: `PostgresError`, the first one.
-    public func group(_ statements: [Statement], readOnly: Bool = false) async throws -> [PostgresResult] {
+    public func group(
+        _ statements: [Statement], readOnly: Bool = false, row: String? = nil
+    ) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
-        return try await perform(
-            Request(Self.content(statements), isReadOnly: readOnly, effort: .of(statements)), statements)
+        return try await perform(Request(Self.content(statements), isReadOnly: readOnly, row: row), statements)
     }
 
     /// Runs statements that add or change one row in a transaction that those of other callers may share.
     ///
-    /// For rows that must be unique in more than their key ``group(_:readOnly:)`` is better: there nobody who shares a
+    /// For rows that must be unique in more than their key ``group(_:readOnly:row:)`` is better: there nobody who shares a
     /// transaction can stand in the way of others that do.
     ///
     /// - Parameter row: A name for the row.
@@ -118,8 +121,8 @@ public final class PostgresClient: Sendable {
     /// - Throws: `PostgresError`, the first one; then none of the statements was carried out.
     public func change(row: String, _ statements: [Statement]) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
-        let content = try Self.content(statements)
-        return try await perform(Request(content, row: row), statements)
+        return try await perform(
+            Request(Self.content(statements), row: row, sharesTransaction: true), statements)
     }
 
     /// Statements as they are sent on shared connections, if they have a place there.
@@ -143,8 +146,8 @@ public final class PostgresClient: Sendable {
     private func perform(_ request: Request, _ statements: [Statement]) async throws -> [PostgresResult] {
         do {
             return try await perform(request)
-        } catch let error as PostgresError where error.sqlState == "55P03" {
-            return try await exclusively(in: .lockWaits) { try await $0.group(statements) }
+        } catch let error as PostgresError where error.isLockTimeout {
+            return try await exclusively(in: .lockWaits, row: request.row) { try await $0.group(statements) }
         }
     }
 

@@ -9,10 +9,13 @@ extension PostgresClient {
         try await exclusively(in: .administration, body)
     }
 
+    /// Lends a connection of a pool.
+    ///
+    /// - Parameter row: The row that the caller waits for: of several callers who do, one at a time has a connection.
     func exclusively<R: Sendable>(
-        in pool: ConnectionPool, _ body: @Sendable (PostgresSession) async throws -> R
+        in pool: ConnectionPool, row: String? = nil, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
-        let session = try await lease(from: pool)
+        let session = try await lease(LeaseRequest(pool: pool, row: row))
         do {
             let result = try await body(session)
             await session.release()
@@ -31,8 +34,8 @@ extension PostgresClient {
     /// - Parameters:
     ///   - isolation: How much of other transactions it sees.
     ///   - retries: How often it is run again at most.
-    ///   - isTimeLimited: Whether ``PostgresConfiguration/transactionTimeout`` holds for it, as for those that callers send.
-    ///     Without it a connection for changes of classes is taken, not one for transactions of callers.
+    ///   - isTimeLimited: Whether ``PostgresConfiguration/transactionTimeout`` holds for it with all its attempts, as for
+    ///     those that callers send. Without it a connection for administration is taken.
     /// - Throws: What `body` throws, or `PostgresError`. The kind `connectionLost` says that it is not known whether the
     ///   transaction was committed. SQLSTATE 57014 says that it took too long.
     public func transaction<R: Sendable>(
@@ -40,9 +43,11 @@ extension PostgresClient {
         _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
         let begin = try EncodedStatement(Statement("BEGIN ISOLATION LEVEL \(isolation.rawValue)"))
+        let end = isTimeLimited ? Moment.now.after(configuration.transactionTimeout) : nil
         var attempt = 0
         while true {
-            let session = try await lease(from: isTimeLimited ? .transactions : .administration, prelude: begin)
+            let session = try await lease(
+                LeaseRequest(pool: isTimeLimited ? .transactions : .administration, prelude: begin, end: end))
             do {
                 let result = try await body(session)
                 try await session.commit()
@@ -50,7 +55,8 @@ extension PostgresClient {
                 return result
             } catch {
                 await session.release()
-                guard attempt < retries, session.wasUndoneForOthers, !Task.isCancelled else { throw error }
+                let isLate = end.map { $0 <= .now } ?? false
+                guard attempt < retries, session.wasUndoneForOthers, !isLate, !Task.isCancelled else { throw error }
             }
             attempt += 1
             do {
@@ -122,8 +128,7 @@ extension PostgresClient {
         }
     }
 
-    private func lease(from pool: ConnectionPool, prelude: EncodedStatement? = nil) async throws -> PostgresSession {
-        let request = LeaseRequest(pool: pool, prelude: prelude)
+    private func lease(_ request: LeaseRequest) async throws -> PostgresSession {
         let number = try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
                 if request.answer.wait(with: continuation), !send(.lease(request)) {

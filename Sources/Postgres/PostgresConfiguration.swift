@@ -4,19 +4,12 @@ public struct PostgresConfiguration: Sendable {
     public var connectionString: String
     /// Connections of the shared lane, on which short statements of everybody are pipelined.
     public var sharedConnections = 4
-    /// How many connections are shared out among transactions (half), reads that can be slow (half), those of them that
-    /// get little time, statements that wait for locks, and changes of classes (a quarter each). They are opened on
+    /// How many connections are shared out among transactions, reads that can be slow, and statements that wait for locks
+    /// (half of them each), slow reads that get little time, and administration (a quarter each). They are opened on
     /// demand, and closed after a minute without use.
     public var exclusiveConnections = 8
-    /// The most statements of ``PostgresClient/heavyQuery(_:)`` at once, each on a connection of its own beside those of
-    /// the exclusive lane.
+    /// The most statements of ``PostgresClient/heavyQuery(_:)`` at once, each on a connection of its own beside the others.
     public var heavyConnections = 1
-    /// The most companies of reads under way at once where the server shares the processors of this machine, when they
-    /// are answered within hundredths of a second.
-    public var companiesOfReads = 2
-    /// The most companies of reads of single rows under way at once, when they are answered within milliseconds. More
-    /// of them are smaller, and keep more of the server's processors busy.
-    public var companiesOfRows = 1
     /// How long one statement may run before the server stops it (SQLSTATE 57014); zero for as long as it likes.
     public var statementTimeout: Duration = .seconds(30)
     /// How long a statement on a shared connection waits for a lock. Who waits there keeps others waiting.

@@ -60,10 +60,15 @@ public struct PostgresError: Error, Sendable {
 
     /// What a caller gets who went away.
     static let cancelled = PostgresError(.cancelled, "the task was cancelled")
+    /// What a caller gets who changes a row that others wait for already.
+    static let rowIsLocked = PostgresError(.server, "others wait for the row already", sqlState: "55P03")
     /// What a caller gets whose transaction is broken off because of its time limit.
     static let tookTooLong = PostgresError(.server, "the transaction took too long", sqlState: "57014")
     /// What a caller gets who comes too late.
     static let shutDown = PostgresError(.shutdown, "the PostgreSQL client is shut down")
+
+    /// Whether it waited for a lock in vain; nothing of the statement was kept.
+    var isLockTimeout: Bool { kind == .server && sqlState == "55P03" }
 
     /// Whether the server undid the transaction for the sake of another one, so that doing it again can help.
     var isConflict: Bool { kind == .server && (sqlState == "40001" || sqlState == "40P01") }

@@ -16,15 +16,14 @@ final class Request: @unchecked Sendable {
     let content: Content
     /// Whether it changes nothing, and so may be sent again when its answer was lost.
     let isReadOnly: Bool
-    /// The one row that it adds or changes, so that it may share a transaction with others that do so; nil when it does
-    /// something else.
+    /// The one row that it adds or changes; nil when it does something else.
     let row: String?
+    /// Whether it may share a transaction with others that change one row each, or is several such.
+    let sharesTransaction: Bool
     /// The requests of other callers that this one carries out as one; see ``init(together:)``.
     let members: [Request]
-    /// How much work it is.
-    let effort: Effort
-    /// Whoever asks, where that is known.
-    let caller = CallerPresence.current.map { ObjectIdentifier($0) }
+    /// Who asks for a change that may share a transaction, where that is known.
+    let caller: ObjectIdentifier?
     /// Where the results go.
     let answer = Answer<[PostgresResult]>()
 
@@ -44,6 +43,12 @@ final class Request: @unchecked Sendable {
     var results: [PostgresResult] = []
     /// The first error.
     var error: PostgresError?
+    /// How many results came before the first error.
+    var errorPlace = 0
+    /// How many results there are up to the end of each of its members.
+    var memberEnds: [Int] = []
+    /// How often it was undone for the sake of another that shared its transaction.
+    var undoings = 0
     /// How many results came, those of preparations included.
     var received = 0
     /// How many results go before those that the caller asked for.
@@ -53,7 +58,7 @@ final class Request: @unchecked Sendable {
     /// How many results this sending brings.
     var expected = 0
     /// Whether it was sent together with others that only read.
-    var isInCompany = false
+    var isBatched = false
     /// Whether a sync follows it. Without one it is over with its last result, and shares the sync of those after it.
     var isSynced = true
     /// Whether it was not carried out because of an error in one that it shared a sync with.
@@ -61,11 +66,12 @@ final class Request: @unchecked Sendable {
     /// Whether it gets a sync of its own, since sharing one did not do.
     var travelsAlone = false
 
-    init(_ content: Content, isReadOnly: Bool = false, row: String? = nil, effort: Effort = .any) {
+    init(_ content: Content, isReadOnly: Bool = false, row: String? = nil, sharesTransaction: Bool = false) {
         self.content = content
         self.isReadOnly = isReadOnly
         self.row = row
-        self.effort = effort
+        self.sharesTransaction = sharesTransaction
+        caller = sharesTransaction ? CallerPresence.current.map { ObjectIdentifier($0) } : nil
         members = []
     }
 
@@ -73,15 +79,16 @@ final class Request: @unchecked Sendable {
     init(together members: [Request]) {
         content = .statements(members.flatMap(\.statements))
         isReadOnly = false
-        row = ""
-        effort = .any
+        row = nil
+        sharesTransaction = true
+        caller = nil
         self.members = members
     }
 
     /// Statements without anybody who waits for them.
     convenience init(internal statements: [EncodedStatement]) { self.init(.statements(statements)) }
 
-    private var statements: [EncodedStatement] {
+    var statements: [EncodedStatement] {
         if case .statements(let statements) = content { statements } else { [] }
     }
 
@@ -92,13 +99,21 @@ final class Request: @unchecked Sendable {
         received = 0
         skipped = 0
         expected = 0
-        isInCompany = false
+        isBatched = false
         isSynced = true
         isSkipped = false
         error = nil
+        errorPlace = 0
+        if !memberEnds.isEmpty { memberEnds.removeAll() }
         if !results.isEmpty { results.removeAll(keepingCapacity: true) }
         if !preparations.isEmpty { preparations.removeAll() }
     }
+
+    /// Whether it changes a row in a transaction that others share, or could share, so that these wait for its end.
+    var isGrouped: Bool { sharesTransaction && !travelsAlone }
+
+    /// The one of its members whose statement brought the error; nil when none did, as at the end of the transaction.
+    var failedMember: Int? { memberEnds.firstIndex { $0 > errorPlace } }
 
     /// Ends the wait with what was received.
     func finish() {

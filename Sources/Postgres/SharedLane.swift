@@ -9,15 +9,16 @@ import Collections
 ///
 /// Requests that change one row each share a transaction, so that the server commits and waits for the disk once for
 /// several. There is one such transaction under way, and whoever comes meanwhile makes up the next. When one of them
-/// fails, none was carried out, and each is sent again by itself.
+/// fails, none was carried out: that one is sent again by itself, the others together. Callers whose changes failed lately
+/// send theirs alone.
 ///
 /// No statement waits long for a lock here (``PostgresConfiguration/sharedLockTimeout``): its caller then takes a
-/// connection of its own, where it keeps nobody waiting.
+/// connection of its own, where it keeps nobody waiting. So do all who change the same row within the next second.
 ///
-/// Requests that only read go in company: a few of them share a sync, and thus a packet and a transaction. Of these there
-/// is one company under way on each connection, and whoever comes meanwhile makes up the next. That way companies are as
-/// large as the load asks for, and nobody waits where there is none. Those who read single rows go in fewer and larger
-/// companies, unless these take long for once. What an error keeps from being carried out is sent again.
+/// Requests that only read go in batches: a few of them share a sync, and thus a packet and a transaction. Of these there
+/// is one batch under way on each connection, and whoever comes meanwhile makes up the next. That way batches are as
+/// large as the load asks for, and nobody waits where there is none. What an error keeps from being carried out is sent
+/// again.
 final class SharedLane: Lane {
     let context: LoopContext
     private(set) var connections: [Connection] = []
@@ -29,7 +30,9 @@ final class SharedLane: Lane {
     /// Requests that change one row each, and wait until those before them are answered.
     private var changes = ChangeQueue()
     /// Callers whose changes were refused lately.
-    private var refusals = RecentRefusals()
+    private var refusals = RecentEntries<ObjectIdentifier>(memory: 1000)
+    /// Rows that somebody waited for in vain lately.
+    private var lockedRows = RecentEntries<String>(memory: 1000)
     /// Requests that wait for a connection.
     private var backlog: Deque<Request> = []
     /// Requests that the server undid for the sake of others, with the time of their next attempt.
@@ -38,10 +41,17 @@ final class SharedLane: Lane {
     private var startDeadline = Moment.now
     private var lastFailure: PostgresError?
 
+    /// How often a change is undone for the sake of others at most, before it is sent alone.
+    private static let mostUndoings = 3
+
     init(_ context: LoopContext) {
         self.context = context
-        for _ in 0..<max(1, context.configuration.sharedConnections) {
-            connections.append(Connection(context, lane: self))
+        let configuration = context.configuration
+        // A statement gets one processor of the server, and leaves the others to the other callers.
+        let parameters = ConnectionParameters(
+            configuration, lockTimeout: configuration.sharedLockTimeout, isParallel: false)
+        for _ in 0..<max(1, configuration.sharedConnections) {
+            connections.append(Connection(context, lane: self, parameters))
             backOffs.append(BackOff())
             reopenings.append(context.now)
         }
@@ -58,17 +68,14 @@ final class SharedLane: Lane {
         }
         for (moment, _) in postponed { earliest.consider(moment) }
         earliest.consider(backlog.first?.deadline)
-        earliest.consider(changes.deadline(at: context.now))
         return earliest.moment
     }
 
     /// What is worth waking up for.
     var attention: Attention {
         guard connections.contains(where: \.isReady) else { return Attention() }
-        let isBusy = connections.contains(where: isBusyWithChanges)
         return Attention(
-            reads: connectionForReads(.any) != nil, readsOfRows: connectionForReads(.row) != nil,
-            changes: isBusy ? .max : changes.missing(at: context.now))
+            reads: connectionForReads() != nil, changes: !connections.contains(where: isBusyWithChanges))
     }
 
     /// Whether nothing is under way.
@@ -87,14 +94,15 @@ final class SharedLane: Lane {
     /// Sends a request on the connection with the fewest before it, or lets it wait.
     func submit(_ request: Request) {
         guard !request.answer.isGiven else { return }
-        if request.row != nil, refusals.include(request.caller, at: context.now) { request.travelsAlone = true }
+        if lockedRows.include(request.row, at: context.now) { return request.fail(.rowIsLocked) }
+        if refusals.include(request.caller, at: context.now) { request.travelsAlone = true }
         if !request.travelsAlone, connections.contains(where: \.isReady) {
             if request.isReadOnly {
                 reads.append(request)
                 return sendReads()
             }
             // Sent with the next tick, when all that came meanwhile are here.
-            if request.row != nil { return changes.append(request) }
+            if request.sharesTransaction { return changes.append(request) }
         }
         let connection = request.isReadOnly ? leastBusy() : leastBusyForWrites()
         if let connection, connection.send(request) { return }
@@ -106,9 +114,7 @@ final class SharedLane: Lane {
     private func sendReads() {
         while let request = reads.first {
             if !request.answer.isGiven {
-                guard let connection = connectionForReads(request.effort), connection.sendInCompany(request) else {
-                    return
-                }
+                guard let connection = connectionForReads(), connection.sendInBatch(request) else { return }
             }
             reads.removeFirst()
         }
@@ -116,7 +122,6 @@ final class SharedLane: Lane {
 
     /// Sends the requests that change one row each, if those before them are done, or take long for once.
     private func sendChanges() {
-        guard !changes.isGathering(at: context.now) else { return }
         while !changes.isEmpty, !connections.contains(where: isBusyWithChanges),
             let connection = leastBusyForWrites(where: { $0.changes == 0 })
         {
@@ -185,19 +190,16 @@ final class SharedLane: Lane {
             request.travelsAlone = true
             return submit(request)
         }
-        guard let error = request.error else {
-            if !request.members.isEmpty { changes.didCarryOut(request.members.count, at: context.now) }
-            return request.finish()
-        }
+        guard let error = request.error else { return request.finish() }
         if !request.members.isEmpty {
             if error.isStaleStatement { connection.dropStatements(of: request) }
-            for member in request.members {
-                member.travelsAlone = true
-                submit(member)
-            }
-            return
+            return sendAgain(request.members, besides: request.failedMember, error)
         }
-        if request.row != nil { refusals.note(request.caller, at: context.now) }
+        if error.isLockTimeout {
+            lockedRows.note(request.row, at: context.now)
+        } else {
+            refusals.note(request.caller, at: context.now)
+        }
         if error.isStaleStatement, request.attempts < 4, !request.hasEndedTransaction {
             connection.dropStatements(of: request)
             return submit(request)
@@ -207,6 +209,26 @@ final class SharedLane: Lane {
             return postponed.append((context.now.after(pause), request))
         }
         request.finish()
+    }
+
+    /// Sends changes again that were undone because one of them failed: that one alone, the others together, unless that
+    /// happened to them before.
+    private func sendAgain(_ members: [Request], besides failed: Int?, _ error: PostgresError) {
+        var undone: [Request] = []
+        for (index, member) in members.enumerated() {
+            member.undoings += 1
+            if index == failed, error.isLockTimeout {
+                // Its caller goes where it may wait.
+                lockedRows.note(member.row, at: context.now)
+                member.fail(error)
+            } else if failed != nil, index != failed, member.undoings <= Self.mostUndoings {
+                undone.append(member)
+            } else {
+                member.travelsAlone = true
+                submit(member)
+            }
+        }
+        changes.putBack(undone)
     }
 
     func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {

@@ -4,15 +4,12 @@ public struct Statement: Sendable {
     public var sql: String
     /// The parameters, in the order of their numbers.
     public var parameters: [PostgresParameter]
-    /// How much work it is.
-    public var effort: Effort
 
     /// Makes a statement.
     ///
     /// The same text with the same types of parameters finds its prepared statement again.
-    public init(_ sql: String, _ parameters: [PostgresParameter] = [], effort: Effort = .any) {
+    public init(_ sql: String, _ parameters: [PostgresParameter] = []) {
         self.sql = sql
         self.parameters = parameters
-        self.effort = effort
     }
 }

@@ -16,6 +16,12 @@ public struct Configuration: Sendable {
     public var regexTimeout = 2000
     /// Whether regular expressions of clients may refer to what their groups matched.
     public var allowRegexBackReferences = false
+    /// How long a request waits for an object that others are changing, in milliseconds.
+    public var lockTimeout = 5000
+    /// How long a batch may take that is one transaction, in milliseconds.
+    public var transactionTimeout = 10_000
+    /// How long a request waits for a connection to the database that others have, in milliseconds.
+    public var connectionTimeout = 3000
 
     public var appId = ""
     public var masterKey = ""
@@ -121,7 +127,9 @@ public struct Configuration: Sendable {
     public struct DatabaseOptions: Sendable {
         /// Whether clients may ask for the plan of a query.
         public var allowPublicExplain = false
-        /// The most connections for transactions and slow statements.
+        /// How many connections carry short statements; nil for as many as the machine has processors, 4 to 16.
+        public var sharedConnections: Int?
+        /// How many connections are shared out among transactions, slow reads and waiting for locks.
         public var poolSize = 8
         /// The most aggregations and lists of distinct values that are computed at once; nil for half of the machine's
         /// processors.

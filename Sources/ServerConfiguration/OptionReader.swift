@@ -91,6 +91,9 @@ struct OptionReader {
         configuration.statementTimeout = try int("statementTimeout", 30_000, in: 1...86_400_000)
         configuration.regexTimeout = try int("regexTimeout", 2000, in: 1...86_400_000)
         configuration.allowRegexBackReferences = bool("allowRegexBackReferences", false)
+        configuration.lockTimeout = try int("lockTimeout", 5000, in: 1...86_400_000)
+        configuration.transactionTimeout = try int("transactionTimeout", 10_000, in: 1...86_400_000)
+        configuration.connectionTimeout = try int("connectionTimeout", 3000, in: 1...86_400_000)
         configuration.port = try int("port", 1337, in: 0...65_535)
         configuration.host = string("host") ?? "0.0.0.0"
         configuration.mountPath = string("mountPath") ?? "/parse"
@@ -114,6 +117,7 @@ struct OptionReader {
         let settings = configuration.databaseOptions
         let most = try setting("max", in: 1...1000)
         configuration.databaseOptions.poolSize = try setting("poolSize", in: 1...1000) ?? most ?? settings.poolSize
+        configuration.databaseOptions.sharedConnections = try setting("sharedConnections", in: 1...1000)
         configuration.databaseOptions.heavyStatements = try setting("heavyStatements", in: 1...1000)
         configuration.databaseOptions.schemaCacheTtl =
             try setting("schemaCacheTtl", in: 1...86_400_000) ?? settings.schemaCacheTtl

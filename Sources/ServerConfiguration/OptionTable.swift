@@ -27,6 +27,16 @@ public enum OptionTable {
             "statementTimeout", "ROOST_STATEMENT_TIMEOUT", .number,
             "How long one statement may run, in milliseconds; default 30000"),
         OptionDefinition(
+            "lockTimeout", "ROOST_LOCK_TIMEOUT", .number,
+            "How long a request waits for an object that others are changing, in milliseconds; default 5000"),
+        OptionDefinition(
+            "transactionTimeout", "ROOST_TRANSACTION_TIMEOUT", .number,
+            "How long a batch may take that is one transaction, in milliseconds; default 10000"),
+        OptionDefinition(
+            "connectionTimeout", "ROOST_CONNECTION_TIMEOUT", .number,
+            "How long a request waits for a connection to the database before it is answered with 503, in "
+                + "milliseconds; default 3000"),
+        OptionDefinition(
             "passwordHashingThreads", "ROOST_PASSWORD_HASHING_THREADS", .number,
             "How many hashes of passwords are computed at once; default one less than there are processors"),
         OptionDefinition(
@@ -66,8 +76,8 @@ public enum OptionTable {
             "A postgres:// URI with any libpq parameter; without it a private PostgreSQL is started"),
         OptionDefinition(
             "databaseOptions", "PARSE_SERVER_DATABASE_OPTIONS", .object,
-            "Settings of the database: allowPublicExplain, poolSize (or max), heavyStatements, schemaCacheTtl "
-                + "and disableIndexFieldValidation; others are ignored"),
+            "Settings of the database: allowPublicExplain, poolSize (or max), sharedConnections, heavyStatements, "
+                + "schemaCacheTtl and disableIndexFieldValidation; others are ignored"),
         OptionDefinition("port", "PORT", .number, "The port to listen on; default 1337"),
         OptionDefinition("host", "PARSE_SERVER_HOST", .string, "The address to listen on; default 0.0.0.0"),
         OptionDefinition("mountPath", "PARSE_SERVER_MOUNT_PATH", .string, "The path of the interface; default /parse"),

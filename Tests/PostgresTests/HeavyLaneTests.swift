@@ -1,4 +1,3 @@
-import Foundation
 import Postgres
 import Testing
 
@@ -57,51 +56,14 @@ struct HeavyLaneTests {
         }
     }
 
-    @Test("No statement gets parallel workers, unless the connection string says otherwise")
+    @Test("Short and heavy statements get no parallel workers, unless the connection string says otherwise")
     func parallelWorkers() async throws {
         try await TestDatabase.run { (database) async throws in
-            let setting = "SELECT current_setting('max_parallel_workers_per_gather')"
-            #expect(try await database.client.query(setting).string(0, 0) == "0")
+            let client = database.client
+            let setting = Statement("SELECT current_setting('max_parallel_workers_per_gather')")
+            #expect(try await client.query(setting).string(0, 0) == "0")
+            #expect(try await client.heavyQuery(setting).string(0, 0) == "0")
+            #expect(try await client.slowQuery(setting).string(0, 0) != "0")
         }
     }
-
-    #if os(Linux)
-        @Test(
-            "PostgreSQL's process leaves the processors to others, by whichever way it was reached",
-            arguments: [true, false])
-        func courtesy(bySocket: Bool) async throws {
-            try await TestDatabase.run { (database) async throws in
-                var configuration = PostgresConfiguration(connectionString: database.uri)
-                if bySocket {
-                    let place = try await database.client.query(
-                        "SELECT split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'), "
-                            + "current_database(), current_user")
-                    let (folder, port) = (place.string(0, 0) ?? "", place.string(0, 1) ?? "")
-                    let (name, user) = (place.string(0, 2) ?? "", place.string(0, 3) ?? "")
-                    configuration.connectionString = "host='\(folder)' port=\(port) dbname=\(name) user=\(user)"
-                }
-                let client = PostgresClient(configuration: configuration, logger: TestDatabase.logger)
-                try await client.start()
-                let who = Statement("SELECT pg_backend_pid(), inet_client_addr() IS NULL")
-                let short = try await client.slowQuery(who)
-                #expect(try Self.niceness(short.int(0, 0)).allSatisfy { $0 == 0 })
-                let isNice = try await eventually {
-                    let heavy = try await client.heavyQuery(who)
-                    guard heavy.bool(0, 1) == bySocket else { return false }
-                    return try Self.niceness(heavy.int(0, 0)).allSatisfy { $0 == 10 }
-                }
-                #expect(isNice)
-                await client.shutdown()
-            }
-        }
-
-        /// The values of `nice`: of a process, and of its session's group where the system has those.
-        private static func niceness(_ process: Int64?) throws -> [Int] {
-            let folder = "/proc/\(try #require(process))"
-            let status = try String(contentsOfFile: "\(folder)/stat", encoding: .utf8)
-            let words = status[try #require(status.lastIndex(of: ")"))...].split(separator: " ")
-            let group = try? String(contentsOfFile: "\(folder)/autogroup", encoding: .utf8)
-            return [words[17], group?.split(whereSeparator: \.isWhitespace).last].compactMap { $0.flatMap { Int($0) } }
-        }
-    #endif
 }

@@ -43,7 +43,8 @@ struct SharedLaneTests {
 
     @Test("Whoever reads does not wait for writes, however many are under way")
     func readsBesideWrites() async throws {
-        try await TestDatabase.run(shared: 4) { (database) async throws in
+        try await TestDatabase.run(shared: 4, configure: { $0.sharedLockTimeout = .seconds(25) }) {
+            (database) async throws in
             let client = database.client
             let writes = try await client.exclusively { session in
                 _ = try await session.query("SELECT pg_advisory_lock(9)")

@@ -21,48 +21,34 @@ struct SharedSyncTests {
         }
     }
 
-    /// Reads so many times at once, and tells how often each text was the answer.
-    private static func tally(
-        _ count: Int, of sql: String, _ effort: Effort, shared: Int
-    ) async throws -> [String: Int] {
-        try await TestDatabase.run(shared: shared) { (database) async throws in
-            let answers = await read(count, on: database.client) { _ in Statement(sql, effort: effort) }
-            let texts = try answers.values.map { try $0.get().string(0, 0) ?? "" }
-            return Dictionary(grouping: texts) { $0 }.mapValues(\.count)
+    @Test("Those that come together are one transaction of sixteen at most")
+    func together() async throws {
+        try await TestDatabase.run(shared: 1) { (database) async throws in
+            // The time of the transaction: the same for all that share one.
+            let answers = await Self.read(800, on: database.client) { _ in Statement("SELECT now()::text") }
+            let times = try answers.values.map { try $0.get().string(0, 0) ?? "" }
+            #expect(times.count == 800)
+            #expect(Dictionary(grouping: times) { $0 }.values.map(\.count).max() == 16)
         }
     }
 
-    @Test(
-        "Those that come together are one transaction: eight at most, or 32 that read single rows",
-        arguments: [(Effort.any, 8), (.rows, 8), (.row, 32)])
-    func together(effort: Effort, most: Int) async throws {
-        // The time of the transaction: the same for all that share one.
-        let times = try await Self.tally(800, of: "SELECT now()::text", effort, shared: 1)
-        #expect(times.values.reduce(0, +) == 800)
-        #expect(times.values.max() == most)
-    }
-
-    @Test(
-        "As many companies are under way as shall be, but nobody waits for those that take long",
-        arguments: [(Effort.row, 1), (.rows, 2), (.any, 2)])
-    func waiting(effort: Effort, companies: Int) async throws {
-        try await TestDatabase.run(shared: companies + 1) { (database) async throws in
+    @Test("Nobody waits for those that take long while another connection is free")
+    func waiting() async throws {
+        try await TestDatabase.run(shared: 3, configure: { $0.sharedLockTimeout = .seconds(20) }) {
+            (database) async throws in
             let client = database.client
             let answered = Counter()
             let answers = try await client.exclusively { session in
                 _ = try await session.query("SELECT pg_advisory_lock(7)")
                 var first: [Task<PostgresResult, any Error>] = []
-                for count in 1...companies {
+                for count in 1...2 {
                     first.append(
-                        Task {
-                            try await client.query(
-                                Statement("SELECT pg_advisory_xact_lock(7)::text", effort: effort), readOnly: true)
-                        })
+                        Task { try await client.query("SELECT pg_advisory_xact_lock(7)::text", readOnly: true) })
                     while try await session.query("SELECT 1 FROM pg_locks WHERE NOT granted").rowCount < count {}
                 }
                 let others = Task {
                     let answers = await Self.read(100, on: client) { number in
-                        Statement("SELECT $1::int8", [.int(Int64(number))], effort: effort)
+                        Statement("SELECT $1::int8", [.int(Int64(number))])
                     }
                     answered.add(answers.count)
                     return answers
@@ -73,49 +59,6 @@ struct SharedSyncTests {
                 return await others.value
             }
             for (number, answer) in answers { #expect(try answer.get().int(0, 0) == Int64(number)) }
-        }
-    }
-
-    @Test(
-        "Those that are answered soon wait for one another, and leave the other connections alone",
-        arguments: [(Effort.row, 1), (.rows, 2), (.any, 2)])
-    func fewCompanies(effort: Effort, companies: Int) async throws {
-        let processes = try await Self.tally(3000, of: "SELECT pg_backend_pid()::text", effort, shared: 8)
-        // On a machine that is busy some take long for once. Without a limit each of eight does an eighth.
-        #expect(processes.values.sorted().suffix(companies).reduce(0, +) > 3000 / 2)
-    }
-
-    @Test("Whoever was sent before one that takes long gets an answer before it ends")
-    func slowOnes() async throws {
-        try await TestDatabase.run(shared: 1) { (database) async throws in
-            let client = database.client
-            // While the first one waits for a lock the others gather, the quick ones before the slow one.
-            let (quick, slow) = try await client.exclusively { session in
-                _ = try await session.query("SELECT pg_advisory_lock(7)")
-                let first = Task { try await client.query("SELECT pg_advisory_xact_lock(7)::text", readOnly: true) }
-                while try await session.query("SELECT 1 FROM pg_locks WHERE NOT granted").rowCount == 0 {}
-                let quick = (0..<4).map { _ in
-                    Task {
-                        let value = try await client.query("SELECT 1", readOnly: true).int(0, 0)
-                        return (value, ContinuousClock.now)
-                    }
-                }
-                while client.statistics.waiting < 4 { try await Task.sleep(for: .milliseconds(5)) }
-                let slow = Task {
-                    _ = try await client.query("SELECT pg_sleep(2) IS NULL AS slow", readOnly: true)
-                    return ContinuousClock.now
-                }
-                while client.statistics.waiting < 5 { try await Task.sleep(for: .milliseconds(5)) }
-                _ = try await session.query("SELECT pg_advisory_unlock(7)")
-                _ = try await first.value
-                return (quick, slow)
-            }
-            let end = try await slow.value
-            for task in quick {
-                let (value, time) = try await task.value
-                #expect(value == 1)
-                #expect(end - time > .milliseconds(500))
-            }
         }
     }
 

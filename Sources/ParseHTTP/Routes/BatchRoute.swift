@@ -2,6 +2,7 @@ import Backend
 import JSON
 import ParseModel
 import ParseStorage
+import Postgres
 
 extension RouteTable {
     static let batch = Route(.post, "batch") { routes, call in try await routes.batch(call.envelope, call.context) }
@@ -193,6 +194,8 @@ extension ParseRoutes {
             return JSONValue.object([
                 "error": ["code": .number(Double(error.code)), "error": .string(error.message)]
             ]).serialized()
+        case let error as PostgresError where error.kind == .busy:
+            return try failure(ObjectStore.tooBusy, requestID: requestID)
         case let fault as HTTPFault:
             return JSONValue.object(["error": ["error": .string(fault.message)]]).serialized()
         case _ where ErrorReply.isGivenUp(error):

@@ -1,0 +1,133 @@
+import JSON
+import Logging
+import Postgres
+import TestSupport
+import Testing
+
+/// What one request holds in the database while others go on.
+@Suite struct SharedConnectionTests {
+    /// Runs `body` while another client of the database has carried out `statement` and not committed.
+    private static func holding<R: Sendable>(
+        _ statement: String, in server: TestServer, _ body: @Sendable (PostgresClient) async throws -> R
+    ) async throws -> R {
+        let other = PostgresClient(
+            configuration: PostgresConfiguration(connectionString: server.databaseURI), logger: Logger(label: "test"))
+        let result: Result<R, any Error>
+        do {
+            result = .success(
+                try await other.transaction(isTimeLimited: false) { session in
+                    _ = try await session.query(statement)
+                    return try await body(other)
+                })
+        } catch {
+            result = .failure(error)
+        }
+        await other.shutdown()
+        return try result.get()
+    }
+
+    /// How many connections of the database wait for a lock.
+    private static func waiting(_ client: PostgresClient) async throws -> Int64 {
+        try await client.query(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        ).int(0, 0) ?? 0
+    }
+
+    @Test("PUTs and DELETEs of objects that somebody has locked do not stop the writes of others")
+    func lockedObjects() async throws {
+        try await TestServer.run { server in
+            let song = try await server.create("Song", ["plays": 1])
+            let other = try await server.create("Song", ["plays": 1])
+            let user = try await server.send("POST", "/users", ["username": "ann", "password": "secret"])
+            let userId = try #require(user["objectId"]?.stringValue)
+            let locks = """
+                SELECT (SELECT "objectId" FROM "Song" WHERE "objectId" = '\(song)' FOR UPDATE),
+                    (SELECT "objectId" FROM "_User" WHERE "objectId" = '\(userId)' FOR UPDATE)
+                """
+            let tasks = try await Self.holding(locks, in: server) { (client) async throws in
+                let tasks = (0..<8).map { number in
+                    Task {
+                        switch number {
+                        case 0...3: try await server.send("PUT", "/classes/Song/\(song)", ["plays": .increment(1)])
+                        case 4...5: try await server.send("PUT", "/users/\(userId)", ["age": 1], as: .master)
+                        default: try await server.send("DELETE", "/classes/Song/\(song)", as: .master)
+                        }
+                    }
+                }
+                #expect(try await eventually { try await Self.waiting(client) == 2 })
+                let start = ContinuousClock.now
+                for _ in 0..<20 {
+                    _ = try await server.create("Song", ["plays": 1])
+                    let reply = try await server.send("PUT", "/classes/Song/\(other)", ["plays": .increment(1)])
+                    #expect(reply.status == 200)
+                }
+                _ = try await server.send("POST", "/users", ["username": "bob", "password": "secret"])
+                #expect(ContinuousClock.now - start < .seconds(3))
+                return tasks
+            }
+            for task in tasks { #expect([200, 404].contains(try await task.value.status)) }
+            #expect(try await server.send("GET", "/classes/Song/\(other)")["plays"] == 21)
+        }
+    }
+
+    @Test("Who writes an object that stays locked gets error 124 in bounded time")
+    func lockedForLong() async throws {
+        try await TestServer.run(["lockTimeout": 200]) { server in
+            let song = try await server.create("Song", ["plays": 1])
+            try await Self.holding("SELECT 1 FROM \"Song\" FOR UPDATE", in: server) { _ in
+                let reply = try await server.send("PUT", "/classes/Song/\(song)", ["plays": .increment(1)])
+                #expect(reply.status == 400)
+                #expect(reply["code"] == 124)
+            }
+        }
+    }
+
+    @Test("Slow reads that hold all their connections: the next gets 503 with Retry-After, other requests go on")
+    func slowReads() async throws {
+        try await TestServer.run(["databaseOptions": ["poolSize": 2], "connectionTimeout": 200]) { server in
+            let song = try await server.create("Song", ["plays": 1])
+            _ = try await server.create("Other", ["plays": 1])
+            let count: JSONObject = ["count": 1, "limit": 0]
+            let task = try await Self.holding("LOCK TABLE \"Song\" IN ACCESS EXCLUSIVE MODE", in: server) {
+                (client) async throws in
+                let task = Task { try await server.find("Song", count) }
+                #expect(try await eventually { try await Self.waiting(client) == 1 })
+                let refused = try await server.find("Other", count)
+                #expect(refused.status == 503)
+                #expect(refused["code"] == 155)
+                #expect(refused.headers["retry-after"] == "2")
+                #expect(try await server.find("Other").status == 200)
+                let batch: JSONObject = [
+                    "transaction": true,
+                    "requests": [["method": "POST", "path": "/parse/classes/Other", "body": ["plays": 2]]],
+                ]
+                #expect(try await server.send("POST", "/batch", .object(batch)).status == 200)
+                return task
+            }
+            #expect(try await task.value["count"] == 1)
+            #expect(try await server.send("GET", "/classes/Song/\(song)").status == 200)
+        }
+    }
+
+    @Test("A transaction that takes too long is undone, and others have its connection")
+    func longTransaction() async throws {
+        let options: JSONObject = ["databaseOptions": ["poolSize": 2], "transactionTimeout": 300]
+        try await TestServer.run(options) { server in
+            let song = try await server.create("Song", ["plays": 1])
+            let batch: JSONObject = [
+                "transaction": true,
+                "requests": [
+                    ["method": "POST", "path": "/parse/classes/Song", "body": ["plays": 2]],
+                    ["method": "PUT", "path": .string("/parse/classes/Song/\(song)"), "body": ["plays": 2]],
+                ],
+            ]
+            try await Self.holding("SELECT 1 FROM \"Song\" FOR UPDATE", in: server) { _ in
+                let reply = try await server.send("POST", "/batch", .object(batch))
+                #expect(reply.status == 400)
+                #expect(reply["code"] == 124)
+            }
+            #expect(try await server.send("POST", "/batch", .object(batch)).status == 200)
+            #expect(try await server.find("Song", ["count": 1, "limit": 0])["count"] == 2)
+        }
+    }
+}
