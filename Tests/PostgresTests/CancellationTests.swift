@@ -42,7 +42,7 @@ struct CancellationTests {
     func waiting() async throws {
         try await TestDatabase.run(exclusive: 1) { database in
             try await database.client.exclusively { (_) async throws in
-                let task = Task { try await database.client.slowQuery(Statement("SELECT 1")) }
+                let task = Task { try await database.client.exclusively { _ in } }
                 try await Task.sleep(for: .milliseconds(50))
                 task.cancel()
                 #expect(try await failure { try await task.value }?.kind == .cancelled)
