@@ -65,7 +65,11 @@ import Testing
                 #expect(ContinuousClock.now - start < .seconds(10))
                 return tasks
             }
-            for task in tasks { #expect([200, 404, 503].contains(try await task.value.status)) }
+            for task in tasks {
+                // Who waited for too long is told so: by 503, or by 124 where a connection was found.
+                let answer = try await task.value
+                #expect([200, 404, 503].contains(answer.status) || answer.code == 124, "\(answer.text)")
+            }
             #expect(try await server.send("GET", "/classes/Song/\(other)")["plays"] == 21)
         }
     }
