@@ -45,7 +45,8 @@ def arguments():
 def counted(stand):
     """Roost with its counter, and connections to it."""
     counter = Counter(stand.folder)
-    with stand.server(environment=counter.environment) as server, Callers(server, CONNECTIONS, stand.tokens) as callers:
+    environment = {**counter.environment, "PARSE_SERVER_LOG_LEVEL": "error"}
+    with stand.server(environment=environment) as server, Callers(server, CONNECTIONS, stand.tokens) as callers:
         if not counter.read().allocations:
             raise SystemExit("bench: the counter was not loaded into the server")
         yield server, counter, callers

@@ -43,7 +43,8 @@ struct SharedLaneTests {
 
     @Test("Whoever reads does not wait for writes, however many are under way")
     func readsBesideWrites() async throws {
-        try await TestDatabase.run(shared: 4, configure: { $0.sharedLockTimeout = .seconds(25) }) {
+        let settings: (inout PostgresConfiguration) -> Void = { $0.sharedLockTimeout = .seconds(25) }
+        try await TestDatabase.run(shared: 4, configure: settings) {
             (database) async throws in
             let client = database.client
             let writes = try await client.exclusively { session in

@@ -81,7 +81,8 @@ struct SharedResourceTests {
 
     @Test("Who waits for a row that stays locked is told so in bounded time")
     func boundedWait() async throws {
-        try await TestDatabase.run(configure: { $0.lockTimeout = .milliseconds(200) }) { (database) async throws in
+        let settings: (inout PostgresConfiguration) -> Void = { $0.lockTimeout = .milliseconds(200) }
+        try await TestDatabase.run(configure: settings) { (database) async throws in
             _ = try await database.client.query(Self.table)
             try await Self.whileLocked(database, 1...1) {
                 let error = try await failure { try await database.client.query(Self.update(1)) }
@@ -121,7 +122,8 @@ struct SharedResourceTests {
 
     @Test("Who finds all connections taken is told so in bounded time")
     func busy() async throws {
-        try await TestDatabase.run(exclusive: 1, configure: { $0.connectionWait = .milliseconds(200) }) {
+        let settings: (inout PostgresConfiguration) -> Void = { $0.connectionWait = .milliseconds(200) }
+        try await TestDatabase.run(exclusive: 1, configure: settings) {
             (database) async throws in
             let client = database.client
             try await client.transaction { (_) async throws in
@@ -133,7 +135,8 @@ struct SharedResourceTests {
 
     @Test("A transaction that takes too long is broken off while it works, and its connection serves the next")
     func endlessTransaction() async throws {
-        try await TestDatabase.run(exclusive: 1, configure: { $0.transactionTimeout = .milliseconds(300) }) {
+        let settings: (inout PostgresConfiguration) -> Void = { $0.transactionTimeout = .milliseconds(300) }
+        try await TestDatabase.run(exclusive: 1, configure: settings) {
             (database) async throws in
             let client = database.client
             _ = try await client.query(Self.table)
@@ -154,7 +157,8 @@ struct SharedResourceTests {
 
     @Test("A transaction that does nothing for too long loses its locks and its connection, even if it never ends")
     func idleTransaction() async throws {
-        try await TestDatabase.run(exclusive: 1, configure: { $0.transactionTimeout = .milliseconds(300) }) {
+        let settings: (inout PostgresConfiguration) -> Void = { $0.transactionTimeout = .milliseconds(300) }
+        try await TestDatabase.run(exclusive: 1, configure: settings) {
             (database) async throws in
             let client = database.client
             _ = try await client.query(Self.table)
