@@ -48,7 +48,11 @@ public final class Backend: Sendable {
     }
 
     /// Runs calls in one transaction: what `body` throws undoes everything that it did through the rules it is given.
-    public func transaction<R: Sendable>(_ body: @escaping @Sendable (Backend) async throws -> R) async throws -> R {
+    ///
+    /// - Parameter purpose: What it is for.
+    public func transaction<R: Sendable>(
+        _ purpose: TransactionPurpose = .request, _ body: @escaping @Sendable (Backend) async throws -> R
+    ) async throws -> R {
         if let postponed {
             return try await store.transaction { try await body(Backend(self, store: $0, postponed: postponed)) }
         }
@@ -56,7 +60,9 @@ public final class Backend: Sendable {
         let outcome: Result<R, any Error>
         do {
             outcome = .success(
-                try await store.transaction { try await body(Backend(self, store: $0, postponed: postponed)) })
+                try await store.transaction(purpose) {
+                    try await body(Backend(self, store: $0, postponed: postponed))
+                })
         } catch {
             outcome = .failure(error)
         }

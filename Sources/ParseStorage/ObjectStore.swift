@@ -41,16 +41,19 @@ public struct ObjectStore: Sendable {
 
     /// Runs calls in one transaction, all or nothing.
     ///
-    /// - Parameter body: Is given a store whose every call is part of the transaction; what it throws undoes all of them.
-    public func transaction<R: Sendable>(_ body: @escaping @Sendable (ObjectStore) async throws -> R) async throws -> R
-    {
+    /// - Parameters:
+    ///   - purpose: What it is for.
+    ///   - body: Is given a store whose every call is part of the transaction; what it throws undoes all of them.
+    public func transaction<R: Sendable>(
+        _ purpose: TransactionPurpose = .request, _ body: @escaping @Sendable (ObjectStore) async throws -> R
+    ) async throws -> R {
         if session != nil { return try await body(self) }
         do {
             do {
-                return try await attempt(body)
+                return try await attempt(purpose, body)
             } catch is StaleTransaction {
                 try await catalog.reload()
-                return try await attempt(body)
+                return try await attempt(purpose, body)
             }
         } catch let error as StaleTransaction {
             throw failure(error.cause)
@@ -59,8 +62,10 @@ public struct ObjectStore: Sendable {
         }
     }
 
-    private func attempt<R: Sendable>(_ body: @escaping @Sendable (ObjectStore) async throws -> R) async throws -> R {
-        try await client.transaction { session in
+    private func attempt<R: Sendable>(
+        _ purpose: TransactionPurpose, _ body: @escaping @Sendable (ObjectStore) async throws -> R
+    ) async throws -> R {
+        try await client.transaction(purpose: purpose) { session in
             try await body(
                 ObjectStore(client: client, replica: nil, catalog: catalog, session: session, logger: logger))
         }

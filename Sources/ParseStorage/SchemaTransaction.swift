@@ -21,7 +21,7 @@ struct SchemaTransaction {
     /// - Throws: What `body` throws; `PostgresError` 55P03 when a table was in use all the time.
     func run<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
         try await retrying {
-            try await client.transaction(isTimeLimited: false) { session in
+            try await client.transaction(purpose: .administration) { session in
                 try await Self.lock(session)
                 return try await body(session)
             }
@@ -65,7 +65,7 @@ struct SchemaTransaction {
     /// Runs one statement that changes a table beside other work, in a transaction of its own, without the lock.
     func run(_ sql: String) async throws {
         try await retrying {
-            _ = try await client.transaction(isTimeLimited: false) { session in
+            _ = try await client.transaction(purpose: .administration) { session in
                 try await session.group([
                     Statement("SELECT set_config('lock_timeout', $1, true)", [.text("\(Self.lockTimeout)")]),
                     Statement(sql),

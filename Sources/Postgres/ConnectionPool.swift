@@ -3,8 +3,10 @@
 enum ConnectionPool: Int, CaseIterable, Sendable {
     /// Changes of classes, installations, scripts.
     case administration
-    /// Transactions of callers.
+    /// Requests that are transactions.
     case transactions
+    /// Batches that are transactions.
+    case batches
     /// Reads that can be slow.
     case slowReads
     /// Reads that can be slow, of callers who get little time for them.
@@ -24,7 +26,7 @@ extension PostgresConfiguration {
         switch pool {
         // A lock may be held on one connection while a class is changed on another.
         case .administration: min(exclusiveConnections, max(2, exclusiveConnections / 4))
-        case .transactions, .slowReads, .lockWaits: max(1, exclusiveConnections / 2)
+        case .transactions, .batches, .slowReads, .lockWaits: max(1, exclusiveConnections / 2)
         case .limitedReads: max(1, exclusiveConnections / 4)
         case .heavyReads: max(1, heavyConnections)
         }
@@ -36,7 +38,7 @@ extension PostgresConfiguration {
         case .administration: connectTimeout
         // Who waits for others' heavy statements waits for as long as one of its own may take.
         case .heavyReads: connectTimeout + statementTimeout
-        case .transactions, .slowReads, .limitedReads, .lockWaits: min(connectionWait, connectTimeout)
+        case .transactions, .batches, .slowReads, .limitedReads, .lockWaits: min(connectionWait, connectTimeout)
         }
     }
 
@@ -46,7 +48,7 @@ extension PostgresConfiguration {
         // Who builds an index beside a table waits for all who use it.
         case .administration: ConnectionParameters(self)
         // The client ends a transaction that takes too long; the server does if the client cannot.
-        case .transactions:
+        case .transactions, .batches:
             ConnectionParameters(self, lockTimeout: lockTimeout, idleTimeout: transactionTimeout)
         case .slowReads, .limitedReads, .lockWaits: ConnectionParameters(self, lockTimeout: lockTimeout)
         case .heavyReads: ConnectionParameters(self, lockTimeout: lockTimeout, isParallel: false)

@@ -34,20 +34,20 @@ extension PostgresClient {
     /// - Parameters:
     ///   - isolation: How much of other transactions it sees.
     ///   - retries: How often it is run again at most.
-    ///   - isTimeLimited: Whether ``PostgresConfiguration/transactionTimeout`` holds for it with all its attempts, as for
-    ///     those that callers send. Without it a connection for administration is taken.
+    ///   - purpose: What it is for. But for administration ``PostgresConfiguration/transactionTimeout`` holds for it with
+    ///     all its attempts.
     /// - Throws: What `body` throws, or `PostgresError`. The kind `connectionLost` says that it is not known whether the
     ///   transaction was committed. SQLSTATE 57014 says that it took too long.
     public func transaction<R: Sendable>(
-        isolation: Isolation = .readCommitted, retries: Int = 5, isTimeLimited: Bool = true,
+        isolation: Isolation = .readCommitted, retries: Int = 5, purpose: TransactionPurpose = .request,
         _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
         let begin = try EncodedStatement(Statement("BEGIN ISOLATION LEVEL \(isolation.rawValue)"))
-        let end = isTimeLimited ? Moment.now.after(configuration.transactionTimeout) : nil
+        let end = purpose == .administration ? nil : Moment.now.after(configuration.transactionTimeout)
         var attempt = 0
         while true {
             let session = try await lease(
-                LeaseRequest(pool: isTimeLimited ? .transactions : .administration, prelude: begin, end: end))
+                LeaseRequest(pool: purpose.pool, prelude: begin, end: end))
             do {
                 let result = try await body(session)
                 try await session.commit()

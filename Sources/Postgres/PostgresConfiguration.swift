@@ -4,9 +4,9 @@ public struct PostgresConfiguration: Sendable {
     public var connectionString: String
     /// Connections of the shared lane, on which short statements of everybody are pipelined.
     public var sharedConnections = 4
-    /// How many connections are shared out among transactions, reads that can be slow, and statements that wait for locks
-    /// (half of them each), slow reads that get little time, and administration (a quarter each). They are opened on
-    /// demand, and closed after a minute without use.
+    /// How many connections are shared out: half as many each for transactions, batches that are transactions, reads that
+    /// can be slow, and statements that wait for locks; a quarter each for slow reads that get little time, and for
+    /// administration. They are opened on demand, and closed after a minute without use.
     public var exclusiveConnections = 8
     /// The most statements of ``PostgresClient/heavyQuery(_:)`` at once, each on a connection of its own beside the others.
     public var heavyConnections = 1
@@ -16,7 +16,7 @@ public struct PostgresConfiguration: Sendable {
     public var sharedLockTimeout: Duration = .milliseconds(20)
     /// How long a statement waits for a lock on a connection of its own (SQLSTATE 55P03).
     public var lockTimeout: Duration = .seconds(5)
-    /// How long a transaction of ``PostgresClient/transaction(isolation:retries:isTimeLimited:_:)`` may take as a whole.
+    /// How long a transaction of ``PostgresClient/transaction(isolation:retries:purpose:_:)`` may take as a whole.
     public var transactionTimeout: Duration = .seconds(10)
     /// How long a request waits for a connection that others have, before it fails as busy.
     public var connectionWait: Duration = .seconds(3)

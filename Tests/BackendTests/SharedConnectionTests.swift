@@ -15,7 +15,7 @@ import Testing
         let result: Result<R, any Error>
         do {
             result = .success(
-                try await other.transaction(isTimeLimited: false) { session in
+                try await other.transaction(purpose: .administration) { session in
                     _ = try await session.query(statement)
                     return try await body(other)
                 })

@@ -35,7 +35,7 @@ extension ParseRoutes {
                 element.path, isUpdate: element.method == .put, isWrite: Self.writes(element), element.body, context)
             contexts.append(own)
         }
-        return try await backend.transaction { [contexts] backend in
+        return try await backend.transaction(.batch) { [contexts] backend in
             try await backend.lock(writes, context)
             let routes = ParseRoutes(backend: backend, logger: logger)
             var results: [[UInt8]] = []
