@@ -49,9 +49,12 @@ public final class Backend: Sendable {
 
     /// Runs calls in one transaction: what `body` throws undoes everything that it did through the rules it is given.
     ///
-    /// - Parameter purpose: What it is for.
+    /// - Parameters:
+    ///   - purpose: What it is for.
+    ///   - row: A name for what it locks first, where that is known: others who do so wait without a connection.
     public func transaction<R: Sendable>(
-        _ purpose: TransactionPurpose = .request, _ body: @escaping @Sendable (Backend) async throws -> R
+        _ purpose: TransactionPurpose = .request, row: String? = nil,
+        _ body: @escaping @Sendable (Backend) async throws -> R
     ) async throws -> R {
         if let postponed {
             return try await store.transaction { try await body(Backend(self, store: $0, postponed: postponed)) }
@@ -60,7 +63,7 @@ public final class Backend: Sendable {
         let outcome: Result<R, any Error>
         do {
             outcome = .success(
-                try await store.transaction(purpose) {
+                try await store.transaction(purpose, row: row) {
                     try await body(Backend(self, store: $0, postponed: postponed))
                 })
         } catch {

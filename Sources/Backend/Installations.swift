@@ -44,7 +44,7 @@ extension Backend {
             "_Installation", try operations(body, "_Installation", isCreating: objectId == nil), context.caller,
             isCreating: objectId == nil, objectId: objectId)
         let device = identity
-        return try await transaction { backend in
+        return try await transaction(row: device.installationId ?? device.deviceToken) { backend in
             try await backend.lock(device)
             let resolution = try await backend.resolve(objectId, device, body)
             if let losers = resolution.losers { try await backend.retire(losers, context) }

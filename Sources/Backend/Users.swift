@@ -193,7 +193,7 @@ extension Backend {
             "_User", try operations(body, "_User", isCreating: isCreating), context.caller, isCreating: isCreating,
             objectId: objectId)
         if isWhole, !isInTransaction { _ = try await store.ensure("_Session", [:]) }
-        return try await transaction { backend in
+        return try await transaction(row: objectId) { backend in
             for claim in Self.claims(names) { _ = try await backend.store.query(claim) }
             return try await work(backend)
         }

@@ -43,17 +43,19 @@ public struct ObjectStore: Sendable {
     ///
     /// - Parameters:
     ///   - purpose: What it is for.
+    ///   - row: A name for what it locks first, where that is known: others who do so wait without a connection.
     ///   - body: Is given a store whose every call is part of the transaction; what it throws undoes all of them.
     public func transaction<R: Sendable>(
-        _ purpose: TransactionPurpose = .request, _ body: @escaping @Sendable (ObjectStore) async throws -> R
+        _ purpose: TransactionPurpose = .request, row: String? = nil,
+        _ body: @escaping @Sendable (ObjectStore) async throws -> R
     ) async throws -> R {
         if session != nil { return try await body(self) }
         do {
             do {
-                return try await attempt(purpose, body)
+                return try await attempt(purpose, row, body)
             } catch is StaleTransaction {
                 try await catalog.reload()
-                return try await attempt(purpose, body)
+                return try await attempt(purpose, row, body)
             }
         } catch let error as StaleTransaction {
             throw failure(error.cause)
@@ -63,9 +65,9 @@ public struct ObjectStore: Sendable {
     }
 
     private func attempt<R: Sendable>(
-        _ purpose: TransactionPurpose, _ body: @escaping @Sendable (ObjectStore) async throws -> R
+        _ purpose: TransactionPurpose, _ row: String?, _ body: @escaping @Sendable (ObjectStore) async throws -> R
     ) async throws -> R {
-        try await client.transaction(purpose: purpose) { session in
+        try await client.transaction(purpose: purpose, row: row) { session in
             try await body(
                 ObjectStore(client: client, replica: nil, catalog: catalog, session: session, logger: logger))
         }

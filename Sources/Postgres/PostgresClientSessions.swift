@@ -36,10 +36,13 @@ extension PostgresClient {
     ///   - retries: How often it is run again at most.
     ///   - purpose: What it is for. But for administration ``PostgresConfiguration/transactionTimeout`` holds for it with
     ///     all its attempts.
+    ///   - row: A name for what it locks first, where that is known: of several transactions that do, one at a time has a
+    ///     connection.
     /// - Throws: What `body` throws, or `PostgresError`. The kind `connectionLost` says that it is not known whether the
     ///   transaction was committed. SQLSTATE 57014 says that it took too long.
     public func transaction<R: Sendable>(
         isolation: Isolation = .readCommitted, retries: Int = 5, purpose: TransactionPurpose = .request,
+        row: String? = nil,
         _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
         let begin = try EncodedStatement(Statement("BEGIN ISOLATION LEVEL \(isolation.rawValue)"))
@@ -47,7 +50,7 @@ extension PostgresClient {
         var attempt = 0
         while true {
             let session = try await lease(
-                LeaseRequest(pool: purpose.pool, prelude: begin, end: end))
+                LeaseRequest(pool: purpose.pool, prelude: begin, row: row, end: end))
             do {
                 let result = try await body(session)
                 try await session.commit()

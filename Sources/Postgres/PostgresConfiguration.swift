@@ -16,7 +16,7 @@ public struct PostgresConfiguration: Sendable {
     public var sharedLockTimeout: Duration = .milliseconds(20)
     /// How long a statement waits for a lock on a connection of its own (SQLSTATE 55P03).
     public var lockTimeout: Duration = .seconds(5)
-    /// How long a transaction of ``PostgresClient/transaction(isolation:retries:purpose:_:)`` may take as a whole.
+    /// How long a transaction of ``PostgresClient/transaction(isolation:retries:purpose:row:_:)`` may take as a whole.
     public var transactionTimeout: Duration = .seconds(10)
     /// How long a request waits for a connection that others have, before it fails as busy.
     public var connectionWait: Duration = .seconds(3)
