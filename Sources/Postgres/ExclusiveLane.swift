@@ -9,7 +9,10 @@ final class ExclusiveLane: Lane {
     private var idle: [(connection: Connection, since: Moment)] = []
     private var leases: [Int: Lease] = [:]
     private var lastNumber: Int
+    /// Who waits for a connection, in the order in which they came.
     private var waiters: Deque<LeaseRequest> = []
+    /// Who waits for a row that another one waits for already, or has a connection for: one is enough.
+    private var rows: [String: Deque<LeaseRequest>] = [:]
     private var backOff = BackOff()
     private var nextOpening = Moment.now
     private var lastFailure: PostgresError?
@@ -33,10 +36,12 @@ final class ExclusiveLane: Lane {
         lastNumber = pool.rawValue
     }
 
-    var waiting: Int { waiters.count + leases.values.reduce(0) { $0 + $1.pending.count } }
+    var waiting: Int {
+        leases.values.reduce(waiters.count) { $0 + $1.pending.count } + rows.values.reduce(0) { $0 + $1.count }
+    }
 
     /// Whether nobody has a connection.
-    var isIdle: Bool { leases.isEmpty && waiters.isEmpty }
+    var isIdle: Bool { leases.isEmpty && waiters.isEmpty && rows.isEmpty }
 
     var nextDeadline: Moment? {
         var earliest = EarliestMoment()
@@ -47,6 +52,7 @@ final class ExclusiveLane: Lane {
         }
         if let oldest = idle.first { earliest.consider(oldest.since.after(.milliseconds(Self.idleTimeout + 1))) }
         earliest.consider(waiters.first?.deadline)
+        for queue in rows.values { earliest.consider(queue.first?.deadline) }
         if mayOpen { earliest.consider(nextOpening) }
         return earliest.moment
     }
@@ -58,6 +64,13 @@ final class ExclusiveLane: Lane {
         guard !request.answer.isGiven else { return }
         if context.isStopping { return give(request, .failure(.shutDown)) }
         request.deadline = context.now.after(patience)
+        if let row = request.row {
+            guard rows[row] == nil else {
+                rows[row]?.append(request)
+                return
+            }
+            rows[row] = []
+        }
         waiters.append(request)
         lendIdle()
         openWhereUseful()
@@ -65,7 +78,7 @@ final class ExclusiveLane: Lane {
 
     /// Lends connections that nobody has to those who wait.
     private func lendIdle() {
-        while waiters.contains(where: isInTurn), let entry = idle.popLast() {
+        while !waiters.isEmpty, let entry = idle.popLast() {
             if entry.connection.isReady { offer(entry.connection) }
         }
     }
@@ -73,32 +86,36 @@ final class ExclusiveLane: Lane {
     /// Gives a clean connection to the first who waits.
     private func offer(_ connection: Connection) {
         connection.deallocateDropped()
-        while let waiter = nextWaiter() {
+        while let waiter = waiters.popFirst() {
             lastNumber += ConnectionPool.allCases.count
             let lease = Lease(number: lastNumber, connection: connection, for: waiter)
             leases[lease.number] = lease
             if waiter.answer.give(.success(lease.number)) { return }
             leases[lease.number] = nil
+            leave(waiter.row)
         }
         idle.append((connection, context.now))
     }
 
-    /// Takes the first who waits and may have a connection.
-    private func nextWaiter() -> LeaseRequest? {
-        waiters.firstIndex(where: isInTurn).map { waiters.remove(at: $0) }
-    }
-
-    /// Whether nobody has a connection for the row that a caller waits for: one is enough to wait for it.
-    private func isInTurn(_ waiter: LeaseRequest) -> Bool {
-        guard let row = waiter.row else { return true }
-        return !leases.values.contains { $0.row == row }
+    /// Lets the next wait for a connection who waits for a row.
+    private func leave(_ row: String?) {
+        guard let row, rows[row] != nil else { return }
+        while let next = rows[row]?.popFirst() {
+            guard !next.answer.isGiven else { continue }
+            // It came before some of those who wait.
+            let index = waiters.firstIndex { waiter in
+                if let its = waiter.deadline, let own = next.deadline { own < its } else { false }
+            }
+            return waiters.insert(next, at: index ?? waiters.endIndex)
+        }
+        rows[row] = nil
     }
 
     private func give(_ request: LeaseRequest, _ result: Result<Int, PostgresError>) { request.answer.give(result) }
 
     private var mayOpen: Bool {
         connections.count < limit && !context.isStopping
-            && connections.count(where: { !$0.isReady }) < waiters.count(where: isInTurn)
+            && connections.count(where: { !$0.isReady }) < waiters.count
     }
 
     private func openWhereUseful() {
@@ -249,12 +266,18 @@ final class ExclusiveLane: Lane {
             if !connection.send(Request(internal: [Self.rollback])) { connection.fail(lost(nil)) }
             return
         }
-        if lease.isReleased { end(lease) } else { lease.isBrokenOff = true }
+        if lease.isReleased {
+            end(lease)
+        } else {
+            leave(lease.row)
+            lease.isBrokenOff = true
+        }
         offer(connection)
     }
 
     private func end(_ lease: Lease) {
         leases[lease.number] = nil
+        if !lease.isBrokenOff { leave(lease.row) }
         lease.releaseRequest?.answer.give(.success(()))
     }
 
@@ -292,12 +315,16 @@ final class ExclusiveLane: Lane {
         for lease in leases.values where !lease.isExpired && !lease.isReleased {
             if let end = lease.end, end <= context.now { expire(lease) }
         }
-        while let first = waiters.first {
-            let isOverdue = first.deadline.map { $0 <= context.now } ?? false
-            guard first.answer.isGiven || context.isStopping || isOverdue else { break }
+        while let first = waiters.first, hasWaitedEnough(first) {
             waiters.removeFirst()
-            let busy = PostgresError(.busy, "no connection became free in time")
-            give(first, .failure(context.isStopping ? .shutDown : lastFailure ?? busy))
+            giveUp(first)
+            leave(first.row)
+        }
+        for row in rows.keys {
+            while let first = rows[row]?.first, hasWaitedEnough(first) {
+                rows[row]?.removeFirst()
+                giveUp(first)
+            }
         }
         lendIdle()
         while let oldest = idle.first, oldest.since.isOlder(than: Self.idleTimeout, at: context.now) {
@@ -308,10 +335,21 @@ final class ExclusiveLane: Lane {
         openWhereUseful()
     }
 
+    private func hasWaitedEnough(_ request: LeaseRequest) -> Bool {
+        request.answer.isGiven || context.isStopping || request.deadline.map { $0 <= context.now } ?? false
+    }
+
+    private func giveUp(_ request: LeaseRequest) {
+        let busy = PostgresError(.busy, "no connection became free in time")
+        give(request, .failure(context.isStopping ? .shutDown : lastFailure ?? busy))
+    }
+
     /// Gives up all that waits, when the client ends.
     func end() {
         for waiter in waiters { give(waiter, .failure(.shutDown)) }
+        for waiter in rows.values.joined() { give(waiter, .failure(.shutDown)) }
         waiters.removeAll()
+        rows.removeAll()
         for lease in leases.values {
             for request in lease.pending { request.fail(.shutDown) }
             lease.releaseRequest?.answer.give(.success(()))

@@ -195,11 +195,6 @@ final class SharedLane: Lane {
             if error.isStaleStatement { connection.dropStatements(of: request) }
             return sendAgain(request.members, besides: request.failedMember, error)
         }
-        if error.isLockTimeout {
-            lockedRows.note(request.row, at: context.now)
-        } else {
-            refusals.note(request.caller, at: context.now)
-        }
         if error.isStaleStatement, request.attempts < 4, !request.hasEndedTransaction {
             connection.dropStatements(of: request)
             return submit(request)
@@ -207,6 +202,11 @@ final class SharedLane: Lane {
         if error.isConflict, request.attempts < 6, !request.hasEndedTransaction, !context.isStopping {
             let pause = Duration.milliseconds(Int.random(in: 1...(2 << request.attempts)))
             return postponed.append((context.now.after(pause), request))
+        }
+        if error.isLockTimeout {
+            lockedRows.note(request.row, at: context.now)
+        } else {
+            refusals.note(request.caller, at: context.now)
         }
         request.finish()
     }

@@ -44,12 +44,13 @@ import Testing
                 SELECT (SELECT "objectId" FROM "Song" WHERE "objectId" = '\(song)' FOR UPDATE),
                     (SELECT "objectId" FROM "_User" WHERE "objectId" = '\(userId)' FOR UPDATE)
                 """
+            let change: JSONValue = ["plays": .increment(1)]
             let tasks = try await Self.holding(locks, in: server) { (client) async throws in
                 let tasks = (0..<8).map { number in
                     Task {
                         switch number {
-                        case 0...3: try await server.send("PUT", "/classes/Song/\(song)", ["plays": .increment(1)])
-                        case 4...5: try await server.send("PUT", "/users/\(userId)", ["age": .increment(1)], as: .master)
+                        case 0...3: try await server.send("PUT", "/classes/Song/\(song)", change)
+                        case 4...5: try await server.send("PUT", "/users/\(userId)", ["age": 1], as: .master)
                         default: try await server.send("DELETE", "/classes/Song/\(song)", as: .master)
                         }
                     }
