@@ -54,6 +54,7 @@ public struct RoostServer: Service {
             database.connectionString = uri
             // Who prefers the replica has the primary to turn to, and is not kept waiting for long.
             database.connectTimeout = .seconds(2)
+            database.connectionWait = min(database.connectionWait, .seconds(2))
             return PostgresClient(configuration: database, logger: logger)
         }
         let catalog = SchemaCatalog(

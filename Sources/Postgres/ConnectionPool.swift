@@ -38,7 +38,7 @@ extension PostgresConfiguration {
         case .administration: connectTimeout
         // Who waits for others' heavy statements waits for as long as one of its own may take.
         case .heavyReads: connectTimeout + statementTimeout
-        case .transactions, .batches, .slowReads, .limitedReads, .lockWaits: min(connectionWait, connectTimeout)
+        case .transactions, .batches, .slowReads, .limitedReads, .lockWaits: connectionWait
         }
     }
 
