@@ -26,7 +26,6 @@ let package = Package(
         .systemLibrary(
             name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .systemLibrary(name: "CCrypt", providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]),
-        .systemLibrary(name: "CBcrypt"),
         .systemLibrary(name: "CFiles"),
         .systemLibrary(name: "CMalloc"),
         .target(name: "JSON", dependencies: [collections]),
@@ -46,7 +45,7 @@ let package = Package(
         .target(
             name: "Backend",
             dependencies: [
-                "CBcrypt", "CCrypt", "CFiles", "JSON", "ParseModel", "ParseStorage", "Postgres",
+                "CCrypt", "CFiles", "JSON", "ParseModel", "ParseStorage", "Postgres",
                 "ServerConfiguration", collections, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),

@@ -23,18 +23,15 @@ final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     private let state = Mutex(State())
     private let threads: Int
     private let places: Int
-    private let together: Int
-    private let compute: @Sendable ([Input]) -> [Output]
+    private let compute: @Sendable (Input) -> Output
 
     /// - Parameters:
     ///   - threads: How many compute at once; nil for the number of processors less one.
     ///   - places: How many inputs may wait.
-    ///   - together: How many inputs a thread takes at most, where there are more than threads.
-    ///   - compute: What a thread does with them; it gives an output for each.
-    init(threads: Int?, places: Int, together: Int, compute: @escaping @Sendable ([Input]) -> [Output]) {
+    ///   - compute: What a thread does with an input.
+    init(threads: Int?, places: Int, compute: @escaping @Sendable (Input) -> Output) {
         self.threads = threads ?? max(1, System.coreCount - 1)
         self.places = places
-        self.together = together
         self.compute = compute
     }
 
@@ -90,23 +87,15 @@ final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     }
 
     private func work() {
-        #if os(Linux)
-            // Requests of others come first. The system may refuse; then they do not.
-            _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
-        #endif
-        while let jobs = next() {
-            for (job, output) in zip(jobs, compute(jobs.map(\.input))) { job.continuation.resume(returning: output) }
-        }
+        while let job = next() { job.continuation.resume(returning: compute(job.input)) }
     }
 
-    /// A thread's share of what waits; nil, and one thread less, when nothing does.
-    private func next() -> [Job]? {
+    /// What has waited longest; nil, and one thread less, when nothing waits.
+    private func next() -> Job? {
         state.withLock { state in
-            let share = min(together, (state.queue.count + threads - 1) / threads)
-            var jobs: [Job] = []
-            while jobs.count < share, let job = state.queue.popFirst() { jobs.append(job) }
-            if jobs.isEmpty { state.working -= 1 }
-            return jobs.isEmpty ? nil : jobs
+            let job = state.queue.popFirst()
+            if job == nil { state.working -= 1 }
+            return job
         }
     }
 }

@@ -8,7 +8,7 @@ import ParseModel
 public struct Passwords: Sendable {
     /// The cost that new hashes get: 2^cost rounds.
     public let cost: Int
-    private let pool: HashingPool<Bcrypt.Request, String?>
+    private let pool: HashingPool<Bcrypt, String?>
 
     /// Makes a hasher.
     ///
@@ -18,7 +18,7 @@ public struct Passwords: Sendable {
     ///   - places: How many may wait to be computed.
     public init(cost: Int = 10, threads: Int? = nil, places: Int = 256) {
         self.cost = cost
-        pool = HashingPool(threads: threads, places: places, together: Bcrypt.together) { Bcrypt.hashes(of: $0) }
+        pool = HashingPool(threads: threads, places: places) { $0.hash() }
     }
 
     /// The hash of a password, `$2b$10$…`.
@@ -26,7 +26,7 @@ public struct Passwords: Sendable {
     /// - Parameter address: The IP address that the request comes from.
     /// - Throws: `ServiceUnavailable` when too many wait, `CancellationError` when the caller has left.
     func hash(_ password: String, from address: String) async throws -> String {
-        let request = Bcrypt.Request(password, setting: Self.setting(cost: cost))
+        let request = Bcrypt(password, setting: Self.setting(cost: cost))
         let hash = try await pool.run(from: address, request)
         guard let hash, BcryptHash(hash) != nil else {
             throw ParseError(ParseError.internalServerError, "An internal server error occurred")
@@ -42,11 +42,11 @@ public struct Passwords: Sendable {
     func verify(_ password: String, hash: BcryptHash?, from address: String) async throws -> Bool {
         // A text with a NUL in it would end there for libcrypt, and so match a shorter password.
         guard let hash, hash.isAffordable, !password.utf8.contains(0) else {
-            let request = Bcrypt.Request(password, setting: Self.setting(cost: cost))
+            let request = Bcrypt(password, setting: Self.setting(cost: cost))
             _ = try await pool.run(from: address, request)
             return false
         }
-        let computed = try await pool.run(from: address, Bcrypt.Request(password, setting: hash.text))
+        let computed = try await pool.run(from: address, Bcrypt(password, setting: hash.text))
         return computed.map { Secrets.areEqual($0, hash.text) } ?? false
     }
 

@@ -5,7 +5,7 @@ import Testing
 struct ResilienceTests {
     @Test("Eight slow statements do not hold up a short one")
     func lanes() async throws {
-        try await TestDatabase.run(exclusive: 8) { database in
+        try await TestDatabase.run(exclusive: 16) { database in
             let stillRunning: @Sendable () async throws -> Bool = {
                 let active = try await database.client.query(
                     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "

@@ -132,8 +132,7 @@ struct TransactionTests {
 
     @Test("Transactions wait for a connection instead of opening more than they may")
     func laneIsBounded() async throws {
-        // Half of them are for transactions.
-        try await TestDatabase.run(exclusive: 6) { database in
+        try await TestDatabase.run(exclusive: 6, configure: { $0.connectionWait = .seconds(10) }) { database in
             let most = Counter()
             let open = Counter()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
