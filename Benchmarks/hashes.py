@@ -1,10 +1,11 @@
-"""A loop of bcrypt on two threads, as many as Roost makes its hashes on: what bounds log-ins."""
+"""A loop of bcrypt on as many threads as Roost makes its hashes on: what bounds log-ins."""
 
 import ctypes
+import os
 import threading
 import time
 
-THREADS = 2
+THREADS = max(1, len(os.sched_getaffinity(0)) - 1)
 CRYPT_DATA_BYTES = 32768
 
 

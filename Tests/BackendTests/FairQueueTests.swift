@@ -89,15 +89,13 @@ import Testing
     func pool() async throws {
         let (mayEnd, hasBegun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let computed = Counter()
-        let pool = HashingPool<Int, Int>(threads: 1, places: 3, together: 2) { inputs in
-            for input in inputs {
-                if input == 1 {
-                    hasBegun.signal()
-                    mayEnd.wait()
-                }
-                if input == 0 { computed.increment() }
+        let pool = HashingPool<Int, Int>(threads: 1, places: 3) { input in
+            if input == 1 {
+                hasBegun.signal()
+                mayEnd.wait()
             }
-            return inputs
+            if input == 0 { computed.increment() }
+            return input
         }
         let first = Task { try await pool.run(from: "a", 1) }
         await Self.wait(for: hasBegun)
