@@ -19,6 +19,7 @@ public final class Backend: Sendable {
     /// Whose sessions are to be forgotten when the transaction that this is part of is committed; nil outside of one.
     private let postponed: PostponedForgetting?
     let log: LogRing
+    private let fileLinks: FileLinks
 
     /// Makes the rules over a store.
     ///
@@ -33,6 +34,8 @@ public final class Backend: Sendable {
         self.passwords = passwords
         self.logger = logger
         postponed = nil
+        fileLinks = FileLinks(
+            mountURL: "", applicationID: configuration.appId, hostedKey: configuration.fileKey)
         sessions = SessionCache(
             timeToLive: Int64(configuration.cacheTTL), capacity: configuration.cacheMaxSize)
     }
@@ -44,6 +47,7 @@ public final class Backend: Sendable {
         sessions = other.sessions
         logger = other.logger
         log = other.log
+        fileLinks = other.fileLinks
         self.store = store
     }
 
@@ -84,8 +88,7 @@ public final class Backend: Sendable {
 
     /// Links to files as answers to a request carry them.
     func links(_ context: RequestContext) -> FileLinks {
-        let base = configuration.publicServerURL ?? context.mountURL
-        return FileLinks(mountURL: base, applicationID: configuration.appId, hostedKey: configuration.fileKey)
+        fileLinks.below(configuration.publicServerURL ?? context.mountURL)
     }
 
     /// The channel by which processes tell each other that what they remember of users is out of date.

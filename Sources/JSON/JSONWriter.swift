@@ -96,6 +96,12 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
         bytes.withMemoryRebound(to: UInt8.self) { append($0) }
     }
 
+    /// Appends a text as it is; it must make sense as JSON in its place.
+    public mutating func raw(utf8Of text: String) {
+        var text = text
+        text.withUTF8 { append($0) }
+    }
+
     @inlinable @inline(__always)
     mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let source = bytes.baseAddress else { return }

@@ -37,9 +37,16 @@ extension Array where Element == Name {
     public func contains(_ name: String) -> Bool { contains(Name(name)) }
 }
 
-extension Sequence where Element == Name {
+extension Collection where Element == Name {
     /// The names as texts.
-    public var texts: [String] { map(\.text) }
+    @inlinable
+    public var texts: [String] {
+        // Requests ask for this, so it is one allocation.
+        var texts: [String] = []
+        texts.reserveCapacity(count)
+        for name in self { texts.append(name.text) }
+        return texts
+    }
 }
 
 extension Sequence where Element == String {

@@ -8,14 +8,16 @@ enum FormEncoding {
 
     /// Reads every value as a string. A repeated name gives an array, a name without `=` the empty string.
     static func strings(_ text: some StringProtocol) -> JSONObject {
-        read(Substring(text)) { .string($0) }
+        read(pairs(text)) { .string($0) }
     }
 
     /// Reads every value as JSON if it is JSON, else as a string. A repeated name gives an array, one in brackets a
     /// member: `where[score][$gt]=3`.
     static func values(_ text: some StringProtocol) -> JSONObject {
+        let pairs = pairs(text)
+        guard pairs.contains(where: { BracketedNames.place($0.name) != nil }) else { return read(pairs, value) }
         let tree = BracketedNames()
-        for (name, text) in pairs(Substring(text)) {
+        for (name, text) in pairs {
             if let place = BracketedNames.place(name) {
                 tree.add(.string(text), at: place)
             } else {
@@ -25,20 +27,27 @@ enum FormEncoding {
         return tree.object
     }
 
-    private static func read(_ text: Substring, _ interpret: (String) -> JSONValue) -> JSONObject {
+    private static func read(
+        _ pairs: [(name: String, value: String)], _ interpret: (String) -> JSONValue
+    ) -> JSONObject {
         var values: OrderedDictionary<Name, [JSONValue]> = [:]
-        for (name, value) in pairs(text) { values[Name(name), default: []].append(interpret(value)) }
+        for (name, value) in pairs { values[Name(name), default: []].append(interpret(value)) }
         return values.mapValues { $0.count == 1 ? $0[0] : .array($0) }
     }
 
     /// Names and values, decoded; a pair without a name is left out.
-    private static func pairs(_ text: Substring) -> [(name: String, value: String)] {
-        text.utf8.split(separator: UInt8(ascii: "&")).compactMap { pair in
-            let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-            let name = decode(Substring(pair[..<end]))
-            guard !name.isEmpty else { return nil }
-            return (name, end < pair.endIndex ? decode(Substring(pair[pair.index(after: end)...])) : "")
+    private static func pairs(_ text: some StringProtocol) -> [(name: String, value: String)] {
+        let parts = Substring(text).utf8.split(separator: UInt8(ascii: "&"))
+        var pairs: [(name: String, value: String)] = []
+        pairs.reserveCapacity(parts.count)
+        for part in parts {
+            let end = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
+            let name = decode(Substring(part[..<end]))
+            guard !name.isEmpty else { continue }
+            let value = end < part.endIndex ? decode(Substring(part[part.index(after: end)...])) : ""
+            pairs.append((name, value))
         }
+        return pairs
     }
 
     private static func decode(_ text: some StringProtocol) -> String {

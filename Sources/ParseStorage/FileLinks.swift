@@ -2,16 +2,12 @@ import JSON
 
 /// The URLs of stored files, as they are written into answers.
 public struct FileLinks: Sendable {
-    /// What stands before the name, up to and with the last slash.
-    public var prefix: [UInt8]
+    /// The address of the mount path, as the client sees it.
+    private var mountURL: String
+    /// What follows it, up to and with the slash before the name.
+    private let path: [UInt8]
     /// The key of files that were stored by hosted Parse (`fileKey`); nil when there are none.
-    public var hostedKey: String?
-
-    /// Makes links below a base such as `https://host/parse/files/appId/`.
-    public init(base: String, hostedKey: String? = nil) {
-        prefix = Array(base.utf8)
-        self.hostedKey = hostedKey
-    }
+    private let hostedKey: String?
 
     /// Makes links to the files of an application.
     ///
@@ -20,14 +16,24 @@ public struct FileLinks: Sendable {
     ///   - applicationID: The id of the application.
     ///   - hostedKey: The key of files that were stored by hosted Parse; nil when there are none.
     public init(mountURL: String, applicationID: String, hostedKey: String? = nil) {
-        var writer = JSONWriter(capacity: mountURL.utf8.count + applicationID.utf8.count + 16)
-        writer.raw(Array(mountURL.utf8))
-        writer.raw(Array("/files/".utf8))
+        var writer = JSONWriter(capacity: applicationID.utf8.count + 16)
+        writer.raw("/files/")
         for byte in applicationID.utf8 { Self.writeEncoded(byte, keepsSlashes: false, into: &writer) }
-        writer.raw(Array("/".utf8))
-        prefix = writer.bytes
+        writer.raw("/")
+        self.mountURL = mountURL
+        path = writer.bytes
         self.hostedKey = hostedKey
     }
+
+    /// The same links for a client that sees the server under another address.
+    public func below(_ mountURL: String) -> FileLinks {
+        var links = self
+        links.mountURL = mountURL
+        return links
+    }
+
+    /// Names alone, for objects that no client sees.
+    public static let none = FileLinks(mountURL: "", applicationID: "")
 
     /// Appends the URL of a file.
     func write(_ name: UnsafeRawBufferPointer, into writer: inout JSONWriter) {
@@ -35,7 +41,8 @@ public struct FileLinks: Sendable {
         if let hostedKey, let base = Self.hostedBase(name, key: hostedKey) {
             writer.raw(Array(base.utf8))
         } else {
-            writer.raw(prefix)
+            writer.raw(utf8Of: mountURL)
+            writer.raw(path)
         }
         for byte in name { Self.writeEncoded(byte, keepsSlashes: true, into: &writer) }
         writer.byte(UInt8(ascii: "\""))

@@ -19,11 +19,11 @@ public final class IncludeNode: Sendable {
     /// Makes the tree of dotted paths, with the dotted keys that choose fields inside included objects.
     public convenience init(paths: [[Name]], keys: [[Name]] = [], excluded: [[Name]] = []) {
         let root = Draft()
-        for path in paths { root.include(path.texts.names) }
+        for path in paths { root.include(path) }
         // A plain mention of a field asks for the whole object, whatever stands before or after it in the list.
-        for key in keys { root.wantWhole(key.texts.names) }
-        for key in keys { root.want(key.texts.names) }
-        for key in excluded { root.exclude(key.texts.names) }
+        for key in keys { root.wantWhole(key) }
+        for key in keys { root.want(key) }
+        for key in excluded { root.exclude(key) }
         self.init(root, isRoot: true)
     }
 

@@ -140,7 +140,7 @@ public struct ObjectStore: Sendable {
         /// The most bytes that the answer may have.
         public var sizeLimit = AnswerSize.standard
         /// How file names become URLs.
-        public var links = FileLinks(base: "")
+        public var links = FileLinks.none
 
         /// Asks for every object of a class.
         public init(className: String) { self.className = className }

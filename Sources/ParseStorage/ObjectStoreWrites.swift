@@ -61,7 +61,7 @@ extension ObjectStore {
     /// - Returns: Those values, or nil when there is no such object or it may not be changed.
     public func update(
         _ className: String, objectId: String, _ write: ObjectWrite, access: WriteAccess = WriteAccess(),
-        echo: [String] = [], links: FileLinks = FileLinks(base: "")
+        echo: [String] = [], links: FileLinks = FileLinks.none
     ) async throws -> JSONObject? {
         guard !objectId.utf8.contains(0) else { return nil }
         return try await retryingStaleSchema {

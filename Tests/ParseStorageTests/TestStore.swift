@@ -146,7 +146,7 @@ struct TestStore: Sendable {
     func object(_ className: String, _ id: String) async throws -> JSONObject? {
         var request = ObjectStore.FindRequest(className: className)
         request.filter = .field(FieldPath("objectId"), .equal(.string(id)))
-        request.links = FileLinks(base: "http://files.example")
+        request.links = FileLinks(mountURL: "http://files.example", applicationID: "app")
         return try await store.find(request).objects.first
     }
 

@@ -132,7 +132,8 @@ struct TransactionTests {
 
     @Test("Transactions wait for a connection instead of opening more than they may")
     func laneIsBounded() async throws {
-        try await TestDatabase.run(exclusive: 6, configure: { $0.connectionWait = .seconds(10) }) { database in
+        let settings: (inout PostgresConfiguration) -> Void = { $0.connectionWait = .seconds(10) }
+        try await TestDatabase.run(exclusive: 6, configure: settings) { database in
             let most = Counter()
             let open = Counter()
             try await withThrowingTaskGroup(of: Void.self) { tasks in

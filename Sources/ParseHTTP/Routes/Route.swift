@@ -80,12 +80,13 @@ struct Route: Sendable {
     func arguments(of components: [String]) -> [String]? {
         guard components.count == path.count || endsWithRest && components.count > path.count else { return nil }
         var arguments: [String] = []
+        arguments.reserveCapacity(components.count)
         for (index, component) in path.enumerated() {
             switch component {
             case .literal(let name):
                 guard components[index].utf8.elementsEqual(name.utf8, by: Self.isSameLetter) else { return nil }
             case .parameter: arguments.append(components[index])
-            case .rest: return arguments + components[index...]
+            case .rest: arguments.append(contentsOf: components[index...])
             }
         }
         return arguments
