@@ -112,6 +112,9 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         .testTarget(
-            name: "AppTests", dependencies: ["Backend", "JSON", "LocalPostgres", "TestSupport", "TestTools", "roost"]),
+            name: "AppTests",
+            dependencies: [
+                "Backend", "JSON", "LocalPostgres", "ServerConfiguration", "TestSupport", "TestTools", "roost",
+            ]),
     ]
 )

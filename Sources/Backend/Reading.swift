@@ -132,7 +132,6 @@ extension Backend {
             requiresInnerCondition: (5..<9).contains(configuration.preset))
         var request = ObjectStore.FindRequest(className: className)
         if !caller.readsEverything { request.patternTimeLimit = .milliseconds(configuration.regexTimeout) }
-        request.filter = try parser.parse(options.condition)
         request.order = options.order
         request.skip = options.skip
         request.wantsCount = options.wantsCount
@@ -146,7 +145,10 @@ extension Backend {
             throw ParseError(
                 ParseError.invalidSessionToken, "Invalid session token", publicMessage: "Permission denied")
         }
-        guard let schema = catalog.schema(className) else { return request }
+        guard let schema = catalog.schema(className) else {
+            request.filter = try parser.parse(options.condition)
+            return request
+        }
         let isById = options.condition.count == 1 && options.condition["objectId"]?.stringValue != nil
         // A count without objects needs the permission to count, and no other.
         let operation: ClassOperation = request.limit == 0 && request.wantsCount ? .count : isById ? .get : .find
@@ -154,6 +156,8 @@ extension Backend {
             schema, operation, caller,
             isOwnUser: isById && className == "_User" && caller.isUser(options.condition["objectId"]?.stringValue))
         if request.wantsCount, operation != .count { _ = try permit(.count, on: schema, caller) }
+        // Whoever may not find is told that, whatever the condition is.
+        request.filter = try parser.parse(options.condition)
         try checkProtected(request.filter, request.order, schema, request.access, caller)
         if request.filter.hasSubqueries {
             request.filter = try await request.filter.mapSubqueries { try await self.open($0, context) }

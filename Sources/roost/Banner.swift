@@ -13,8 +13,12 @@ struct Banner {
     let showsKeys: Bool
 
     /// Whether the keys may be seen: the output is a terminal, and the configuration is one of the examples.
-    static func mayShowKeys(configurationFolder: String?) -> Bool {
-        guard isatty(STDOUT_FILENO) == 1, let configurationFolder else { return false }
+    ///
+    /// - Parameters:
+    ///   - configurationFolder: Where the configuration file is; nil when there is none.
+    ///   - isTerminal: Whether the output is a terminal.
+    static func mayShowKeys(configurationFolder: String?, isTerminal: Bool) -> Bool {
+        guard isTerminal, let configurationFolder else { return false }
         return configurationFolder.split(separator: "/").contains("examples")
     }
 

@@ -81,7 +81,8 @@ struct Server {
     private func printBanner(_ server: RoostServer) async throws {
         let banner = Banner(
             configuration: configuration, port: try await server.boundPort, dataFolder: dataFolder,
-            showsKeys: Banner.mayShowKeys(configurationFolder: configurationFolder))
+            showsKeys: Banner.mayShowKeys(
+                configurationFolder: configurationFolder, isTerminal: isatty(STDOUT_FILENO) == 1))
         FileHandle.standardOutput.write(Data(banner.text.utf8))
     }
 }

@@ -46,6 +46,25 @@ import Testing
         }
     }
 
+    @Test("Whoever may not find learns that and nothing of the condition, however malformed it is")
+    func permissionComesFirst() async throws {
+        try await TestServer.run { server in
+            try await Self.makeClass(server, ["find": [:], "count": [:]])
+            for condition: JSONValue in [
+                ["text": ["$in": "x"]], ["text": ["$regex": 1]], ["text": ["$nosuch": 1]], ["$or": "x"],
+                ["$nosuch": 1], ["owner": ["$inQuery": ["className": "_User", "where": ["$or": 1]]]], ["secret": "x"],
+                ["text": ["$select": [:]]], ["place": ["$nearSphere": "x"]],
+            ] {
+                for parameters: JSONObject in [["where": condition], ["where": condition, "count": 1, "limit": 0]] {
+                    let answer = try await server.find("Note", parameters)
+                    #expect(answer.code == 119 && answer.error == "Permission denied", "\(condition): \(answer.text)")
+                }
+            }
+            let master = try await server.find("Note", ["where": ["text": ["$in": "x"]]], as: .master)
+            #expect(master.code == 107, "\(master.text)")
+        }
+    }
+
     @Test("Detailed texts come back with enableSanitizedErrorResponse switched off")
     func detailedText() async throws {
         try await TestServer.run(["enableSanitizedErrorResponse": false]) { server in
