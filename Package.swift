@@ -26,39 +26,47 @@ let package = Package(
         .systemLibrary(
             name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .systemLibrary(name: "CCrypt", providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]),
-        .systemLibrary(name: "CFiles"),
+        .systemLibrary(name: "CSpawn"),
         .systemLibrary(name: "CMalloc"),
+        .target(name: "Encoding"),
         .target(name: "JSON", dependencies: [collections]),
         .target(
-            name: "Postgres", dependencies: ["CLibpq", collections, logging],
-            swiftSettings: stayOnExecutor),
-        .target(name: "LocalPostgres", dependencies: ["CFiles", logging]),
-        .target(name: "ParseModel", dependencies: ["JSON", collections]),
-        .target(name: "ServerConfiguration", dependencies: ["JSON", collections]),
-        .target(
-            name: "Schema", path: "schema",
-            resources: [.embedInCode("sql"), .embedInCode("classes")]),
-        .target(
-            name: "ParseStorage",
-            dependencies: ["JSON", "ParseModel", "Postgres", "Schema", collections, logging],
-            swiftSettings: stayOnExecutor),
-        .target(
-            name: "Backend",
+            name: "FileStorage",
             dependencies: [
-                "CCrypt", "CFiles", "JSON", "ParseModel", "ParseStorage", "Postgres",
-                "ServerConfiguration", collections, logging,
+                "Encoding", "JSON", collections,
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
         .target(
+            name: "Postgres", dependencies: ["CLibpq", collections, logging],
+            swiftSettings: stayOnExecutor),
+        .target(name: "LocalPostgres", dependencies: ["CSpawn", "Encoding", logging]),
+        .target(name: "ParseModel", dependencies: ["Encoding", "JSON", collections]),
+        .target(name: "ServerConfiguration", dependencies: ["JSON", collections]),
+        .target(
+            name: "Schema", path: "schema",
+            resources: [.embedInCode("sql"), .embedInCode("classes")]),
+        .target(
+            name: "ParseStorage",
+            dependencies: ["Encoding", "JSON", "ParseModel", "Postgres", "Schema", collections, logging],
+            swiftSettings: stayOnExecutor),
+        .target(
+            name: "Backend",
+            dependencies: [
+                "CCrypt", "Encoding", "JSON", "ParseModel", "ParseStorage", "Postgres",
+                "ServerConfiguration", collections, logging,
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: stayOnExecutor),
+        .target(
             name: "ParseHTTP",
             dependencies: [
-                "Backend", "JSON", "ParseModel", "ParseStorage", "Postgres", "Schema", "ServerConfiguration",
-                collections, logging,
+                "Backend", "Encoding", "FileStorage", "JSON", "ParseModel", "ParseStorage", "Postgres", "Schema",
+                "ServerConfiguration", collections, logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -86,6 +94,7 @@ let package = Package(
             ],
             path: "Tests/TestSupport"),
         .target(name: "TestTools", path: "Tests/TestTools"),
+        .testTarget(name: "EncodingTests", dependencies: ["Encoding"]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestTools"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "TestTools", logging]),
         .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres", "Postgres", logging]),
@@ -102,7 +111,8 @@ let package = Package(
         .testTarget(
             name: "ParseHTTPTests",
             dependencies: [
-                "Backend", "JSON", "ParseHTTP", "ParseModel", "ParseStorage", "ServerConfiguration", "TestSupport",
+                "Backend", "FileStorage", "JSON", "ParseHTTP", "ParseModel", "ParseStorage", "ServerConfiguration",
+                "TestSupport",
                 logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

@@ -1,4 +1,5 @@
 import CCrypt
+import Encoding
 import ParseModel
 
 /// Password hashes as parse-server writes them: bcrypt, cost 10, of the first 72 bytes of a password.
@@ -47,7 +48,7 @@ public struct Passwords: Sendable {
             return false
         }
         let computed = try await pool.run(from: address, Bcrypt(password, setting: hash.text))
-        return computed.map { Secrets.areEqual($0, hash.text) } ?? false
+        return computed.map { ConstantTime.areEqual($0, hash.text) } ?? false
     }
 
     private static func setting(cost: Int) -> String {

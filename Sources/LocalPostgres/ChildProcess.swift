@@ -1,4 +1,4 @@
-import CFiles
+import CSpawn
 import Foundation
 
 /// Programs that are started and left to themselves.

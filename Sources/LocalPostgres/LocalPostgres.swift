@@ -1,3 +1,4 @@
+import Encoding
 import Foundation
 import Logging
 
@@ -132,9 +133,8 @@ public actor LocalPostgres {
     }
 
     private var outsideSocketFolder: String {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in dataFolder.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        return FileManager.default.temporaryDirectory.path + "/roost-\(String(hash, radix: 16))"
+        let hash = String(StableHash.of(dataFolder), radix: 16)
+        return FileManager.default.temporaryDirectory.path + "/roost-\(hash)"
     }
 
     @discardableResult

@@ -1,3 +1,4 @@
+import Encoding
 public import ServerConfiguration
 
 /// The keys of the application, and from where each may be used.
@@ -78,13 +79,7 @@ extension Access {
 
     /// Whether a key is the right one. An empty key never is.
     static func matches(_ given: String?, _ right: String?) -> Bool {
-        guard let given, let right, !right.isEmpty else { return false }
-        let givenBytes = Array(given.utf8)
-        let rightBytes = Array(right.utf8)
-        var difference = givenBytes.count ^ rightBytes.count
-        for index in rightBytes.indices {
-            difference |= Int(rightBytes[index] ^ (index < givenBytes.count ? givenBytes[index] : 0))
-        }
-        return difference == 0
+        guard let given, let right else { return false }
+        return ConstantTime.areEqual(given, right)
     }
 }

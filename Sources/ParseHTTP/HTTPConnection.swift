@@ -69,20 +69,6 @@ final class HTTPConnection: Sendable {
         if !write(buffer) { try await flush() }
     }
 
-    /// Sends a part of a file; returns when it has left, so that the file may be closed.
-    ///
-    /// - Throws: The error of the connection, which ends when somebody cuts the file short meanwhile.
-    func send(_ region: FileRegion) async throws {
-        let sent = channel.eventLoop.makePromise(of: Void.self)
-        channel.writeAndFlush(region, promise: sent)
-        // Of what the file has no longer the system sends nothing, however often it is asked to.
-        let watch = channel.eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
-            if !region.isInFile { self.channel.close(promise: nil) }
-        }
-        defer { watch.cancel() }
-        try await sent.futureResult.get()
-    }
-
     /// Returns when all that was sent has left.
     ///
     /// - Throws: The error of the connection.

@@ -1,3 +1,4 @@
+import Encoding
 import Synchronization
 
 #if canImport(Darwin)
@@ -22,20 +23,10 @@ enum HTTPDate {
     /// The time that lies `seconds` after 1970 began.
     static func string(seconds: Int) -> String {
         let (days, rest) = floorDivide(seconds, 86400)
-        let (year, month, day) = date(daysSince1970: days)
+        let date = CivilDate(daysSince1970: days)
         let weekday = weekdays[floorDivide(days + 4, 7).remainder]
         let clock = [rest / 3600, rest / 60 % 60, rest % 60].map(twoDigits).joined(separator: ":")
-        return "\(weekday), \(twoDigits(day)) \(months[month - 1]) \(year) \(clock) GMT"
-    }
-
-    /// The Gregorian date of a day, after the algorithm that counts years from March.
-    private static func date(daysSince1970: Int) -> (year: Int, month: Int, day: Int) {
-        let (era, dayOfEra) = floorDivide(daysSince1970 + 719_468, 146_097)
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shifted = (5 * dayOfYear + 2) / 153
-        let month = shifted < 10 ? shifted + 3 : shifted - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shifted + 2) / 5 + 1)
+        return "\(weekday), \(twoDigits(date.day)) \(months[date.month - 1]) \(date.year) \(clock) GMT"
     }
 
     private static func floorDivide(_ value: Int, _ divisor: Int) -> (quotient: Int, remainder: Int) {

@@ -27,8 +27,8 @@ public struct Reply: Sendable {
 
     /// Bytes that are made while they are sent, so that they never sit in memory together.
     public struct ByteStream: Sendable {
-        /// Takes the next bytes; returns when the connection can take more, and when those that are in a file have left.
-        public typealias Sink = (IOData) async throws -> Void
+        /// Takes the next bytes; returns when the connection can take more.
+        public typealias Sink = (ByteBuffer) async throws -> Void
 
         /// How many bytes will come.
         public var length: Int

@@ -107,17 +107,14 @@ struct Responder: Sendable {
             var start = 0
             while start < bytes.count {
                 let end = min(start + Self.pieceSize, bytes.count)
-                try await send(.byteBuffer(ByteBuffer(bytes: bytes[start..<end])), on: connection, ticket)
+                try await send(ByteBuffer(bytes: bytes[start..<end]), on: connection, ticket)
                 start = end
             }
         }
     }
 
-    private func send(_ piece: IOData, on connection: HTTPConnection, _ ticket: StallGuard.Ticket?) async throws {
-        switch piece {
-        case .byteBuffer(let bytes): try await connection.send(bytes)
-        case .fileRegion(let region): try await connection.send(region)
-        }
+    private func send(_ piece: ByteBuffer, on connection: HTTPConnection, _ ticket: StallGuard.Ticket?) async throws {
+        try await connection.send(piece)
         if let ticket { stallGuard.moved(ticket, bytes: piece.readableBytes) }
     }
 

@@ -1,4 +1,5 @@
 import Backend
+import FileStorage
 import JSON
 public import Logging
 import NIOCore
@@ -18,7 +19,7 @@ public struct RoostServer: Service {
     private let state: ServerState
     private let installer: DatabaseInstaller
     private let indexer: DateIndexer
-    private let files: FileStore
+    private let files: any FileStorage
     private let configuration: Configuration
     private let logger: Logger
 
@@ -69,8 +70,8 @@ public struct RoostServer: Service {
                 cost: passwordCost, threads: configuration.passwordHashingThreads,
                 places: configuration.passwordHashingQueue), logger: logger, log: log)
         state = ServerState(.starting)
-        files = FileStore(
-            directory: filesDirectory, cipher: configuration.encryptionKey.map { FileCipher(secret: $0) })
+        let disk = DiskStorage(directory: filesDirectory)
+        files = configuration.encryptionKey.map { EncryptedStorage(disk, cipher: FileCipher(secret: $0)) } ?? disk
         let routes = ParseRoutes(backend: backend, logger: logger)
         let settings = try TransportSettings(configuration)
         var limits = ParseServer.Limits()
@@ -80,7 +81,7 @@ public struct RoostServer: Service {
         limits.transferMemory = configuration.transferMemory
         http = ParseServer(
             host: configuration.host, port: configuration.port, settings: settings, handler: routes,
-            files: FileRoutes(store: files, resolver: routes, settings: settings, logger: logger), state: state,
+            files: FileRoutes(storage: files, resolver: routes, settings: settings, logger: logger), state: state,
             limits: limits, logger: logger)
     }
 

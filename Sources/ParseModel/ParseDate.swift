@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 
 /// A point in time as Parse keeps it: milliseconds since 1970-01-01T00:00:00Z.
@@ -27,7 +28,7 @@ public struct ParseDate: Hashable, Sendable, Comparable {
     public func write(into writer: inout JSONWriter) {
         let day = milliseconds >= 0 ? milliseconds / 86_400_000 : (milliseconds - 86_399_999) / 86_400_000
         let time = UInt64(milliseconds - day * 86_400_000)
-        let date = Self.civil(fromDays: Int(day))
+        let date = CivilDate(daysSince1970: Int(day))
         let year = UInt64(date.year.magnitude)
         if !(0...9999).contains(date.year) {
             // ECMAScript's expanded years of six digits, the only other form that JavaScript reads.
@@ -59,9 +60,9 @@ public struct ParseDate: Hashable, Sendable, Comparable {
     public init?(iso text: String) {
         var reader = Reader(bytes: Array(text.utf8))
         guard let year = reader.year(), reader.skip("-"), let month = reader.number(2), (1...12).contains(month),
-            reader.skip("-"), let day = reader.number(2), day >= 1, day <= Self.days(inMonth: month, of: year)
+            reader.skip("-"), let day = reader.number(2), day >= 1, day <= CivilDate.days(inMonth: month, of: year)
         else { return nil }
-        var milliseconds = Int64(Self.days(fromCivil: year, month, day)) * 86_400_000
+        var milliseconds = Int64(CivilDate(year: year, month: month, day: day).daysSince1970) * 86_400_000
         if !reader.atEnd {
             guard reader.skip("T") || reader.skip(" ") || reader.skip("t"), let hour = reader.number(2), hour <= 24,
                 reader.skip(":"), let minute = reader.number(2), minute < 60
@@ -82,42 +83,6 @@ public struct ParseDate: Hashable, Sendable, Comparable {
             milliseconds += Int64(hour * 3_600_000 + minute * 60_000 + second * 1000 + fraction - offset * 60_000)
         }
         self.milliseconds = milliseconds
-    }
-
-    private static func days(inMonth month: Int, of year: Int) -> Int {
-        switch month {
-        case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    /// Howard Hinnant's algorithm for the proleptic Gregorian calendar.
-    private static func days(fromCivil year: Int, _ month: Int, _ day: Int) -> Int {
-        let year = month <= 2 ? year - 1 : year
-        let era = (year >= 0 ? year : year - 399) / 400
-        let yearOfEra = year - era * 400
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-    }
-
-    /// The algorithm of Cassio Neri and Lorenz Schneider ("Euclidean affine functions and their application to calendar
-    /// algorithms", 2022), whose numbers have 32 bits: a calendar of years that begin in March, counted from the year 0.
-    private static func civil(fromDays days: Int) -> (year: Int, month: Int, day: Int) {
-        let shifted = days + 719_468
-        // Other days are moved by whole eras of 400 years into the first one.
-        let era = (0..<1 << 30).contains(shifted) ? 0 : (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let quarters = UInt32(truncatingIfNeeded: shifted - era * 146_097) &* 4 | 3
-        let (century, rest) = quarters.quotientAndRemainder(dividingBy: 146_097)
-        let product = 2_939_745 * UInt64(rest | 3)
-        let dayOfYear = UInt32(truncatingIfNeeded: product) / 2_939_745 / 4
-        let monthAndDay = 2141 * dayOfYear + 197_913
-        let isNextYear = dayOfYear >= 306
-        let year = Int(100 * century + UInt32(truncatingIfNeeded: product >> 32)) + era * 400
-        let month = Int(monthAndDay >> 16)
-        return (
-            isNextYear ? year + 1 : year, isNextYear ? month - 12 : month, Int((monthAndDay & 0xFFFF) / 2141) + 1
-        )
     }
 
     private struct Reader {

@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 
 /// The URLs of stored files, as they are written into answers.
@@ -18,7 +19,7 @@ public struct FileLinks: Sendable {
     public init(mountURL: String, applicationID: String, hostedKey: String? = nil) {
         var writer = JSONWriter(capacity: applicationID.utf8.count + 16)
         writer.raw("/files/")
-        for byte in applicationID.utf8 { Self.writeEncoded(byte, keepsSlashes: false, into: &writer) }
+        writer.raw(utf8Of: PercentEncoding.encode(applicationID))
         writer.raw("/")
         self.mountURL = mountURL
         path = writer.bytes
@@ -44,19 +45,8 @@ public struct FileLinks: Sendable {
             writer.raw(utf8Of: mountURL)
             writer.raw(path)
         }
-        for byte in name { Self.writeEncoded(byte, keepsSlashes: true, into: &writer) }
+        for byte in name { PercentEncoding.encode(byte, keepingSlashes: true) { writer.byte($0) } }
         writer.byte(UInt8(ascii: "\""))
-    }
-
-    /// Appends a byte as JavaScript's `encodeURIComponent` writes it; the slashes of directories may stay.
-    private static func writeEncoded(_ byte: UInt8, keepsSlashes: Bool, into writer: inout JSONWriter) {
-        if isPlain(byte) && (keepsSlashes || byte != UInt8(ascii: "/")) {
-            writer.byte(byte)
-        } else {
-            writer.byte(UInt8(ascii: "%"))
-            writer.byte(hexadecimal[Int(byte >> 4)])
-            writer.byte(hexadecimal[Int(byte & 15)])
-        }
     }
 
     /// The URL of a file as text.
@@ -65,20 +55,6 @@ public struct FileLinks: Sendable {
         var name = name
         name.withUTF8 { write(UnsafeRawBufferPointer($0), into: &writer) }
         return String(writer.text.dropFirst().dropLast())
-    }
-
-    private static let hexadecimal = Array("0123456789ABCDEF".utf8)
-
-    /// What JavaScript's `encodeURIComponent` leaves alone, and the slashes of directories.
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"):
-            true
-        // - _ . ! ~ * ' ( ) /
-        case 0x2D, 0x5F, 0x2E, 0x21, 0x7E, 0x2A, 0x27, 0x28, 0x29, 0x2F: true
-        default: false
-        }
     }
 
     private static func hostedBase(_ name: UnsafeRawBufferPointer, key: String) -> String? {

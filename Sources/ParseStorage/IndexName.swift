@@ -1,3 +1,4 @@
+import Encoding
 import ParseModel
 
 /// The names that indexes of the schemas API have in PostgreSQL.
@@ -25,11 +26,9 @@ struct IndexName {
     /// The name of a part while it is being built.
     func building(part: Int) -> String { "\(Self.buildingPrefix)\(digest):\(part)" }
 
-    /// FNV-1a of class and name: the same in every process and version.
+    /// A hash of class and name: the same in every process and version.
     private var digest: String {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in "\(className):\(name)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        let digits = String(hash, radix: 16)
+        let digits = String(StableHash.of("\(className):\(name)"), radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 import ParseModel
 import Postgres
@@ -52,9 +53,7 @@ enum TableLayout {
     static func dateIndex(of className: String) -> String {
         let name = "roost_created:\(className)"
         guard name.utf8.count > 63 else { return name }
-        // FNV-1a: a class must have the same name in every process, which Swift's own hashes do not give.
-        let hash = className.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        return "roost_created:\(className.prefix(32)):\(String(hash, radix: 16))"
+        return "roost_created:\(className.prefix(32)):\(String(StableHash.of(className), radix: 16))"
     }
 
     /// Whether a field of a class has a column. `_User.password` has none: only its hash is kept.

@@ -1,5 +1,5 @@
 #if os(Linux)
-    import Backend
+    import FileStorage
     import Foundation
     import ParseHTTP
     import TestSupport
@@ -27,7 +27,7 @@
             arguments: ["kept", "replaced", "deleted", "folder", "left"])
         func closed(what: String) async throws {
             let directory = try await Server.temporaryDirectory()
-            let store = FileStore(directory: directory)
+            let store = DiskStorage(directory: directory)
             let bytes = [UInt8](repeating: 7, count: 16_000_000)
             if what == "folder" {
                 try FileManager.default.createDirectory(
@@ -55,7 +55,7 @@
         @Test("They are closed when a client does not take the file, and is cut off")
         func unread() async throws {
             let directory = try await Server.temporaryDirectory()
-            try await FileStore(directory: directory)
+            try await DiskStorage(directory: directory)
                 .write(name: "large.bin", bytes: [UInt8](repeating: 7, count: 16_000_000))
             var limits = ParseServer.Limits()
             limits.stall = .milliseconds(400)

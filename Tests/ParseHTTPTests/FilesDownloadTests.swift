@@ -1,4 +1,4 @@
-import Backend
+import FileStorage
 import Foundation
 import JSON
 import NIOCore
@@ -17,7 +17,7 @@ struct FilesDownloadTests {
         adjust: (inout TransportSettings) throws -> Void = { _ in }, body: (TransportClient) async throws -> Void
     ) async throws {
         let directory = try await Server.temporaryDirectory()
-        try await FileStore(directory: directory).write(name: name, details: details, bytes: Array(text.utf8))
+        try await DiskStorage(directory: directory).write(name: name, details: details, bytes: Array(text.utf8))
         try await Server.run(directory: directory, adjust: adjust, body: body)
     }
 
@@ -156,7 +156,7 @@ struct FilesDownloadTests {
         ])
     func traversal(name: String) async throws {
         let parent = try await Server.temporaryDirectory()
-        try await FileStore(directory: parent).write(name: "secret.txt", bytes: Array("secret".utf8))
+        try await DiskStorage(directory: parent).write(name: "secret.txt", bytes: Array("secret".utf8))
         try await Server.run(directory: parent + "/inner") { client in
             _ = try await client.request("POST", "/parse/files/a.txt", headers: Server.master, text: "data")
             for path in ["/parse/files/app/\(name)", "/parse/files/app/metadata/\(name)"] {
@@ -167,7 +167,7 @@ struct FilesDownloadTests {
             let deleted = try await client.request("DELETE", "/parse/files/\(name)", headers: Server.master)
             #expect((400..<500).contains(deleted.status))
         }
-        #expect(try await FileStore(directory: parent).find(name: "secret.txt") != nil)
+        #expect(try await DiskStorage(directory: parent).open(name: "secret.txt") != nil)
         try await FileSystem.shared.removeItem(at: FilePath(parent))
     }
 
@@ -176,7 +176,7 @@ struct FilesDownloadTests {
         arguments: [true, false])
     func changedMeanwhile(isReplaced: Bool) async throws {
         let directory = try await Server.temporaryDirectory()
-        let store = FileStore(directory: directory)
+        let store = DiskStorage(directory: directory)
         var bytes = [UInt8](repeating: 7, count: 16_000_000)
         for index in stride(from: 0, to: bytes.count, by: 997) { bytes[index] = UInt8(truncatingIfNeeded: index / 997) }
         try await store.write(name: "large.bin", bytes: bytes)
@@ -209,7 +209,7 @@ struct FilesDownloadTests {
     func cutShort(isConnectionFull: Bool) async throws {
         let directory = try await Server.temporaryDirectory()
         let bytes = [UInt8](repeating: 7, count: 16_000_000)
-        try await FileStore(directory: directory).write(name: "large.bin", bytes: bytes)
+        try await DiskStorage(directory: directory).write(name: "large.bin", bytes: bytes)
         try await Server.run(directory: directory) { client in
             try await client.connect { connection in
                 try await connection.send("GET /parse/files/app/large.bin HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -231,7 +231,7 @@ struct FilesDownloadTests {
     @Test("What lies in the folder and is not a file is not found, and not waited for")
     func notFiles() async throws {
         let directory = try await Server.temporaryDirectory()
-        try await FileStore(directory: directory).prepare()
+        try await DiskStorage(directory: directory).prepare()
         #expect(mkfifo(directory + "/pipe.txt", 0o600) == 0)
         try await FileSystem.shared.createDirectory(
             at: FilePath(directory + "/folder.txt"), withIntermediateDirectories: false)

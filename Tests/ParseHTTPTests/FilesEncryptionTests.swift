@@ -1,4 +1,4 @@
-import Backend
+import FileStorage
 import Foundation
 import NIOCore
 import Testing
@@ -45,7 +45,7 @@ struct FilesEncryptionTests {
         // aes-256-gcm, its key the first 32 characters of the Base64 text of sha256("89E4AFF1-DFE4-4603-9574-BFA16BB446FD").
         let sealed = try #require(Data(base64Encoded: Self.sealedByNode))
         let directory = try await Server.temporaryDirectory()
-        try await FileStore(directory: directory).write(name: "old.txt", bytes: Array(sealed))
+        try await DiskStorage(directory: directory).write(name: "old.txt", bytes: Array(sealed))
         let cipher = FileCipher(secret: "89E4AFF1-DFE4-4603-9574-BFA16BB446FD")
         try await Server.run(directory: directory, cipher: cipher) { client in
             let answer = try await client.request("GET", "/parse/files/app/old.txt")
@@ -62,7 +62,7 @@ struct FilesEncryptionTests {
         let cipher = FileCipher(secret: "secret")
         var changed = try cipher.seal(Array("0123456789".utf8))
         changed[3] ^= 1
-        let disk = FileStore(directory: directory)
+        let disk = DiskStorage(directory: directory)
         try await disk.write(name: "other.txt", bytes: try FileCipher(secret: "other").seal(Array("0123456789".utf8)))
         try await disk.write(name: "open.txt", bytes: [UInt8](repeating: 65, count: 100))
         try await disk.write(name: "changed.txt", bytes: changed)

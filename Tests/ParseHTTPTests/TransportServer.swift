@@ -1,4 +1,4 @@
-import Backend
+import FileStorage
 import JSON
 import Logging
 import NIOPosix
@@ -110,7 +110,8 @@ enum TransportServer {
         try adjust(&settings)
         let folder = if let directory { directory } else { try await temporaryDirectory() }
         let files = FileRoutes(
-            store: FileStore(directory: folder, cipher: cipher), resolver: NamedCallers(), settings: settings,
+            storage: cipher.map { EncryptedStorage(DiskStorage(directory: folder), cipher: $0) }
+                ?? DiskStorage(directory: folder), resolver: NamedCallers(), settings: settings,
             logger: logger)
         let server = ParseServer(
             host: "127.0.0.1", port: 0, settings: settings, handler: EchoHandler(), files: files, state: state,

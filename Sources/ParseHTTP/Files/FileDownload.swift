@@ -1,13 +1,12 @@
-import Backend
-import NIOCore
+import Encoding
+import FileStorage
 
 /// The answer that brings a file, or a part of it, to a client.
 struct FileDownload {
-    let store: FileStore
-    let file: StoredFile
-    let contents: OpenFile
-    /// The text of a file that is encrypted on the disk.
-    var decrypted: [UInt8]?
+    let storage: any FileStorage
+    /// The name under which the file is stored.
+    let name: String
+    let file: any StoredFile
     let headers: RequestHeaders
 
     /// Works out what to send: the file, a range of it, or that nothing changed.
@@ -21,7 +20,7 @@ struct FileDownload {
         fields.append(("Accept-Ranges", "bytes"))
         fields.append(("X-Content-Type-Options", "nosniff"))
         if !FileTypes.isShownInline(type) {
-            fields.append(("Content-Disposition", "attachment; filename*=UTF-8''\(FileName.percentEncoded(givenName))"))
+            fields.append(("Content-Disposition", "attachment; filename*=UTF-8''\(PercentEncoding.encode(givenName))"))
         }
         switch requestedRange {
         case .whole:
@@ -40,7 +39,7 @@ struct FileDownload {
     }
 
     private var lastModified: String {
-        HTTPDate.string(seconds: file.modifiedSeconds)
+        HTTPDate.string(seconds: file.modified.seconds)
     }
 
     private var isUnchanged: Bool {
@@ -60,36 +59,25 @@ struct FileDownload {
 
     /// The type that the extension tells, else the one that was given at the upload.
     private func contentType() async throws -> MediaType {
-        if let known = NameParts(file.name).fileExtension.flatMap(FileTypes.type) { return known }
-        return try await store.details(name: file.name).contentType.flatMap { MediaType($0) } ?? Self.unknownType
+        if let known = NameParts(name).fileExtension.flatMap(FileTypes.type) { return known }
+        return try await storage.details(name: name).contentType.flatMap { MediaType($0) } ?? Self.unknownType
     }
 
-    /// The bytes of a decrypted file that are given at once.
-    private static let pieceSize = 128 * 1024
     private static let unknownType = MediaType(known: "application/octet-stream")
 
     /// The name that the client gave, without folders and the random prefix.
     private var givenName: String {
-        let last = file.name.split(separator: "/").last ?? ""
+        let last = name.split(separator: "/").last ?? ""
         let prefix = last.prefix(33)
         let isRandom = prefix.utf8.count == 33 && prefix.last == "_" && prefix.dropLast().allSatisfy(\.isHexDigit)
         return String(isRandom ? last.dropFirst(33) : last)
     }
 
     private func stream(_ range: Range<Int64>) -> Reply.ByteStream {
-        let contents = contents
-        let decrypted = decrypted
-        return Reply.ByteStream(length: range.count, isInMemory: decrypted != nil) { sink in
+        let file = file
+        return Reply.ByteStream(length: range.count, isInMemory: file.isInMemory) { sink in
             guard !range.isEmpty else { return }
-            if let decrypted {
-                let end = Int(range.upperBound)
-                for start in stride(from: Int(range.lowerBound), to: end, by: Self.pieceSize) {
-                    let piece = decrypted[start..<min(start + Self.pieceSize, end)]
-                    try await sink(.byteBuffer(ByteBuffer(bytes: piece)))
-                }
-                return
-            }
-            try await contents.give(range, to: sink)
+            try await file.give(range, to: sink)
         }
     }
 }

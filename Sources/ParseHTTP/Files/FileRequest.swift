@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 
 /// A request below `/files`, whose body has not been read yet.

@@ -1,4 +1,4 @@
-public import Backend
+public import FileStorage
 import JSON
 public import Logging
 import ParseModel
@@ -6,7 +6,7 @@ import ParseStorage
 
 /// The routes below `/files`: upload, download, metadata, delete.
 public struct FileRoutes: Sendable {
-    let store: FileStore
+    let storage: any FileStorage
     let resolver: any CallerResolver
     let settings: TransportSettings
     let logger: Logger
@@ -14,12 +14,14 @@ public struct FileRoutes: Sendable {
     /// Makes the routes.
     ///
     /// - Parameters:
-    ///   - store: Where the files are.
+    ///   - storage: Where the files are.
     ///   - resolver: Finds out who a caller is.
     ///   - settings: Who may do what.
     ///   - logger: Gets the reasons why files could not be stored.
-    public init(store: FileStore, resolver: some CallerResolver, settings: TransportSettings, logger: Logger) {
-        self.store = store
+    public init(
+        storage: any FileStorage, resolver: some CallerResolver, settings: TransportSettings, logger: Logger
+    ) {
+        self.storage = storage
         self.resolver = resolver
         self.settings = settings
         self.logger = logger
@@ -54,18 +56,16 @@ public struct FileRoutes: Sendable {
         guard components[0].hasSameBytes(as: settings.access.applicationID) else { return wrongApplication }
         try await checkDownload(request)
         if isMetadata {
-            let metadata = try await store.details(name: name).metadata
+            let metadata = try await storage.details(name: name).metadata
             return .object(metadata.isEmpty ? [:] : ["metadata": .object(metadata)])
         }
-        guard let (file, contents) = try await store.open(name: name) else {
-            return name.contains("/") ? nil : Self.notFound
-        }
         do {
-            return try await FileDownload(
-                store: store, file: file, contents: contents, decrypted: decrypted(contents),
-                headers: request.request.headers
-            ).reply()
-        } catch is FileCipher.Failure {
+            guard let file = try await open(name) else {
+                return name.utf8.contains(UInt8(ascii: "/")) ? nil : Self.notFound
+            }
+            return try await FileDownload(storage: storage, name: name, file: file, headers: request.request.headers)
+                .reply()
+        } catch FileStorageError.notReadable {
             logger.error(
                 "file not readable with this encryption key",
                 metadata: ["id": "\(request.request.id)", "name": "\(name)"])
@@ -73,10 +73,10 @@ public struct FileRoutes: Sendable {
         }
     }
 
-    /// The text of an encrypted file; nil where files are not encrypted.
-    private func decrypted(_ contents: OpenFile) async throws -> [UInt8]? {
-        guard store.cipher != nil else { return nil }
-        return try await LongWork.large.carryOut { try await store.decrypted(contents) }
+    /// Opens a file; a few at a time, when each is held in memory.
+    private func open(_ name: String) async throws -> (any StoredFile)? {
+        guard storage.holdsWholeFiles else { return try await storage.open(name: name) }
+        return try await LongWork.large.carryOut { try await storage.open(name: name) }
     }
 
     private func checkDownload(_ request: FileRequest) async throws {
@@ -106,7 +106,7 @@ public struct FileRoutes: Sendable {
             components.removeFirst()
         }
         do {
-            try await store.delete(name: components.joined(separator: "/"))
+            try await storage.delete(name: components.joined(separator: "/"))
         } catch {
             throw ParseError(ParseError.fileDeleteError, "Could not delete file.")
         }

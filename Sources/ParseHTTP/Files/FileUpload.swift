@@ -1,4 +1,5 @@
 import Backend
+import FileStorage
 import JSON
 import NIOCore
 import ParseModel
@@ -46,7 +47,10 @@ struct FileUpload {
         for details in [content.metadata, content.tags] where !details.isEmpty {
             try routes.resolver.check(fileDetails: details)
         }
-        let name = (directory.map { $0 + "/" } ?? "") + (settings.keepsNames ? "" : Self.randomPrefix()) + naming.name
+        // The random digits keep others from guessing it.
+        let name =
+            (directory.map { $0 + "/" } ?? "") + (settings.keepsNames ? "" : Identifiers.hexadecimal(32) + "_")
+            + naming.name
         let details = FileDetails(metadata: content.metadata, tags: content.tags, contentType: naming.typeToKeep)
         try await store(content, name: name, details: details, limit: limit)
         let url = routes.url(of: name, mountURL: envelope.mountURL)
@@ -155,9 +159,9 @@ struct FileUpload {
             switch content.bytes {
             case .raw:
                 let body = LimitedBody(body: request.request.body, limit: limit, excess: tooLarge(limit))
-                try await routes.store.write(name: name, details: details, contents: body)
+                try await routes.storage.write(name: name, details: details, contents: body)
             case .decoded(let bytes):
-                try await routes.store.write(name: name, details: details, bytes: bytes)
+                try await routes.storage.write(name: name, details: details, bytes: bytes)
             }
         } catch let error as HTTPFault {
             throw error
@@ -168,16 +172,6 @@ struct FileUpload {
                 "file not stored", metadata: ["id": "\(request.request.id)", "error": "\(String(reflecting: error))"])
             throw ParseError(ParseError.fileSaveError, "Could not store file: \(name).")
         }
-    }
-
-    /// 32 hexadecimal digits and an underscore, so that a stored name cannot be guessed.
-    private static func randomPrefix() -> String {
-        var prefix = ""
-        for _ in 0..<2 {
-            let half = String(UInt64.random(in: .min ... .max), radix: 16)
-            prefix += String(repeating: "0", count: 16 - half.count) + half
-        }
-        return prefix + "_"
     }
 }
 

@@ -1,4 +1,5 @@
 import Backend
+import Encoding
 import JSON
 import ParseModel
 import ParseStorage

@@ -1,4 +1,4 @@
-import JSON
+import Encoding
 public import NIOCore
 import _NIOFileSystem
 
@@ -8,19 +8,9 @@ import _NIOFileSystem
 ///
 /// No name reaches outside the folder: percent-encoding leaves no slash in it, and names that begin with a dot are
 /// refused, so that `.`, `..`, the subfolder and unfinished uploads are never files.
-public struct FileStore: Sendable {
-    /// Why the store refuses.
-    public enum Failure: Error, Sendable, Equatable {
-        /// No file has this name.
-        case notFound
-        /// A file cannot have this name here: it is empty, begins with a dot, or is longer than the file system allows.
-        case unusableName
-    }
-
+public struct DiskStorage: FileStorage {
     /// The folder that holds the files.
     public let directory: String
-    /// How files are encrypted; nil when they lie open. Encrypted files are held whole while they are written and read.
-    public let cipher: FileCipher?
 
     private let fileSystem = FileSystem.shared
 
@@ -28,9 +18,8 @@ public struct FileStore: Sendable {
     private static let maximumEntryLength = 255
 
     /// A store in a folder; the folder is made when it is first needed.
-    public init(directory: String, cipher: FileCipher? = nil) {
+    public init(directory: String) {
         self.directory = directory
-        self.cipher = cipher
     }
 
     /// Makes the folders.
@@ -47,23 +36,13 @@ public struct FileStore: Sendable {
     ///   - name: The name under which it is found again.
     ///   - details: What the client says about it.
     ///   - contents: The bytes. When the sequence throws, nothing is stored.
-    /// - Returns: The number of bytes.
-    /// - Throws: ``Failure/unusableName``, the sequence's error, or the file system's.
-    @discardableResult
+    /// - Throws: ``FileStorageError/unusableName``, the sequence's error, or the file system's.
     public func write<Contents: AsyncSequence>(
         name: String, details: FileDetails = FileDetails(), contents: Contents
-    ) async throws -> Int64 where Contents.Element == ByteBuffer {
+    ) async throws where Contents.Element == ByteBuffer {
         let path = try path(of: name)
         try await prepare()
-        let size: Int64
-        if let cipher {
-            var plain: [UInt8] = []
-            for try await chunk in contents { plain += chunk.readableBytesView }
-            try await writeDurably(OneBuffer(bytes: try cipher.seal(plain)), at: path)
-            size = Int64(plain.count)
-        } else {
-            size = try await writeDurably(contents, at: path)
-        }
+        try await writeDurably(contents, at: path)
         let detailsPath = try detailsPath(of: name)
         if details.isEmpty {
             try await fileSystem.removeItem(at: detailsPath)
@@ -71,49 +50,16 @@ public struct FileStore: Sendable {
             try await writeDurably(OneBuffer(bytes: details.serialized()), at: detailsPath)
         }
         try await fileSystem.withDirectoryHandle(atPath: FilePath(directory)) { try await $0.synchronize() }
-        return size
-    }
-
-    /// Stores a file whose bytes are in memory, as ``write(name:details:contents:)`` does.
-    @discardableResult
-    public func write(name: String, details: FileDetails = FileDetails(), bytes: [UInt8]) async throws -> Int64 {
-        try await write(name: name, details: details, contents: OneBuffer(bytes: bytes))
-    }
-
-    /// Finds a file.
-    ///
-    /// - Parameter name: The name under which it was stored.
-    /// - Returns: Its size and age, or nil if there is none.
-    /// - Throws: The file system's error.
-    public func find(name: String) async throws -> StoredFile? {
-        guard let path = try? path(of: name) else { return nil }
-        guard let info = try await fileSystem.info(forFileAt: path), info.type == .regular else { return nil }
-        let modified = info.lastDataModificationTime
-        return StoredFile(
-            name: name, size: plainSize(info.size), modified: (modified.seconds, modified.nanoseconds))
     }
 
     /// Opens a file for reading.
     ///
     /// - Parameter name: The name under which it was stored.
-    /// - Returns: The file and what is known of it, or nil if there is none.
+    /// - Returns: The file, or nil if there is none.
     /// - Throws: `IOError` when the system refuses.
-    public func open(name: String) async throws -> (StoredFile, OpenFile)? {
-        guard let path = try? path(of: name), let open = try await OpenFile.open(path.string) else { return nil }
-        return (StoredFile(name: name, size: plainSize(open.length), modified: open.modified), open)
-    }
-
-    /// The text of an encrypted file; nil when files are not encrypted.
-    ///
-    /// - Throws: `FileCipher.Failure`, or `IOError` when the disk fails.
-    public func decrypted(_ file: OpenFile) async throws -> [UInt8]? {
-        guard let cipher else { return nil }
-        return try cipher.open(Array(try await file.contents().readableBytesView))
-    }
-
-    /// The size of a file whose size on the disk is known.
-    private func plainSize(_ size: Int64) -> Int64 {
-        cipher == nil ? size : max(0, size - Int64(FileCipher.overhead))
+    public func open(name: String) async throws -> (any StoredFile)? {
+        guard let path = try? path(of: name) else { return nil }
+        return try await DiskFile.open(path.string)
     }
 
     /// What the client said about a file when it was stored; empty details if it said nothing.
@@ -129,10 +75,12 @@ public struct FileStore: Sendable {
 
     /// Removes a file and what was said about it.
     ///
-    /// - Throws: ``Failure/notFound`` or the file system's error.
+    /// - Throws: ``FileStorageError/notFound`` or the file system's error.
     public func delete(name: String) async throws {
-        guard try await find(name: name) != nil else { throw Failure.notFound }
-        try await fileSystem.removeItem(at: path(of: name), strategy: .sequential)
+        guard let path = try? path(of: name), try await fileSystem.info(forFileAt: path)?.type == .regular else {
+            throw FileStorageError.notFound
+        }
+        try await fileSystem.removeItem(at: path, strategy: .sequential)
         try await fileSystem.removeItem(at: detailsPath(of: name), strategy: .sequential)
     }
 
@@ -146,9 +94,9 @@ public struct FileStore: Sendable {
 
     /// The name of a file's entry in its folder: one component, never a hidden one.
     private func entry(of name: String) throws -> String {
-        let entry = FileName.percentEncoded(name)
+        let entry = PercentEncoding.encode(name)
         guard !entry.isEmpty, !entry.hasPrefix("."), entry.utf8.count <= Self.maximumEntryLength else {
-            throw Failure.unusableName
+            throw FileStorageError.unusableName
         }
         return entry
     }
@@ -158,10 +106,9 @@ public struct FileStore: Sendable {
     }
 
     /// Writes to an invisible file in the same folder, waits for the disk, and only then gives it its name.
-    @discardableResult
     private func writeDurably<Contents: AsyncSequence>(
         _ contents: Contents, at path: FilePath
-    ) async throws -> Int64 where Contents.Element == ByteBuffer {
+    ) async throws where Contents.Element == ByteBuffer {
         let options = OpenOptions.Write.newFile(replaceExisting: true, permissions: [.ownerReadWrite, .groupRead])
         let handle = try await fileSystem.openFile(forWritingAt: path, options: options)
         var size: Int64 = 0
@@ -175,29 +122,10 @@ public struct FileStore: Sendable {
             throw error
         }
         try await evenIfCancelled { try await handle.close() }
-        return size
     }
 
     /// Runs what must not be left out when the current task was cancelled: a file left open would stay open.
     private func evenIfCancelled(_ operation: @escaping @Sendable () async throws -> Void) async throws {
         try await Task { try await operation() }.value
-    }
-}
-
-/// A sequence of a single buffer.
-private struct OneBuffer: AsyncSequence, Sendable {
-    var bytes: [UInt8]
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-        var bytes: [UInt8]?
-
-        mutating func next() async -> ByteBuffer? {
-            defer { bytes = nil }
-            return bytes.map { ByteBuffer(bytes: $0) }
-        }
-    }
-
-    func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(bytes: bytes)
     }
 }

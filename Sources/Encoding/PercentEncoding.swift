@@ -1,0 +1,74 @@
+/// Percent-encoded text in URLs, forms, names of files (RFC 3986, section 2.1).
+public enum PercentEncoding {
+    /// Encodes a text as JavaScript's `encodeURIComponent` does: all bytes but letters, digits and `-_.!~*'()`.
+    ///
+    /// - Parameter keepingSlashes: Whether slashes stay as they are, as between the folders of a path.
+    public static func encode(_ text: String, keepingSlashes: Bool = false) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count)
+        for byte in text.utf8 { encode(byte, keepingSlashes: keepingSlashes) { bytes.append($0) } }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Encodes one byte; `write` takes the one byte or the three that stand for it.
+    @inlinable
+    public static func encode(_ byte: UInt8, keepingSlashes: Bool, _ write: (UInt8) -> Void) {
+        if isUnreserved(byte) || keepingSlashes && byte == UInt8(ascii: "/") { return write(byte) }
+        write(UInt8(ascii: "%"))
+        write(digit(byte >> 4))
+        write(digit(byte & 15))
+    }
+
+    /// Decodes `%XX`.
+    ///
+    /// - Parameters:
+    ///   - text: The text as it came.
+    ///   - plusIsSpace: Whether `+` stands for a space, as in query strings and forms.
+    /// - Returns: The text, or nil when a `%` is not followed by two hexadecimal digits or the bytes are not UTF-8.
+    public static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+        let isPlain = text.utf8.allSatisfy { $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "+") }
+        if isPlain { return String(text) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count)
+        var rest = text.utf8.makeIterator()
+        while let byte = rest.next() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard let high = rest.next().flatMap(value(ofDigit:)), let low = rest.next().flatMap(value(ofDigit:))
+                else { return nil }
+                bytes.append(high << 4 | low)
+            case UInt8(ascii: "+") where plusIsSpace:
+                bytes.append(UInt8(ascii: " "))
+            default:
+                bytes.append(byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    @inlinable
+    static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        // - _ . ! ~ * ' ( )
+        case 0x2D, 0x5F, 0x2E, 0x21, 0x7E, 0x2A, 0x27, 0x28, 0x29: true
+        default: false
+        }
+    }
+
+    @inlinable
+    static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") - 10 + value
+    }
+
+    private static func value(ofDigit byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

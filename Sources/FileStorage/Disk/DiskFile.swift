@@ -1,0 +1,94 @@
+import NIOCore
+import NIOPosix
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A file on a disk that is open for reading.
+///
+/// Threads that may wait for the disk read it. The system could send it by itself (sendfile(2)), but would make an event
+/// loop, and with it all other clients, wait for what it does not have in memory.
+final class DiskFile: StoredFile {
+    let size: Int64
+    let modified: FileTime
+    let isInMemory = false
+    private let descriptor: Int32
+
+    /// How many bytes are read at a time.
+    private static let pieceSize: Int64 = 256 * 1024
+
+    /// Takes an open descriptor; nil when it is not a file's.
+    private init?(descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            return nil
+        }
+        #if canImport(Darwin)
+            let modified = status.st_mtimespec
+        #else
+            let modified = status.st_mtim
+        #endif
+        self.descriptor = descriptor
+        size = Int64(status.st_size)
+        self.modified = FileTime(seconds: Int(modified.tv_sec), nanoseconds: Int(modified.tv_nsec))
+    }
+
+    deinit {
+        // Closing the last of a deleted file frees its blocks, which takes time; so may asking another machine.
+        NIOThreadPool.singleton.submit { [descriptor] _ in close(descriptor) }
+    }
+
+    /// Opens a file.
+    ///
+    /// - Returns: nil when there is none, or what is there is not a file.
+    /// - Throws: `IOError` when the system refuses.
+    static func open(_ path: String) async throws -> DiskFile? {
+        try await NIOThreadPool.singleton.runIfActive {
+            // Without O_NONBLOCK a pipe of that name would be waited for.
+            #if canImport(Darwin)
+                let descriptor = Darwin.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+            #elseif canImport(Musl)
+                let descriptor = Musl.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+            #else
+                let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+            #endif
+            guard descriptor >= 0 else {
+                if errno == ENOENT || errno == ENOTDIR { return nil }
+                throw IOError(errnoCode: errno, reason: "open")
+            }
+            return DiskFile(descriptor: descriptor)
+        }
+    }
+
+    func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let part = offset..<min(offset + Self.pieceSize, range.upperBound)
+            let piece = try await NIOThreadPool.singleton.runIfActive { try self.read(part) }
+            offset += Int64(piece.readableBytes)
+            try await sink(piece)
+        }
+    }
+
+    /// Unsafe memory, since the system writes to an address: the buffer's own, without a copy.
+    ///
+    /// - Throws: `IOError` when the disk fails, or there is nothing more.
+    private func read(_ range: Range<Int64>) throws -> ByteBuffer {
+        var buffer = ByteBufferAllocator().buffer(capacity: range.count)
+        var failure: Int32 = 0
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: range.count) { bytes in
+            let read = pread(descriptor, bytes.baseAddress, range.count, off_t(range.lowerBound))
+            if read < 0 { failure = errno }
+            return max(0, read)
+        }
+        if failure != 0 { throw IOError(errnoCode: failure, reason: "read") }
+        guard buffer.readableBytes > 0 else { throw IOError(errnoCode: EIO, reason: "the file became shorter") }
+        return buffer
+    }
+}

@@ -1,0 +1,74 @@
+public import NIOCore
+
+/// A place for uploaded files. A new one is a type with these methods, and a line where the server is put together.
+public protocol FileStorage: Sendable {
+    /// Whether opening a file takes all of it into memory.
+    var holdsWholeFiles: Bool { get }
+
+    /// Makes sure that files can be stored, before the first request.
+    ///
+    /// - Throws: The storage's error when that is not possible.
+    func prepare() async throws
+
+    /// Stores a file, replacing one of the same name. The file is visible only when all of it is safe.
+    ///
+    /// - Parameters:
+    ///   - name: The name under which it is found again; it may have folders.
+    ///   - details: What the client says about it.
+    ///   - contents: The bytes. When the sequence throws, nothing is stored.
+    /// - Throws: ``FileStorageError/unusableName``, the sequence's error, or the storage's.
+    func write<Contents: AsyncSequence>(name: String, details: FileDetails, contents: Contents) async throws
+    where Contents.Element == ByteBuffer
+
+    /// Opens a file for reading; nil if there is none.
+    ///
+    /// - Parameter name: The name under which it was stored.
+    /// - Throws: ``FileStorageError/notReadable``, or the storage's error.
+    func open(name: String) async throws -> (any StoredFile)?
+
+    /// What the client said about a file when it was stored; empty details if it said nothing.
+    func details(name: String) async throws -> FileDetails
+
+    /// Removes a file and what was said about it.
+    ///
+    /// - Throws: ``FileStorageError/notFound``, or the storage's error.
+    func delete(name: String) async throws
+}
+
+extension FileStorage {
+    /// Most do not.
+    public var holdsWholeFiles: Bool { false }
+
+    /// Stores a file whose bytes are in memory.
+    public func write(name: String, details: FileDetails = FileDetails(), bytes: [UInt8]) async throws {
+        try await write(name: name, details: details, contents: OneBuffer(bytes: bytes))
+    }
+}
+
+/// Why a storage refuses.
+public enum FileStorageError: Error, Sendable, Equatable {
+    /// No file has this name.
+    case notFound
+    /// A file cannot have this name here: it is empty, begins with a dot, or is longer than the storage allows.
+    case unusableName
+    /// It was encrypted with another key, or not at all, or changed since.
+    case notReadable
+}
+
+/// A sequence of a single buffer.
+struct OneBuffer: AsyncSequence, Sendable {
+    var bytes: [UInt8]
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var bytes: [UInt8]?
+
+        mutating func next() async -> ByteBuffer? {
+            defer { bytes = nil }
+            return bytes.map { ByteBuffer(bytes: $0) }
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(bytes: bytes)
+    }
+}

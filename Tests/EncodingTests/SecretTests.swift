@@ -1,0 +1,22 @@
+import Encoding
+import Testing
+
+@Suite struct SecretTests {
+    @Test("A secret is equal to its own bytes alone, and an empty one to nothing")
+    func comparison() {
+        #expect(ConstantTime.areEqual("secret", "secret"))
+        for other in ["", "secre", "secret ", "Secret", "secre\u{212a}", "secretsecret"] {
+            #expect(!ConstantTime.areEqual(other, "secret"), "\(other)")
+        }
+        #expect(!ConstantTime.areEqual("", ""))
+        // Canonically equivalent, but other bytes.
+        #expect(!ConstantTime.areEqual("\u{212a}ey", "Key"))
+    }
+
+    @Test("The hash of a text is that of FNV-1a, in every process")
+    func hash() {
+        #expect(StableHash.of("") == 0xcbf2_9ce4_8422_2325)
+        #expect(StableHash.of("a") == 0xaf63_dc4c_8601_ec8c)
+        #expect(StableHash.of("foobar") == 0x8594_4171_f739_67e8)
+    }
+}
