@@ -24,7 +24,7 @@ extension Backend {
             let values = try await store.distinct(className, field, filter, place: place)
             return ["results": .array(values)]
         }
-        var stages = try Self.stages(parameters)
+        var stages = try Self.stages(parameters, preset: configuration.preset)
         if configuration.preset < 8 {
             stages = stages.map { ($0.name, StoredFieldNames.replaced(in: $0.operand, of: $0.name)) }
         }
@@ -48,7 +48,9 @@ extension Backend {
     }
 
     /// The stages in order: a list of one-key objects, or an object whose keys are stages.
-    private static func stages(_ parameters: JSONObject) throws(ParseError) -> [(name: String, operand: JSONValue)] {
+    private static func stages(_ parameters: JSONObject, preset: Int) throws(ParseError) -> [(
+        name: String, operand: JSONValue
+    )] {
         let list: [JSONValue]
         switch parameters["pipeline"] {
         case .array(let given): list = given
@@ -64,12 +66,26 @@ extension Backend {
                     ParseError.invalidQuery,
                     "Pipeline stages should only have one key but found \(object.keys.texts.joined(separator: ", ")).")
             }
+            if preset < 6 {
+                stages.append(oldStage(stage.key.text, stage.value))
+                continue
+            }
             guard stage.key.hasPrefix("$") else {
                 throw ParseError(ParseError.invalidQuery, "Invalid aggregate stage '\(stage.key)'.")
             }
             stages.append((stage.key.text, stage.value))
         }
         return stages
+    }
+
+    /// A stage as servers before 6 take it, too: without the dollar sign, groups by `objectId`.
+    private static func oldStage(_ name: String, _ operand: JSONValue) -> (name: String, operand: JSONValue) {
+        let name = name.hasPrefix("$") ? name : "$" + name
+        guard name == "$group", var group = operand.objectValue, group["_id"] == nil,
+            let id = group.removeValue(forKey: "objectId")
+        else { return (name, operand) }
+        group["_id"] = id
+        return (name, .object(group))
     }
 
     /// A document as it travels: no names that no field has, the object's own dates as text, files with their URLs.

@@ -19,6 +19,29 @@ import Testing
         }
     }
 
+    @Test("Stages without a dollar sign, and groups by objectId, are those of lines before 6", arguments: [4, 5, 6, 9])
+    func oldStages(preset: Int) async throws {
+        try await TestServer.run(["preset": .number(Double(preset))]) { server in
+            _ = try await Sales.make(server)
+            let sum: JSONValue = ["$sum": "$count"]
+            for pipeline: JSONValue in [
+                [["match": ["count": 4]], ["group": ["objectId": "$count", "n": sum]]],
+                [["$match": ["count": 4]], ["$group": ["objectId": "$count", "n": sum]]],
+                [["match": ["count": 4]], ["group": ["_id": "$count", "n": sum]]],
+            ] {
+                let answer = try await Sales.aggregate(server, pipeline)
+                if preset < 6 {
+                    #expect(answer.results.count == 1, "\(answer.text)")
+                    #expect(same(answer.results.first, ["objectId": 4, "n": 8]), "\(answer.text)")
+                } else {
+                    #expect(answer.code == 102, "\(answer.text)")
+                }
+            }
+            #expect(try await Sales.aggregate(server, [["nosuch": [:]]]).code == 102)
+            #expect(try await Sales.aggregate(server, [["group": ["n": sum]]]).code == 102)
+        }
+    }
+
     @Test("Fields may have the names that MongoDB stores them under up to preset 7", arguments: [7, 8, 9])
     func storedNames(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset))]) { server in

@@ -60,6 +60,11 @@ import Testing
                     #expect(answer.code == 119 && answer.error == "Permission denied", "\(condition): \(answer.text)")
                 }
             }
+            // No objects and no count are nothing.
+            let nothing = try await server.find("Note", ["where": ["text": ["$in": "x"]], "limit": 0])
+            #expect(nothing.json == ["results": []], "\(nothing.text)")
+            #expect(try await server.find("_Session", ["limit": 0]).code == 209)
+            #expect(try await server.find("_Hooks", ["limit": 0]).code == 119)
             let master = try await server.find("Note", ["where": ["text": ["$in": "x"]]], as: .master)
             #expect(master.code == 107, "\(master.text)")
         }
