@@ -1,0 +1,141 @@
+#if os(Linux)
+    import JSON
+    import TestSupport
+    import Testing
+
+    /// Four times as much of anything that a request can hold costs about four times as much, and never sixteen times.
+    @Suite(.serialized) struct RequestGrowthTests {
+        /// Below this nothing is judged: what does not grow counts for more.
+        private static let leastTime = Duration.milliseconds(6)
+        private static let leastMemory = 4 * 1024 * 1024
+
+        /// What requests of three sizes cost: processor time, and memory beyond what the server held before.
+        private struct Growth: CustomStringConvertible {
+            var times = [Duration](repeating: .seconds(1_000), count: 3)
+            var peaks = [Int](repeating: .max, count: 3)
+
+            /// Keeps the less of two measurements.
+            mutating func note(_ place: Int, _ time: Duration, _ peak: Int) {
+                times[place] = min(times[place], max(time, leastTime))
+                peaks[place] = min(peaks[place], max(peak, leastMemory))
+            }
+
+            var isModest: Bool {
+                (1...2).allSatisfy { step in
+                    let isQuick = times[step] < times[step - 1] * 2.5
+                    let isSmall = Double(peaks[step]) < Double(peaks[step - 1]) * 2.5
+                    return isQuick && isSmall
+                }
+            }
+
+            var description: String { "\(times), \(peaks.map { $0 / 1024 }) KB" }
+        }
+
+        /// Puts in place what the requests ask for.
+        private static func fill(_ server: TestServer) async throws {
+            _ = try await server.create("Made", ["n": 1])
+            _ = try await server.create(
+                "Many", ["n": 0, "r": 0, "s": "x", "p": .pointer("Many", "m1"), "q": .pointer("Many", "m1")])
+            try await server.execute(
+                """
+                INSERT INTO "Many" ("objectId", "createdAt", "updatedAt", _rperm, _wperm, n, r, s, p, q)
+                SELECT 'm' || i, now(), now(), ARRAY['*'], ARRAY['*'], i, i % 10, repeat('x', 100),
+                    'm' || i * 7 % 1000 + 1, 'm' || i * 11 % 1000 + 1
+                FROM generate_series(1, 1000) AS i;
+                ANALYZE
+                """)
+        }
+
+        /// Makes an object that requests change.
+        private static func makeNode(_ server: TestServer) async throws -> String {
+            try await server.create(
+                "Node",
+                [
+                    "n": 1, "list": [1, 2], "o": ["k0": 1], "s": "x", "related": .operation("AddRelation", []),
+                    "p": .pointer("Many", "m1"),
+                ])
+        }
+
+        @Test(
+            "Whoever sends four times as much costs no sixteen times the processor time or memory",
+            .timeLimit(.minutes(3)))
+        func growth() async throws {
+            try await ServerProcesses.run(1, ["allowCustomObjectId": true]) { processes in
+                let server = processes[0]
+                try await Self.fill(server)
+                var cost = ServerCost(of: server, process: processes.identifiers[0])
+                var number = 0
+                for dimension in GrowthDimension.all {
+                    var growth = Growth()
+                    let id = try await Self.makeNode(server)
+                    let base = cost.memory
+                    // A first round may pay for what is made once, and a machine is never quite quiet.
+                    for _ in 0..<4 {
+                        cost.findBackends()
+                        for (place, size) in [1, 2, 4].enumerated() {
+                            number += 1
+                            let request = try await dimension.request(
+                                size * dimension.size, .init(server: server, id: id, name: "G\(number)"))
+                            cost.forgetPeak()
+                            let before = cost.time
+                            let answer = try await request.send(to: server)
+                            growth.note(place, cost.time - before, cost.peak - base)
+                            #expect(
+                                answer.status / 100 == 2, "\(dimension.name), \(size): \(answer.text.prefix(300))")
+                        }
+                        if growth.isModest { break }
+                    }
+                    #expect(growth.isModest, "\(dimension.name) grew like this: \(growth)")
+                }
+            }
+        }
+
+        /// How long a get may take beside the largest requests.
+        private static var longest: Duration {
+            #if DEBUG
+                // Code that is not optimized is many times slower, and the event loop is that of other gets as well.
+                .milliseconds(250)
+            #else
+                .milliseconds(50)
+            #endif
+        }
+
+        @Test("A get beside the largest requests is not kept waiting by them", .timeLimit(.minutes(3)))
+        func besides() async throws {
+            try await ServerProcesses.run(1, ["allowCustomObjectId": true]) { processes in
+                let server = processes[0]
+                try await Self.fill(server)
+                var number = 0
+                for dimension in GrowthDimension.all {
+                    var slowest: [Duration] = []
+                    let id = try await Self.makeNode(server)
+                    for round in 0..<6 {
+                        number += 1
+                        let request = try await dimension.request(
+                            4 * dimension.size, .init(server: server, id: id, name: "B\(number)"))
+                        slowest.append(try await Self.slowestGet(on: server, beside: request))
+                        if slowest[round] < Self.longest { break }
+                    }
+                    #expect(slowest.contains { $0 < Self.longest }, "\(dimension.name): \(slowest)")
+                }
+            }
+        }
+
+        /// Asks for an object until a request is answered, and gives the longest time that an answer took.
+        private static func slowestGet(
+            on server: TestServer, beside request: GrowthRequest
+        ) async throws -> Duration {
+            // On two connections, which belong to two event loops where there are as many.
+            let gets = try [SteadyGets(of: "Many/m1", on: server), SteadyGets(of: "Many/m1", on: server)]
+            async let slowest = (gets[0].slowest(), gets[1].slowest())
+            let answer: TestAnswer
+            do {
+                defer { for get in gets { get.stop() } }
+                answer = try await request.send(to: server)
+            }
+            let (first, second) = try await slowest
+            #expect(answer.status / 100 == 2)
+            return max(first, second)
+        }
+    }
+#endif

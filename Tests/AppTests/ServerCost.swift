@@ -1,0 +1,59 @@
+#if os(Linux)
+    import Foundation
+    import TestSupport
+
+    /// What a server of a test, as a process of its own, has cost: processor time, that of its database's processes
+    /// included, and memory.
+    ///
+    /// Unlike time on the clock, processor time does not count what other tests do meanwhile.
+    struct ServerCost {
+        private let server: pid_t
+        private let database: String
+        private var backends: [pid_t] = []
+
+        /// Reads what the server and the processes of its database have cost.
+        init(of server: TestServer, process: pid_t) {
+            self.server = process
+            database = URL(string: server.databaseURI)?.lastPathComponent ?? ""
+            findBackends()
+        }
+
+        /// Looks for the processes of the database: a new connection has a new one.
+        mutating func findBackends() {
+            let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+            backends = processes.compactMap { pid_t($0) }.filter {
+                Self.text("/proc/\($0)/cmdline").contains(" \(database) ")
+            }
+        }
+
+        /// The processor time so far.
+        var time: Duration {
+            let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(server)/task")) ?? []
+            let files =
+                threads.map { "/proc/\(server)/task/\($0)/schedstat" } + backends.map { "/proc/\($0)/schedstat" }
+            return .nanoseconds(
+                files.reduce(Int64(0)) { sum, file in
+                    sum + (Self.text(file).split(separator: " ").first.flatMap { Int64($0) } ?? 0)
+                })
+        }
+
+        /// The bytes of memory that the server holds.
+        var memory: Int { status("VmRSS:") }
+
+        /// The most bytes of memory that the server held since ``forgetPeak()``.
+        var peak: Int { status("VmHWM:") }
+
+        /// Makes ``peak`` begin anew.
+        func forgetPeak() { try? Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/\(server)/clear_refs")) }
+
+        private func status(_ key: String) -> Int {
+            let line = Self.text("/proc/\(server)/status").split(separator: "\n").first { $0.hasPrefix(key) }
+            return (line?.split(whereSeparator: { " \t".contains($0) }).dropFirst().first.flatMap { Int($0) } ?? 0)
+                * 1024
+        }
+
+        private static func text(_ file: String) -> String {
+            (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+        }
+    }
+#endif
