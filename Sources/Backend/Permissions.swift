@@ -132,6 +132,25 @@ extension Backend {
             "This user is not allowed to \(refused.verb) \(refused.field) on class \(schema.name)")
     }
 
+    /// The same for a condition that cannot be read as a whole.
+    func checkProtected(
+        malformed condition: JSONObject, _ schema: ClassSchema, _ access: ReadAccess, _ caller: Caller
+    ) throws(ParseError) {
+        guard !caller.readsEverything, !access.hidden.isEmpty else { return }
+        var conditions = [condition]
+        while let next = conditions.popLast() {
+            for (key, value) in next {
+                let root = FieldPath(key).root
+                guard !access.hidden.contains(root) else {
+                    throw .denied(
+                        ParseError.operationForbidden,
+                        "This user is not allowed to query \(root) on class \(schema.name)")
+                }
+                if key.hasPrefix("$") { conditions += value.arrayValue?.compactMap(\.objectValue) ?? [] }
+            }
+        }
+    }
+
     /// Classes whose rows are not objects: they lack the columns of objects.
     private static let ownRoutes: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
 

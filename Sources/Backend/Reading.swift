@@ -158,8 +158,13 @@ extension Backend {
             schema, operation, caller,
             isOwnUser: isById && className == "_User" && caller.isUser(options.condition["objectId"]?.stringValue))
         if request.wantsCount, operation != .count { _ = try permit(.count, on: schema, caller) }
-        // Whoever may not find is told that, whatever the condition is.
-        request.filter = try parser.parse(options.condition)
+        // Whoever may not find, or not by a field, is told that, whatever the condition is.
+        do throws(ParseError) {
+            request.filter = try parser.parse(options.condition)
+        } catch {
+            try checkProtected(malformed: options.condition, schema, request.access, caller)
+            throw error
+        }
         try checkProtected(request.filter, request.order, schema, request.access, caller)
         if request.filter.hasSubqueries {
             request.filter = try await request.filter.mapSubqueries { try await self.open($0, context) }

@@ -17,7 +17,7 @@ extension SchemaRules {
             case "readUserFields", "writeUserFields":
                 guard let list = entry.arrayValue else {
                     throw invalid(
-                        "'\(entry.text)' is not a valid value for class level permissions \(key) - must be an array")
+                        "'\(shown(entry))' is not a valid value for class level permissions \(key) - must be an array")
                 }
                 for field in list { try checkUserField(field, key.text, schema) }
             case "protectedFields": try checkProtectedFields(entry, schema, configuration)

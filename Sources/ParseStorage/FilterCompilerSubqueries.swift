@@ -151,8 +151,7 @@ extension FilterCompiler {
             guard root == "_created_at" || root == "_updated_at" || Names.isIdentifier(root),
                 !key.path.steps.contains("")
             else { throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(key.path.text).") }
-            let isProviderId = key.path.steps.count == 2 && key.path.steps.last == "id"
-            guard root != "authData" || !(isProviderId || schema.name == "_User" && !key.path.steps.isEmpty) else {
+            guard !(schema.name == "_User" && root == "authData" && !key.path.steps.isEmpty) else {
                 throw ParseError(ParseError.invalidKeyName, "Cannot sort by \(key.path.text)")
             }
             let expression: String

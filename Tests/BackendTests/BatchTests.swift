@@ -48,6 +48,22 @@ import Testing
         }
     }
 
+    @Test("Methods may be written in any case from preset 9 on", arguments: [8, 9])
+    func methods(preset: Int) async throws {
+        try await TestServer.run(["preset": .number(Double(preset))]) { server in
+            let call: JSONValue = ["method": "post", "path": "/parse/classes/Note", "body": ["n": 1]]
+            let answer = try await server.send("POST", "/batch", ["requests": [call]])
+            if preset == 9 {
+                #expect(answer.json.arrayValue?.first?["success"]?["objectId"] != nil, "\(answer.text)")
+            } else {
+                #expect(answer.code == 107, "\(answer.text)")
+            }
+            let hidden: JSONValue = ["method": "get", "path": "/parse/schemas"]
+            let refused = try await server.send("POST", "/batch", ["requests": [hidden]])
+            #expect(!refused.text.contains("success"), "\(refused.text)")
+        }
+    }
+
     @Test("A transaction is stored as a whole, or not at all")
     func transaction() async throws {
         try await TestServer.run { server in

@@ -60,6 +60,11 @@ import Testing
                     "PUT", "/schemas/Note", ["classLevelPermissions": permissions], as: .master)
                 #expect(refused.code == code, "\(permissions)")
             }
+            let list = try await server.send(
+                "PUT", "/schemas/Note", ["classLevelPermissions": ["readUserFields": "x"]], as: .master)
+            #expect(
+                list.error
+                    == "'x' is not a valid value for class level permissions readUserFields - must be an array")
             try await server.alongside(["preset": .number(Double(preset))]) { other in
                 let read = try await other.send("GET", "/schemas/Note", as: .master).succeeded()
                 #expect(read["classLevelPermissions"]?["find"] == ["*": true], "\(read.text)")

@@ -22,9 +22,16 @@ extension RouteTable {
             throw ParseError(
                 ParseError.scriptFailed, "Invalid function: \"\(call.arguments.joined(separator: "/"))\"")
         },
-        Route(.post, "jobs", [.master]) { _, _ in throw ParseError(ParseError.scriptFailed, "Invalid job.") },
-        Route(.post, "jobs/:name", [.master]) { _, _ in throw ParseError(ParseError.scriptFailed, "Invalid job.") },
+        Route(.post, "jobs", [.master]) { _, call in throw noJob(call) },
+        Route(.post, "jobs/:name", [.master]) { _, call in throw noJob(call) },
     ]
+
+    /// Why a job is not run: there is none of any name, and whoever only reads may run none.
+    private static func noJob(_ call: RouteCall) -> ParseError {
+        call.context.caller.power == .readOnlyMaster
+            ? .denied(ParseError.operationForbidden, "read-only masterKey isn't allowed to run a job.")
+            : ParseError(ParseError.scriptFailed, "Invalid job.")
+    }
 
     /// The schemas API. Classes cannot be changed inside a transaction.
     static let schemas = [

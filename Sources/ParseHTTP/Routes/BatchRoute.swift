@@ -63,11 +63,14 @@ extension ParseRoutes {
         guard let below = Self.below(text, prefixes) else {
             throw ParseError(ParseError.invalidJSON, "cannot route batch path \(path)")
         }
-        let name = request["method"]?.stringValue ?? "undefined"
+        let given = request["method"]?.stringValue ?? "undefined"
+        // Lines before 9 take methods as they are written.
+        let known = configuration.preset >= 9 ? Method(name: given) : Method(rawValue: given)
+        let name = known?.rawValue ?? given
         let components = below.utf8.split(separator: Self.slash)
             .map { PercentEncoding.decode(Substring($0)) ?? String(Substring($0)) }
         try checkAllowed(name, components, envelope.access)
-        guard let method = Method(rawValue: name),
+        guard let method = known,
             RouteTable.match(method, components)?.route.traits.contains(.batchable) == true
         else {
             throw ParseError(ParseError.invalidJSON, "cannot route \(name) \(below)")
