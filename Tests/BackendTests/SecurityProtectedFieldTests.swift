@@ -136,7 +136,7 @@ import Testing
                 }
             }
             let negated = try await server.find("Person", ["where": ["secret": ["$not": ["$regex": "^s"]]]])
-            SecurityProbe.expectRefused(negated, 102, "$not")
+            SecurityProbe.expectRefused(negated, 119, "$not")
         }
     }
 
