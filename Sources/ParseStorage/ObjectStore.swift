@@ -275,10 +275,9 @@ public struct ObjectStore: Sendable {
             return results
         }
         if let timeLimit, let session {
-            let limit = Statement(
-                "SELECT set_config('statement_timeout', $1, true)", [.text("\(Int(timeLimit / .milliseconds(1)))")])
             let reset = Statement("SET LOCAL statement_timeout TO DEFAULT")
-            return Array(try await session.group([limit] + statements + [reset]).dropFirst().dropLast())
+            return Array(
+                try await session.group([.limitingTime(to: timeLimit)] + statements + [reset]).dropFirst().dropLast())
         }
         if statements.count == 1 {
             return [try await query(statements[0], readOnly: true)]

@@ -8,12 +8,21 @@ import Postgres
 struct SchemaTransaction {
     let client: PostgresClient
     /// Where it waits for other changes of this process; nil where there are none.
-    var gate: SchemaChangeGate?
+    let gate: SchemaChangeGate?
     /// For how long it comes again.
-    var patience: Duration = .seconds(10)
+    let patience: Duration
 
     /// For how long others may wait behind one attempt, in milliseconds.
     private static let lockTimeout = 100
+
+    /// Makes a transaction.
+    ///
+    /// - Parameter patience: For how long it comes again; as long as other transactions may take if nothing is said.
+    init(client: PostgresClient, gate: SchemaChangeGate? = nil, patience: Duration? = nil) {
+        self.client = client
+        self.gate = gate
+        self.patience = patience ?? client.transactionTimeout
+    }
 
     /// Runs `body` in a transaction, under the lock by which every Roost process changes classes.
     ///

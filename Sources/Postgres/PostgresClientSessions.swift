@@ -26,6 +26,9 @@ extension PostgresClient {
         }
     }
 
+    /// How long a transaction may take as a whole, with all its attempts.
+    public var transactionTimeout: Duration { configuration.transactionTimeout }
+
     /// Runs `body` in a transaction and commits it; what `body` throws undoes everything.
     ///
     /// When the server broke the transaction off for the sake of another one (40001, 40P01), nothing of it was kept, and
@@ -73,15 +76,12 @@ extension PostgresClient {
     /// Runs a statement that reads and can take long, on a connection of its own. It is stopped on the server when the
     /// task is cancelled, or when the ``CallerPresence`` of the task leaves.
     ///
-    /// - Throws: `PostgresError`.
-    ///
     /// - Parameter timeLimit: How long it may take, where that is less than
     ///   ``PostgresConfiguration/statementTimeout``; such statements have connections of their own.
+    /// - Throws: `PostgresError`.
     public func slowQuery(_ statement: Statement, timeLimit: Duration? = nil) async throws -> PostgresResult {
         guard let timeLimit else { return try await read([statement], in: .slowReads) }
-        let limit = Statement(
-            "SELECT set_config('statement_timeout', $1, true)", [.text("\(max(1, timeLimit.milliseconds))ms")])
-        return try await read([limit, statement], in: .limitedReads)
+        return try await read([.limitingTime(to: timeLimit), statement], in: .limitedReads)
     }
 
     /// Runs a statement that reads, and may keep a processor of the server busy for as long as it takes. A few run at the

@@ -12,4 +12,9 @@ public struct Statement: Sendable {
         self.sql = sql
         self.parameters = parameters
     }
+
+    /// What limits the time of the statements after it, until the transaction ends.
+    public static func limitingTime(to limit: Duration) -> Statement {
+        Statement("SELECT set_config('statement_timeout', $1, true)", [.text("\(max(1, limit.milliseconds))ms")])
+    }
 }

@@ -57,7 +57,7 @@ import Testing
 
     @Test("A class that somebody reads for long is not removed under him, and the answer says so")
     func removalBesideReader() async throws {
-        try await TestServer.run { server in
+        try await TestServer.run(["transactionTimeout": 500]) { server in
             _ = try await server.send("POST", "/schemas/Song", ["className": "Song"], as: .master).succeeded()
             try await server.whileLocked("LOCK TABLE \"Song\" IN ACCESS SHARE MODE") {
                 let answer = try await server.send("DELETE", "/schemas/Song", as: .master)

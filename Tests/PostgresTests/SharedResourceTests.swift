@@ -161,6 +161,21 @@ struct SharedResourceTests {
         }
     }
 
+    @Test("A transaction that is undone again and again is given up when its time is over, with all its attempts")
+    func undoneForever() async throws {
+        let settings: (inout PostgresConfiguration) -> Void = { $0.transactionTimeout = .milliseconds(300) }
+        try await TestDatabase.run(exclusive: 1, configure: settings) { (database) async throws in
+            let start = ContinuousClock.now
+            let error = try await failure {
+                try await database.client.transaction(retries: 1_000_000) { session in
+                    _ = try await session.query("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40001'; END $$")
+                }
+            }
+            #expect(error?.sqlState == "40001" || error?.sqlState == "57014")
+            #expect(ContinuousClock.now - start < .seconds(8))
+        }
+    }
+
     @Test("A transaction that does nothing for too long loses its locks and its connection, even if it never ends")
     func idleTransaction() async throws {
         let settings: (inout PostgresConfiguration) -> Void = { $0.transactionTimeout = .milliseconds(300) }
