@@ -19,15 +19,20 @@ public final class Backend: Sendable {
     /// Whose sessions are to be forgotten when the transaction that this is part of is committed; nil outside of one.
     private let postponed: PostponedForgetting?
     let log: LogRing
+    /// What runs before and after; nil for nothing.
+    let triggers: (any TriggerSet)?
     private let fileLinks: FileLinks
 
     /// Makes the rules over a store.
     ///
-    /// - Parameter log: Where the lines of the server's logger are kept.
+    /// - Parameters:
+    ///   - log: Where the lines of the server's logger are kept.
+    ///   - triggers: What runs before and after; nil for nothing.
     public init(
         configuration: Configuration, store: ObjectStore, passwords: Passwords = Passwords(), logger: Logger,
-        log: LogRing = LogRing()
+        log: LogRing = LogRing(), triggers: (any TriggerSet)? = nil
     ) {
+        self.triggers = triggers
         self.log = log
         self.configuration = configuration
         self.store = store
@@ -47,6 +52,7 @@ public final class Backend: Sendable {
         sessions = other.sessions
         logger = other.logger
         log = other.log
+        triggers = other.triggers
         fileLinks = other.fileLinks
         self.store = store
     }

@@ -70,8 +70,6 @@ public struct RequestContext: Sendable {
     public var now: ParseDate
     /// The IP address that the request comes from.
     public var address: String
-    /// The password that the request sets, where it was checked and hashed before.
-    public var preparedPassword: PreparedPassword?
 
     /// Makes the context of a request.
     public init(caller: Caller, mountURL: String, now: ParseDate, address: String = "") {

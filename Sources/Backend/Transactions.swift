@@ -5,54 +5,63 @@ import ParseStorage
 /// What is done for a transaction before its first change, so that it holds its connection and its locks for a short time,
 /// and takes the locks in the order in which every other transaction does.
 extension Backend {
-    /// Makes the fields that the calls of a transaction need, before it begins.
-    ///
-    /// A field is made where the caller may make it, as far as that can be known before the calls before it are carried
-    /// out. Refusals are left to the calls themselves, in their order.
+    /// What is done of the calls of a transaction before it begins.
     ///
     /// - Parameter writes: The calls; nil for those that write no object.
-    /// - Throws: 124 when a class is in use for too long.
-    public func prepareFields(_ writes: [TransactionWrite?], _ context: RequestContext) async throws {
-        for case let write? in writes {
-            do {
-                try await prepareFields(write, among: writes, context)
-            } catch let error as ParseError where error.code != ParseError.timeout {
-                // The call itself is refused with it, if those before it are not.
+    /// - Returns: For each what is left to do. What was refused is refused in its turn, when those before it were not.
+    public func plan(_ writes: [TransactionWrite?], _ context: RequestContext) async -> [TransactionStep] {
+        var steps: [TransactionStep] = []
+        for write in writes { steps.append(await plan(write, among: writes, context)) }
+        return steps
+    }
+
+    private func plan(_ write: TransactionWrite?, among writes: [TransactionWrite?], _ context: RequestContext) async
+        -> TransactionStep
+    {
+        guard let write else { return .call }
+        do {
+            switch write.kind {
+            case .create:
+                return .save(
+                    try await SavePipeline(backend: self).plan(Save(write.className, nil, write.body, context)))
+            case .update(let objectId):
+                var save = Save(write.className, objectId, write.body, context)
+                save.isMadeInTransaction = writes.contains { $0?.makes(write.className, objectId) ?? false }
+                return .save(try await SavePipeline(backend: self).plan(save))
+            case .delete(let objectId):
+                return .delete(write.className, objectId)
             }
+        } catch {
+            return .refused(error)
         }
     }
 
-    /// Makes the class and the fields that a write needs, where the caller may.
-    private func prepareFields(_ write: TransactionWrite, among writes: [TransactionWrite?], _ context: RequestContext)
-        async throws
-    {
-        let caller = context.caller
-        let className = write.className
-        var body = write.body
-        if className == "_User" {
-            for name in ["password", "authData"] { body[name] = nil }
-            _ = try takeInternalFields(&body, caller)
+    /// Carries out a step inside of a transaction.
+    public func carryOut(_ step: TransactionStep, _ context: RequestContext) async throws -> TransactionOutcome {
+        switch step {
+        case .call: return .nothing
+        case .refused(let error): throw error
+        case .save(.answered(let result)): return .saved(result)
+        case .save(.planned(let planned)): return .stored(try await SavePipeline(backend: self).store(planned))
+        case .delete(let className, let objectId):
+            let pipeline = DeletePipeline(backend: self)
+            let planned = try await pipeline.plan(className, objectId, context)
+            try await pipeline.store(planned)
+            return .deleted(planned)
         }
-        switch write.kind {
-        case .create:
-            try checkCreation(className, body, caller)
-            if let known = catalog.schema(className) { _ = try permit(.create, on: known, caller) }
-            _ = try await prepare(
-                className, try operations(body, className, isCreating: true), caller, isCreating: true)
-        case .update(let objectId):
-            try checkChange("update", className, caller)
-            guard let known = catalog.schema(className) else { return }
-            try checkKeywords(body)
-            try checkFileLinks(.object(body))
-            _ = try permit(.update, on: known, caller)
-            let isMadeBefore = writes.contains { other in
-                guard let other, case .create = other.kind else { return false }
-                return other.className == className && other.body["objectId"]?.stringValue == objectId
-            }
-            _ = try await prepare(
-                className, try operations(body, className, isCreating: false), caller, isCreating: false,
-                objectId: isMadeBefore ? nil : objectId)
-        case .delete: break
+    }
+
+    /// What follows a step when the transaction is committed.
+    ///
+    /// - Returns: The answer to a save; nil for what has none.
+    public func finish(_ outcome: TransactionOutcome) async throws -> WriteResult? {
+        switch outcome {
+        case .nothing: return nil
+        case .saved(let result): return result
+        case .stored(let stored): return try await SavePipeline(backend: self).finish(stored)
+        case .deleted(let planned):
+            await DeletePipeline(backend: self).finish(planned)
+            return nil
         }
     }
 
@@ -96,7 +105,7 @@ extension Backend {
     }
 
     /// Refuses what nobody with the caller's keys may do with objects of a class.
-    private func checkChange(_ operation: String, _ className: String, _ caller: Caller) throws(ParseError) {
+    func checkChange(_ operation: String, _ className: String, _ caller: Caller) throws(ParseError) {
         try checkClass(className, operation, caller)
         guard caller.power != .readOnlyMaster else {
             throw .denied(

@@ -118,6 +118,21 @@ public enum FieldOperation: Sendable, Hashable {
         }
     }
 
+    /// What a value becomes; nil for none. Relations, whose objects are in tables of their own, stay as they are.
+    public func applied(to value: JSONValue?) -> JSONValue? {
+        let list = value?.arrayValue ?? []
+        switch self {
+        case .set(let new): return new
+        case .delete: return nil
+        case .increment(let amount): return .number((value?.numberValue ?? 0) + amount)
+        case .add(let objects): return .array(list + objects)
+        case .addUnique(let objects):
+            return .array(objects.reduce(into: list) { if !$0.contains($1) { $0.append($1) } })
+        case .remove(let objects): return .array(list.filter { !objects.contains($0) })
+        case .addRelation, .removeRelation, .batch: return value
+        }
+    }
+
     /// The value that a new object gets from this operation; nil for none.
     public var valueOnCreate: JSONValue? {
         switch self {

@@ -125,9 +125,7 @@ extension ParseRoutes {
 
     /// All calls at once, each for itself.
     private func sideBySide(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
-        if elements.count > 1, configuration.protectedFieldsSaveResponseExempt,
-            elements.allSatisfy(Self.isPlainCreation)
-        {
+        if elements.count > 1, elements.allSatisfy(Self.isPlainCreation) {
             // What every "save all" of new objects sends: one round trip and one commit for all of them.
             let outcomes = try await backend.createAll(elements.map { ($0.path[1], $0.body) }, context)
             return try outcomes.map { outcome in

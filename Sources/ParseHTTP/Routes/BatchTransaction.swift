@@ -26,28 +26,33 @@ extension ParseRoutes {
             )
         }
         let writes = elements.map(Self.write)
-        try await backend.prepareFields(writes, context)
-        // Hashes of passwords take long: the transaction would keep its rows locked meanwhile.
-        var contexts: [RequestContext] = []
-        for element in elements {
-            var own = context
-            own.preparedPassword = try await backend.preparePassword(
-                element.path, isUpdate: element.method == .put, isWrite: Self.writes(element), element.body, context)
-            contexts.append(own)
-        }
-        return try await backend.transaction(.batch) { [contexts] backend in
+        let steps = await backend.plan(writes, context)
+        let (outcomes, replies) = try await backend.transaction(.batch) { backend in
             try await backend.lock(writes, context)
             let routes = ParseRoutes(backend: backend, logger: logger)
-            var results: [[UInt8]] = []
+            var outcomes: [TransactionOutcome] = []
+            var replies: [[UInt8]] = []
             var size = 0
-            for (element, context) in zip(elements, contexts) {
-                let result = Self.success(try await routes.route(element, context))
-                size += result.count
+            for (element, step) in zip(elements, steps) {
+                outcomes.append(try await backend.carryOut(step, context))
+                guard case .call = step else {
+                    replies.append([])
+                    continue
+                }
+                let reply = Self.success(try await routes.route(element, context))
+                size += reply.count
                 try AnswerSize.check(size, configuration.maxResponseSize)
-                results.append(result)
+                replies.append(reply)
             }
-            return results
+            return (outcomes, replies)
         }
+        var results = replies
+        for (index, outcome) in outcomes.enumerated() {
+            if case .nothing = outcome { continue }
+            let result = try await backend.finish(outcome)
+            results[index] = Self.success(result.map { Reply.saved($0) } ?? .object([:]))
+        }
+        return results
     }
 
     /// What a call writes; nil when it writes no object.

@@ -41,13 +41,11 @@ extension RouteTable {
                         className(call), call.objectId, call.envelope.parameters, call.context))
             },
             Route(.post, path, shared.union(traits)) { routes, call in
-                let result = try await routes.backend.create(className(call), call.envelope.body, call.context)
-                return Reply.saved(try await routes.backend.shown(result, className(call), nil, call.context))
+                .saved(try await routes.backend.create(className(call), call.envelope.body, call.context))
             },
             Route(.put, object, shared.union(traits)) { routes, call in
-                let result = try await routes.backend.update(
-                    className(call), call.objectId, call.envelope.body, call.context)
-                return Reply.saved(try await routes.backend.shown(result, className(call), call.objectId, call.context))
+                .saved(
+                    try await routes.backend.update(className(call), call.objectId, call.envelope.body, call.context))
             },
             Route(.delete, object, shared) { routes, call in
                 try await routes.backend.delete(className(call), call.objectId, call.context)

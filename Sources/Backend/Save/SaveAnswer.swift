@@ -12,7 +12,7 @@ extension Backend {
     /// The answer to a save without the fields that are protected from the caller, where the deployment wants that.
     ///
     /// - Parameter objectId: The id of the object; nil for a new one, whose id the answer carries.
-    public func shown(
+    func shown(
         _ result: WriteResult, _ className: String, _ objectId: String?, _ context: RequestContext
     ) async throws -> WriteResult {
         let caller = context.caller

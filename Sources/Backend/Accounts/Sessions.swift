@@ -3,7 +3,7 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 
-/// Sessions: opening, changing, and who may see them.
+/// Sessions: opening them, and who may see them.
 extension Backend {
     /// A session that was just opened.
     struct OpenedSession: Sendable {
@@ -17,7 +17,7 @@ extension Backend {
     private static let serverOwned = ["sessionToken", "expiresAt", "createdWith", "objectId", "user"]
 
     /// Whether a key, dots included, leads into what only the server sets.
-    private static func isServerOwned(_ key: String) -> Bool { serverOwned.contains(FieldPath(key).root) }
+    static func isServerOwned(_ key: String) -> Bool { serverOwned.contains(FieldPath(key).root) }
 
     /// Opens a session for a user; an older one of the same user and installation ends.
     func openSession(
@@ -37,7 +37,9 @@ extension Backend {
         let installationId = context.caller.installationId
         if let installationId { body["installationId"] = .string(installationId) }
         for (key, value) in extra where body[key] == nil && !Self.isServerOwned(key.text) { body[key] = value }
-        let row = try await insert("_Session", body, context.asServer, id: objectId)
+        var save = Save("_Session", nil, body, context.asServer)
+        save.newId = objectId
+        let row = try await carryOut(try await plan(save), save.context)
         if let installationId {
             try await store.deleteAll(
                 "_Session",
@@ -50,49 +52,6 @@ extension Backend {
         let user = SessionUser(
             id: userId, sessionId: objectId, token: token, roles: try await roles(of: userId), isAnonymous: false)
         return OpenedSession(token: token, user: user, body: body)
-    }
-
-    /// `POST /sessions`: a further session for the caller, or a plain row with the master key.
-    func createSession(_ body: JSONObject, _ context: RequestContext) async throws -> WriteResult {
-        if context.caller.writesEverything {
-            return try await insert("_Session", body, context)
-        }
-        guard let user = context.caller.user else {
-            throw ParseError(ParseError.invalidSessionToken, "Session token required.")
-        }
-        guard body["ACL"] == nil else {
-            throw ParseError(ParseError.invalidKeyName, "Cannot set ACL on a Session.")
-        }
-        let session = try await openSession(
-            for: user.id, createdWith: ["action": "create"], extra: body, context)
-        let base = configuration.publicServerURL ?? context.mountURL
-        return WriteResult(
-            status: 201, location: "\(base)/classes/_Session/\(session.user.sessionId)", body: session.body)
-    }
-
-    /// Changes one of the caller's sessions; what the server owns stays.
-    func updateSession(_ objectId: String, _ body: JSONObject, _ context: RequestContext) async throws -> WriteResult {
-        let caller = context.caller
-        if !caller.writesEverything {
-            guard caller.user != nil else {
-                throw ParseError(ParseError.invalidSessionToken, "Session token required.")
-            }
-            guard body["ACL"] == nil else {
-                throw ParseError(ParseError.invalidKeyName, "Cannot set ACL on a Session.")
-            }
-            guard caller.isUser(try await sessionOwner(objectId)) else { throw ParseError.notFound }
-            for key in body.keys where Self.isServerOwned(key.text) || FieldPath(key).root == "installationId" {
-                // The id may stand in a body, as SDKs put it there; it changes nothing.
-                if key == "objectId" { continue }
-                throw ParseError(ParseError.invalidKeyName, "Invalid key name: \(key)")
-            }
-        }
-        // With the master key a session may be moved from one user to another: neither may be remembered with it.
-        let before = caller.writesEverything ? try await sessionOwner(objectId) : nil
-        let answer = try await modify("_Session", objectId, body, context)
-        if let before { await forget(user: before) }
-        if let owner = try await sessionOwner(objectId), !owner.hasSameBytes(as: before) { await forget(user: owner) }
-        return WriteResult(status: 200, location: nil, body: answer)
     }
 
     /// Whose session a row is; nil when there is no such row.

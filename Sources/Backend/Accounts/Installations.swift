@@ -12,57 +12,10 @@ extension Backend {
         var deviceToken: String?
     }
 
-    /// Creates or changes an installation by the rules that keep one row a device.
-    ///
-    /// What these rules remove goes only together with what is written: both are one transaction.
-    /// - Parameter objectId: The row to change; nil to create one.
-    /// - Throws: 111, 132, 135 or 136 for identities that make no sense, 101 for a row that is not there.
-    func saveInstallation(_ objectId: String?, _ given: JSONObject, _ context: RequestContext) async throws
-        -> WriteResult
-    {
-        let body = try Self.normalizedInstallation(given)
-        var identity = DeviceIdentity(
-            installationId: body["installationId"]?.stringValue, deviceToken: body["deviceToken"]?.stringValue)
-        if identity.installationId == nil, !context.caller.writesEverything {
-            identity.installationId = context.caller.installationId?.lowercased()
-        }
-        if let objectId {
-            let names = [body["deviceToken"]?.stringValue, body["installationId"]?.stringValue]
-            if names.allSatisfy({ $0 == nil }), body["deviceType"] == nil {
-                // Nothing that identifies the device changes.
-                return WriteResult(
-                    status: 200, location: nil, body: try await modify("_Installation", objectId, body, context))
-            }
-        } else if identity.deviceToken == nil, identity.installationId == nil {
-            throw ParseError(
-                135, "at least one ID field (deviceToken, installationId) must be specified in this operation")
-        }
-        let operation: ClassOperation = objectId == nil ? .create : .update
-        if let schema = catalog.schema("_Installation") { _ = try permit(operation, on: schema, context.caller) }
-        // Missing fields are made before: a transaction that reads the table would lock out the change of it.
-        _ = try await prepare(
-            "_Installation", try operations(body, "_Installation", isCreating: objectId == nil), context.caller,
-            isCreating: objectId == nil, objectId: objectId)
-        let device = identity
-        return try await transaction(row: device.installationId ?? device.deviceToken) { backend in
-            try await backend.lock(device)
-            let resolution = try await backend.resolve(objectId, device, body)
-            if let losers = resolution.losers { try await backend.retire(losers, context) }
-            guard let target = resolution.target else {
-                return try await backend.insert("_Installation", body, context)
-            }
-            var changes = body
-            for key in ["objectId", "createdAt", "updatedAt"] { changes[key] = nil }
-            return WriteResult(
-                status: 200, location: nil,
-                body: try await backend.modify("_Installation", target, changes, context))
-        }
-    }
-
     /// A body with its ids in the case in which they are kept.
     ///
     /// - Throws: 111 for ids that are no texts: an operator in their place would choose other people's rows.
-    private static func normalizedInstallation(_ given: JSONObject) throws(ParseError) -> JSONObject {
+    static func normalizedInstallation(_ given: JSONObject) throws(ParseError) -> JSONObject {
         var body = given
         for key in ["installationId", "deviceToken", "appIdentifier"] {
             guard let value = body[key], !value.isNull, value.stringValue == nil else { continue }
@@ -82,7 +35,7 @@ extension Backend {
     }
 
     /// Keeps others from deciding about the same device until the write is committed.
-    private func lock(_ device: DeviceIdentity) async throws {
+    func lock(_ device: DeviceIdentity) async throws {
         let names = [device.installationId.map { "id:\($0)" }, device.deviceToken.map { "token:\($0)" }]
         for name in names.compactMap({ $0 }) {
             _ = try await store.query(
@@ -91,7 +44,7 @@ extension Backend {
     }
 
     /// Removes rows that lost their device to another, or takes from them what they share with it.
-    private func retire(_ losers: InstallationLosers, _ context: RequestContext) async throws {
+    func retire(_ losers: InstallationLosers, _ context: RequestContext) async throws {
         let options = configuration.installation
         var access = ObjectStore.WriteAccess()
         if options.enforcesCaller {

@@ -1,0 +1,62 @@
+import JSON
+import ParseModel
+import ParseStorage
+
+/// Installations, by the rules that keep one row a device.
+///
+/// What these rules remove goes only together with what is written: both are one transaction.
+struct InstallationRules: SaveRules {
+    private var device = Backend.DeviceIdentity()
+    /// Whether the write says which device it is about, so that another row may stand for it.
+    private var namesDevice = true
+
+    /// - Throws: 111 or 135 for identities that make no sense.
+    mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult? {
+        save.body = try Backend.normalizedInstallation(save.body)
+        return nil
+    }
+
+    mutating func complete(_ save: inout Save, _ backend: Backend) async throws {
+        save.body = try Backend.normalizedInstallation(save.body)
+        let body = save.body
+        device = Backend.DeviceIdentity(
+            installationId: body["installationId"]?.stringValue, deviceToken: body["deviceToken"]?.stringValue)
+        namesDevice =
+            save.isNew || device.installationId != nil || device.deviceToken != nil || body["deviceType"] != nil
+        if device.installationId == nil, !save.caller.writesEverything {
+            device.installationId = save.caller.installationId?.lowercased()
+        }
+        if save.isNew, device.deviceToken == nil, device.installationId == nil {
+            throw ParseError(
+                135, "at least one ID field (deviceToken, installationId) must be specified in this operation")
+        }
+        guard namesDevice else { return }
+        if let schema = backend.catalog.schema("_Installation") {
+            _ = try backend.permit(save.isNew ? .create : .update, on: schema, save.caller)
+        }
+        // Missing fields are made before: a transaction that reads the table would lock out the change of it.
+        _ = try await backend.prepare(
+            "_Installation", try backend.operations(body, "_Installation", isCreating: save.isNew), save.caller,
+            isCreating: save.isNew, objectId: save.isMadeInTransaction ? nil : save.objectId)
+    }
+
+    var plansWhileStoring: Bool { namesDevice }
+
+    /// - Throws: 132, 135 or 136 for identities that make no sense, 101 for a row that is not there.
+    func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult {
+        guard namesDevice else { return try await backend.carryOut(planned) }
+        return try await backend.transaction(row: device.installationId ?? device.deviceToken) { [device] backend in
+            try await backend.lock(device)
+            let save = planned.save
+            let resolution = try await backend.resolve(save.objectId, device, save.body)
+            if let losers = resolution.losers { try await backend.retire(losers, save.context) }
+            guard let target = resolution.target else {
+                return try await backend.carryOut(try await backend.plan(save), save.context)
+            }
+            var body = save.body
+            for key in ["objectId", "createdAt", "updatedAt"] { body[key] = nil }
+            let change = Save("_Installation", target, body, save.context)
+            return try await backend.carryOut(try await backend.plan(change), save.context)
+        }
+    }
+}

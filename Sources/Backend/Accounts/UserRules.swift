@@ -1,0 +1,162 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+
+/// Signing up, and changing a user.
+struct UserRules: SaveRules {
+    /// The providers that the user signs up with.
+    private var providers: JSONObject = [:]
+    /// The name that a user without one got.
+    private var generatedName: String?
+    private var changesPassword = false
+    private var linksProviders = false
+
+    mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult? {
+        if let objectId = save.objectId {
+            // Whoever may not change the record is told before anything of it is looked at.
+            try await backend.authorizeUserUpdate(objectId, save.caller)
+            try backend.checkEmailVerified(save.body, save.caller)
+            save.hidden = try backend.takeInternalFields(&save.body, save.caller)
+            return nil
+        }
+        save.hidden = try backend.takeInternalFields(&save.body, save.caller)
+        providers = try Backend.providers(save.body["authData"])
+        if !providers.isEmpty,
+            let result = try await backend.logIn(withProviders: providers, save.body, save.context)
+        {
+            return result
+        }
+        try checkNames(&save, backend)
+        try backend.checkEmailVerified(save.body, save.caller)
+        if let schema = backend.catalog.schema("_User") { _ = try backend.permit(.create, on: schema, save.caller) }
+        return nil
+    }
+
+    /// Who signs up without a provider has a name and a password; with one, a name that says nothing.
+    private mutating func checkNames(_ save: inout Save, _ backend: Backend) throws {
+        let needsNoPassword = try backend.needsNoPassword(save.body["authData"], save.body, save.caller)
+        if providers.isEmpty { save.body["authData"] = nil }
+        if providers.isEmpty, !needsNoPassword {
+            guard let name = save.body["username"]?.stringValue, !name.isEmpty else {
+                throw ParseError(ParseError.usernameMissing, "bad or missing username")
+            }
+            // Who moves users brings the hash in place of the password.
+            let hasPassword = save.body["password"]?.stringValue?.isEmpty == false
+            guard hasPassword || save.hidden["_hashed_password"]?.isTruthy == true else {
+                throw ParseError(ParseError.passwordMissing, "password is required")
+            }
+        } else if save.body["username"]?.stringValue?.isEmpty ?? true {
+            let name = Identifiers.alphanumeric(25)
+            save.body["username"] = .string(name)
+            generatedName = name
+        }
+    }
+
+    mutating func complete(_ save: inout Save, _ backend: Backend) async throws {
+        if let objectId = save.objectId {
+            try await completeChange(&save, objectId, backend)
+        } else {
+            try await completeSignUp(&save, backend)
+        }
+        try backend.checkNames(save.body)
+    }
+
+    private func completeSignUp(_ save: inout Save, _ backend: Backend) async throws {
+        let objectId = try backend.newObjectId(save.body, "_User")
+        save.newId = objectId
+        if let password = save.body["password"]?.stringValue {
+            let columns = try await backend.columns(ofNew: password, save.body, save.context)
+            save.hidden.merge(columns) { $1 }
+        }
+        save.body["password"] = nil
+        backend.normalizeNames(&save.body)
+        save.acl = try backend.userACL(save.body["ACL"], objectId: objectId)
+    }
+
+    private mutating func completeChange(_ save: inout Save, _ objectId: String, _ backend: Backend) async throws {
+        if let value = save.body.removeValue(forKey: "password"), value["__op"]?.stringValue != "Delete", !value.isNull
+        {
+            guard let password = value.stringValue else {
+                let type = try FieldType.inferred(from: value) ?? .object
+                throw ParseError(
+                    ParseError.incorrectType, "schema mismatch for _User.password; expected String but got \(type)")
+            }
+            guard !password.isEmpty else { throw ParseError(ParseError.passwordMissing, "password is required") }
+            let columns = try await backend.columns(ofChanged: password, save.body, objectId, save.context)
+            save.hidden.merge(columns) { $1 }
+            changesPassword = true
+        }
+        if let name = save.body["username"],
+            name.stringValue?.isEmpty == true || name.isNull || name["__op"]?.stringValue == "Delete"
+        {
+            throw ParseError(ParseError.usernameMissing, "bad or missing username")
+        }
+        if changesPassword || save.body["email"] != nil {
+            // A link that was sent to the old address, or for the old password, is worth nothing any more.
+            save.hidden["_perishable_token"] = .null
+            save.hidden["_perishable_token_expires_at"] = .null
+        }
+        if let authData = save.body.removeValue(forKey: "authData") {
+            let linked = try await backend.mergeProviders(authData, objectId, save.context)
+            save.body["authData"] = linked.map { .object($0) }
+            linksProviders = linked != nil
+        }
+        backend.normalizeNames(&save.body)
+        // Users cannot lock themselves out; whoever has the master key can lock out anybody.
+        if save.body["ACL"] != nil, !save.caller.writesEverything {
+            save.acl = try backend.userACL(save.body["ACL"], objectId: objectId, isUpdate: true)
+        }
+    }
+
+    /// While names are written nobody else can take them, and a password changes together with the sessions.
+    ///
+    /// The indexes of parse-server's layout tell names apart by the case of their letters, the rule does not: so whoever
+    /// writes a name holds a lock on it, in any case, until the write is committed.
+    func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult {
+        let save = planned.save
+        let names = backend.claimedNames(save.body)
+        do {
+            guard !names.isEmpty || changesPassword else {
+                try await backend.checkUnique(save.body, except: save.objectId)
+                return try await backend.carryOut(planned)
+            }
+            // The class is made before: a transaction that reads the table would lock out the change of it.
+            if changesPassword, !backend.isInTransaction { _ = try await backend.store.ensure("_Session", [:]) }
+            return try await backend.transaction(row: save.objectId) { [changesPassword] backend in
+                for claim in Backend.claims(names) { _ = try await backend.store.query(claim) }
+                try await backend.checkUnique(save.body, except: save.objectId)
+                var result = try await backend.carryOut(planned)
+                if changesPassword, let objectId = save.objectId,
+                    let token = try await backend.replaceSessions(of: objectId, save.context)
+                {
+                    result.body["sessionToken"] = .string(token)
+                }
+                return result
+            }
+        } catch let error as ParseError
+            where error.code == ParseError.objectNotFound && !save.isNew && !save.caller.writesEverything
+        {
+            throw ParseError.denied(ParseError.sessionMissing, "Insufficient auth.")
+        }
+    }
+
+    func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
+        if let objectId = save.objectId {
+            await backend.forget(user: objectId)
+            if linksProviders, backend.configuration.preset < 8 { result.body["authDataResponse"] = [:] }
+            return
+        }
+        if let generatedName { result.body["username"] = .string(generatedName) }
+        if !providers.isEmpty, backend.configuration.preset < 8 { result.body["authDataResponse"] = [:] }
+        // With the master key users are made for others, who log in by themselves; servers before 9 did not say so.
+        let isForOthers =
+            save.caller.writesEverything && save.caller.installationId == nil && backend.configuration.preset >= 9
+        guard !isForOthers, let objectId = save.newId else { return }
+        let action = providers.isEmpty ? "signup" : "login"
+        let provider = providers.isEmpty ? "password" : providers.keys.sorted().texts.joined(separator: ",")
+        let session = try await backend.openSession(
+            for: objectId, createdWith: ["action": .string(action), "authProvider": .string(provider)], save.context)
+        result.body["sessionToken"] = .string(session.token)
+    }
+}

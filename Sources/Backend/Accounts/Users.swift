@@ -1,0 +1,141 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Postgres
+
+/// What the rules of users are made of: names that are one in any case, ACLs, who may change whom.
+extension Backend {
+    /// Ends the sessions of a user whose password was changed, and opens a new one for a client.
+    ///
+    /// - Returns: The token of the new session.
+    func replaceSessions(of userId: String, _ context: RequestContext) async throws -> String? {
+        if configuration.revokeSessionOnPasswordReset {
+            try await store.deleteAll("_Session", where: Self.sessions(of: userId))
+            await forget(user: userId)
+        }
+        guard !context.caller.writesEverything else { return nil }
+        return try await openSession(
+            for: userId, createdWith: ["action": "signup", "authProvider": "password"], context
+        ).token
+    }
+
+    /// Whether a caller may change a user's record at all: their own, or one whose ACL lets them.
+    func authorizeUserUpdate(_ objectId: String, _ caller: Caller) async throws {
+        guard caller.writesEverything || caller.userId != nil else {
+            throw ParseError.denied(ParseError.sessionMissing, "Cannot modify user \(objectId).")
+        }
+        try await checkWriter(of: objectId, caller)
+        if let schema = catalog.schema("_User") { _ = try permit(.update, on: schema, caller) }
+    }
+
+    private func checkWriter(of objectId: String, _ caller: Caller) async throws {
+        guard !caller.writesEverything, !caller.isUser(objectId) else { return }
+        var request = ObjectStore.FindRequest(className: "_User")
+        request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
+        request.limit = 1
+        let acl = try await store.find(request).objects.first?["ACL"]?.objectValue
+        let isWritable = acl.map { acl in caller.principals.contains { acl[$0]?["write"] == true } } ?? false
+        guard isWritable else { throw ParseError.denied(ParseError.sessionMissing, "Insufficient auth.") }
+    }
+
+    /// All sessions of a user.
+    static func sessions(of userId: String) -> Filter {
+        .field(FieldPath("user"), .equal(Pointer(className: "_User", objectId: userId).json))
+    }
+
+    func checkEmailVerified(_ body: JSONObject, _ caller: Caller) throws(ParseError) {
+        guard body["emailVerified"] != nil, !caller.writesEverything else { return }
+        throw .denied(
+            ParseError.operationForbidden, "Clients aren't allowed to manually update email verification.")
+    }
+
+    func normalizeNames(_ body: inout JSONObject) {
+        if configuration.convertUsernameToLowercase, let name = body["username"]?.stringValue {
+            body["username"] = .string(name.lowercased())
+        }
+        if configuration.convertEmailToLowercase, let email = body["email"]?.stringValue {
+            body["email"] = .string(email.lowercased())
+        }
+    }
+
+    /// Refuses names that no column can hold.
+    func checkNames(_ body: JSONObject) throws {
+        for name in claimedNames(body) { _ = try ValueText.checked(name.text) }
+    }
+
+    /// The names that a write of a user brings.
+    func claimedNames(_ body: JSONObject) -> Set<Name> {
+        Set(["username", "email"].compactMap { body[$0]?.nameValue })
+    }
+
+    /// The statements that lock names, in any case of their letters, in one order, so that two who write the same names
+    /// do not wait for each other.
+    static func claims(_ names: Set<Name>) -> [Statement] {
+        let names = names.filter { !$0.utf8.contains(0) }
+        guard !names.isEmpty else { return [] }
+        return [
+            Statement(
+                """
+                SELECT pg_advisory_xact_lock(key) FROM (
+                    SELECT DISTINCT hashtextextended(roost_fold(name), 1) AS key FROM unnest($1::text[]) AS name
+                    ORDER BY 1) AS keys
+                """, [.textArray(names.texts)])
+        ]
+    }
+
+    /// User names and mail addresses are taken in any case of their letters, those beyond ASCII included: by Unicode's
+    /// simple case folding, which `roost_fold` has of its own, since `lower` knows only ASCII where lc_ctype is C.
+    func checkUnique(_ body: JSONObject, except objectId: String?) async throws {
+        if let name = body["username"]?.stringValue, try await isTaken("username", name, except: objectId) {
+            throw ParseError(ParseError.usernameTaken, "Account already exists for this username.")
+        }
+        guard let email = body["email"], !email.isNull, email["__op"]?.stringValue != "Delete" else { return }
+        guard let address = email.stringValue else {
+            let type = try FieldType.inferred(from: email) ?? .object
+            throw ParseError(
+                ParseError.incorrectType, "schema mismatch for _User.email; expected String but got \(type)")
+        }
+        if !address.isEmpty {
+            let scalars = address.unicodeScalars
+            guard scalars.dropFirst().dropLast().contains("@"), !scalars.contains(where: Self.isNewline) else {
+                throw ParseError(ParseError.invalidEmailAddress, "Email address format is invalid.")
+            }
+        }
+        if try await isTaken("email", address, except: objectId) {
+            throw ParseError(ParseError.emailTaken, "Account already exists for this email address.")
+        }
+    }
+
+    private static func isNewline(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "\n"..."\r", "\u{85}", "\u{2028}", "\u{2029}": true
+        default: false
+        }
+    }
+
+    private func isTaken(_ column: String, _ value: String, except objectId: String?) async throws -> Bool {
+        guard !value.utf8.contains(0) else {
+            throw ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")
+        }
+        let rows = try await store.query(
+            "SELECT 1 FROM \"_User\" WHERE roost_fold(\"\(column)\") = roost_fold($1) AND \"objectId\" <> $2 LIMIT 1",
+            [.text(value), .text(objectId ?? "")], readOnly: true)
+        return rows.rowCount > 0
+    }
+
+    /// The ACL of a user: always readable and writable by the user, and readable by all where users are public.
+    func userACL(_ value: JSONValue?, objectId: String, isUpdate: Bool = false) throws(ParseError) -> ACL? {
+        if isUpdate, value?.isNull ?? true { return nil }
+        var acl: ACL
+        if let value, value.isTruthy, let given = try Self.acl(value) {
+            acl = given
+        } else {
+            acl = ACL()
+            if !configuration.enforcePrivateUsers, !isUpdate { acl.readers.append("*") }
+        }
+        if !acl.readers.contains(objectId) { acl.readers.append(Name(objectId)) }
+        if !acl.writers.contains(objectId) { acl.writers.append(Name(objectId)) }
+        return acl
+    }
+}

@@ -1,0 +1,88 @@
+import JSON
+import ParseModel
+import ParseStorage
+
+/// The life of a deletion: authorize, load the original where somebody wants it, before-triggers; remove; after-triggers
+/// and changes, caches.
+public struct DeletePipeline {
+    let backend: Backend
+
+    /// A deletion that needs no more than to be carried out.
+    public struct Planned: Sendable {
+        let className: String
+        let objectId: String
+        let context: RequestContext
+        let access: ObjectStore.WriteAccess
+        /// The object as it was, where a trigger wants to know.
+        var original: JSONObject?
+        /// Whose session it is.
+        var owner: String?
+    }
+
+    /// Takes a deletion through all steps.
+    ///
+    /// - Throws: 101 when there is no such object or the caller may not remove it.
+    func run(_ className: String, _ objectId: String, _ context: RequestContext) async throws {
+        let planned = try await plan(className, objectId, context)
+        try await store(planned)
+        await finish(planned)
+    }
+
+    /// Everything that comes before the object is removed.
+    func plan(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> Planned {
+        let caller = context.caller
+        try backend.checkChange("delete", className, caller)
+        guard let schema = backend.catalog.schema(className) else { throw ParseError.notFound }
+        if !caller.writesEverything { try await checkAccount(className, objectId, caller) }
+        let filter = try backend.permit(.delete, on: schema, caller)
+        var planned = Planned(
+            className: className, objectId: objectId, context: context,
+            access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
+        if className == "_Session" { planned.owner = try await backend.sessionOwner(objectId) }
+        if let triggers = backend.triggers { try await triggers.beforeDelete(&planned, backend) }
+        return planned
+    }
+
+    /// Users and sessions are removed by those whose they are.
+    private func checkAccount(_ className: String, _ objectId: String, _ caller: Caller) async throws {
+        if className == "_User" {
+            guard caller.userId != nil else {
+                throw ParseError(ParseError.sessionMissing, "Insufficient auth to delete user")
+            }
+            guard caller.isUser(objectId) else {
+                throw ParseError.denied(ParseError.sessionMissing, "Insufficient auth.")
+            }
+        }
+        if className == "_Session" { try await backend.checkOwnSession(objectId, caller) }
+    }
+
+    /// Removes the object. The pipeline's backend may be that of a transaction.
+    func store(_ planned: Planned) async throws {
+        let isDeleted = try await backend.store.delete(
+            planned.className, objectId: planned.objectId, access: planned.access)
+        guard isDeleted else {
+            throw planned.className == "_Session"
+                ? ParseError(ParseError.objectNotFound, "Object not found for delete.") : ParseError.notFound
+        }
+    }
+
+    /// What follows when others can see that the object is gone.
+    func finish(_ planned: Planned) async {
+        switch planned.className {
+        case "_User": await backend.forget(user: planned.objectId)
+        case "_Session": if let owner = planned.owner { await backend.forget(user: owner) }
+        case "_Role": await backend.forgetRoles()
+        default: break
+        }
+        if let triggers = backend.triggers { await triggers.afterDelete(planned, backend) }
+    }
+}
+
+extension Backend {
+    /// Removes an object.
+    ///
+    /// - Throws: 101 when there is no such object or the caller may not remove it.
+    public func delete(_ className: String, _ objectId: String, _ context: RequestContext) async throws {
+        try await DeletePipeline(backend: self).run(className, objectId, context)
+    }
+}

@@ -1,0 +1,69 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+
+/// One object on its way from what a client sent to what is stored; ``SavePipeline`` takes it through the steps.
+struct Save: Sendable {
+    /// The class of the object.
+    let className: String
+    /// The id of the object that is changed; nil for a new one.
+    let objectId: String?
+    /// What is to be saved: what the client sent, and what triggers and rules made of it.
+    var body: JSONObject
+    /// The request.
+    let context: RequestContext
+
+    /// Values of columns that no schema lists.
+    var hidden: OrderedDictionary<Name, JSONValue> = [:]
+    /// The ACL where it is not the body's.
+    var acl: ACL?
+    /// The id of a new object, where it is decided already.
+    var newId: String?
+    /// Whether a call before it in the same transaction makes the object that is changed.
+    var isMadeInTransaction = false
+    /// The object as it was, where a trigger wants to know.
+    var original: JSONObject?
+    /// The keys that a trigger changed: their values are part of the answer.
+    var changedByTrigger: [Name] = []
+
+    init(_ className: String, _ objectId: String?, _ body: JSONObject, _ context: RequestContext) {
+        self.className = className
+        self.objectId = objectId
+        self.body = body
+        self.context = context
+    }
+
+    /// Whether a new object is made.
+    var isNew: Bool { objectId == nil }
+
+    /// Who saves it.
+    var caller: Caller { context.caller }
+}
+
+/// What is to be written of an object that passed every rule, and the answer that says so once it is stored.
+struct PlannedWrite: Sendable {
+    let className: String
+    let objectId: String
+    var write: ObjectWrite
+    /// Who may change the object; nil for a new one.
+    var access: ObjectStore.WriteAccess?
+    /// The keys whose values the answer tells as they are afterwards.
+    var echoed: [Name] = []
+    var result: WriteResult
+}
+
+/// A save that needs no more than to be stored.
+public struct PlannedSave: Sendable {
+    var save: Save
+    /// What is special to the class.
+    var rules: (any SaveRules)?
+    /// What is to be written; nil where the rules of the class find that out when others are locked out.
+    var write: PlannedWrite?
+}
+
+/// A save that was stored.
+public struct StoredSave: Sendable {
+    var planned: PlannedSave
+    var result: WriteResult
+}

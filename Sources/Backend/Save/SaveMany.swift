@@ -1,0 +1,54 @@
+import JSON
+import ParseModel
+import ParseStorage
+
+extension Backend {
+    /// Makes several objects of ordinary classes, in one round trip where that is possible.
+    ///
+    /// - Returns: What became of each, in its place: one that is refused does not keep the others from being made.
+    public func createAll(_ objects: [(className: String, body: JSONObject)], _ context: RequestContext) async throws
+        -> [Result<WriteResult, any Error>]
+    {
+        let pipeline = SavePipeline(backend: self)
+        var outcomes: [Result<WriteResult, any Error>] = []
+        var plans: [(place: Int, planned: PlannedSave, write: PlannedWrite)] = []
+        for object in objects {
+            do {
+                switch try await pipeline.plan(Save(object.className, nil, object.body, context)) {
+                case .answered(let result): outcomes.append(.success(result))
+                case .planned(let planned):
+                    guard let write = planned.write else { throw ParseError.notFound }
+                    plans.append((outcomes.count, planned, write))
+                    outcomes.append(.success(write.result))
+                }
+            } catch {
+                outcomes.append(.failure(error))
+            }
+        }
+        do {
+            try await store.insert(plans.map { ($0.write.className, $0.write.objectId, $0.write.write) })
+        } catch let error as ParseError where error.code == ParseError.internalServerError {
+            // The database did not answer: whether anything was made is not known, so nothing is said to be.
+            for plan in plans { outcomes[plan.place] = .failure(error) }
+        } catch {
+            // Nothing was made. One by one, each fails or succeeds for itself.
+            for plan in plans {
+                do {
+                    try await store.insert(plan.write.className, objectId: plan.write.objectId, plan.write.write)
+                } catch {
+                    outcomes[plan.place] = .failure(error)
+                }
+            }
+        }
+        for plan in plans {
+            guard case .success(let result) = outcomes[plan.place] else { continue }
+            do {
+                let stored = StoredSave(planned: plan.planned, result: result)
+                outcomes[plan.place] = .success(try await pipeline.finish(stored))
+            } catch {
+                outcomes[plan.place] = .failure(error)
+            }
+        }
+        return outcomes
+    }
+}

@@ -1,0 +1,95 @@
+import JSON
+import ParseModel
+import ParseStorage
+
+/// The life of a save: authorize, load the original where somebody wants it, before-triggers, complete and validate, make
+/// the fields that are missing, plan; store; after-triggers and changes, caches, present.
+///
+/// Every object that a client creates or changes takes this way. What is special to a class is in its ``SaveRules``. No
+/// connection is held but while storing, so a transaction is a list of planned saves: no hash is computed, no field made
+/// and no trigger called inside of one.
+public struct SavePipeline {
+    let backend: Backend
+
+    /// What planning comes to.
+    public enum Outcome: Sendable {
+        /// The save is to be stored.
+        case planned(PlannedSave)
+        /// It was a save in name only, and has its answer.
+        case answered(WriteResult)
+    }
+
+    /// Takes a save through all steps.
+    func run(_ save: Save) async throws -> WriteResult {
+        switch try await plan(save) {
+        case .answered(let result): return result
+        case .planned(let planned): return try await finish(try await store(planned))
+        }
+    }
+
+    /// Everything that comes before storing.
+    func plan(_ save: Save) async throws -> Outcome {
+        var save = save
+        try backend.checkSave(save)
+        var rules = ClassRules.saving(save.className)
+        if let answer = try await rules?.authorize(&save, backend) { return .answered(answer) }
+        if let triggers = backend.triggers { try await triggers.beforeSave(&save, backend) }
+        try await rules?.complete(&save, backend)
+        if rules?.plansWhileStoring == true { return .planned(PlannedSave(save: save, rules: rules, write: nil)) }
+        let write = try await backend.plan(save)
+        return .planned(PlannedSave(save: save, rules: rules, write: write))
+    }
+
+    /// Stores what was planned. The pipeline's backend may be that of a transaction.
+    func store(_ planned: PlannedSave) async throws -> StoredSave {
+        let result =
+            if let rules = planned.rules {
+                try await rules.store(planned, backend)
+            } else {
+                try await backend.carryOut(planned)
+            }
+        return StoredSave(planned: planned, result: result)
+    }
+
+    /// What follows when others can see what was stored.
+    func finish(_ stored: StoredSave) async throws -> WriteResult {
+        let save = stored.planned.save
+        var result = stored.result
+        for key in save.changedByTrigger where result.body[key] == nil { result.body[key] = save.body[key] }
+        try await stored.planned.rules?.finish(save, &result, backend)
+        if let triggers = backend.triggers { await triggers.afterSave(save, result, backend) }
+        return try await backend.shown(result, save.className, save.objectId, save.context)
+    }
+}
+
+extension Backend {
+    /// Makes an object of a class.
+    public func create(_ className: String, _ body: JSONObject, _ context: RequestContext) async throws -> WriteResult {
+        try await SavePipeline(backend: self).run(Save(className, nil, body, context))
+    }
+
+    /// Changes an object.
+    public func update(_ className: String, _ objectId: String, _ body: JSONObject, _ context: RequestContext)
+        async throws -> WriteResult
+    {
+        try await SavePipeline(backend: self).run(Save(className, objectId, body, context))
+    }
+
+    /// Checks what can be said of a save before its class is looked at.
+    func checkSave(_ save: Save) throws(ParseError) {
+        try checkClass(save.className, save.isNew ? "create" : "update", save.caller)
+        guard save.caller.power != .readOnlyMaster else {
+            throw .denied(
+                ParseError.operationForbidden, "Cannot perform a write operation when using readOnlyMasterKey")
+        }
+        try checkClassCreation(save.className, save.caller)
+        try checkKeywords(save.body)
+        try checkFileLinks(.object(save.body))
+    }
+
+    /// Carries out what was planned, in one statement.
+    func carryOut(_ planned: PlannedSave) async throws -> WriteResult {
+        guard let write = planned.write else { throw ParseError.notFound }
+        return try await carryOut(write, planned.save.context)
+    }
+}

@@ -1,0 +1,124 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+
+/// What a write gives back.
+public struct WriteResult: Sendable {
+    /// 201 for a new object, 200 for one that was there.
+    public var status: Int
+    /// The URL of the object, for a new one.
+    public var location: String?
+    /// The answer's members.
+    public var body: JSONObject
+}
+
+/// What is to be written, by the rules that hold for every class.
+extension Backend {
+    /// Checks a save against its class, makes the fields that the class lacks, and says what is to be written.
+    ///
+    /// - Throws: 101 or 119 when the caller may not; the errors of what is no object of the class.
+    func plan(_ save: Save) async throws -> PlannedWrite {
+        if let objectId = save.objectId { return try await planUpdate(save, objectId) }
+        return try await planInsert(save)
+    }
+
+    private func planInsert(_ save: Save) async throws -> PlannedWrite {
+        let (caller, className) = (save.caller, save.className)
+        let objectId = try save.newId ?? newObjectId(save.body, className)
+        var operations = try operations(save.body, className, isCreating: true)
+        if let known = catalog.schema(className) { _ = try permit(.create, on: known, caller) }
+        try Self.checkDates(save.body, className, caller)
+        let schema = try await prepare(className, operations, caller, isCreating: true).schema
+        var write = ObjectWrite()
+        write.acl = try save.acl ?? Self.acl(save.body["ACL"])
+        var answer: JSONObject = ["objectId": .string(objectId)]
+        let preset = write.acl == nil ? Self.defaultACL(schema, caller) : nil
+        if let preset { write.acl = preset }
+        let filled = try applyDefaults(&operations, hasACL: write.acl != nil, schema, isCreating: true)
+        let (createdAt, updatedAt) = try creationDates(save.body, save.context)
+        write.createdAt = createdAt
+        write.updatedAt = updatedAt
+        write.operations = operations
+        write.hidden = save.hidden
+        answer["createdAt"] = .string(createdAt.iso)
+        for name in filled { answer[name] = operations[name]?.valueOnCreate.map(Self.closed) }
+        for (key, operation) in operations where operation.isEchoed && FieldPath(key).steps.isEmpty {
+            answer[key] = operation.valueOnCreate
+        }
+        if let preset { answer["ACL"] = .object(preset.json) }
+        return PlannedWrite(
+            className: className, objectId: objectId, write: write,
+            result: WriteResult(status: 201, location: location(className, objectId, save.context), body: answer))
+    }
+
+    /// The URL of an object, as the answer to its creation tells it.
+    func location(_ className: String, _ objectId: String, _ context: RequestContext) -> String {
+        let base = configuration.publicServerURL ?? context.mountURL
+        let path = className == "_User" ? "users" : "classes/\(className)"
+        return "\(base)/\(path)/\(objectId)"
+    }
+
+    /// A value as it is stored and will be read: the ring of a polygon is closed.
+    private static func closed(_ value: JSONValue) -> JSONValue {
+        guard case .object(var polygon) = value, polygon["__type"] == "Polygon",
+            let corners = polygon["coordinates"]?.arrayValue, let first = corners.first, first != corners.last
+        else { return value }
+        polygon["coordinates"] = .array(corners + [first])
+        return .object(polygon)
+    }
+
+    private func planUpdate(_ save: Save, _ objectId: String) async throws -> PlannedWrite {
+        let (caller, className) = (save.caller, save.className)
+        var operations = try operations(save.body, className, isCreating: false)
+        var filter = Filter.everything
+        if let known = catalog.schema(className) { filter = try permit(.update, on: known, caller) }
+        try Self.checkDates(save.body, className, caller)
+        let (schema, addFilter) = try await prepare(
+            className, operations, caller, isCreating: false, objectId: save.isMadeInTransaction ? nil : objectId)
+        let removesACL = save.body["ACL"].map { $0.isNull || $0["__op"] != nil } ?? false
+        _ = try applyDefaults(&operations, hasACL: !removesACL, schema, isCreating: false)
+        var write = ObjectWrite()
+        write.operations = operations
+        write.hidden = save.hidden
+        write.acl = try save.acl ?? Self.acl(save.body["ACL"])
+        write.updatedAt = save.context.now
+        return PlannedWrite(
+            className: className, objectId: objectId, write: write,
+            access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter.and(addFilter)),
+            echoed: operations.filter { $0.value.isEchoed }.keys.elements,
+            result: WriteResult(status: 200, location: nil, body: [:]))
+    }
+
+    /// Stores what was planned.
+    ///
+    /// - Throws: 101 when there is no such object or the caller may not change it.
+    func carryOut(_ planned: PlannedWrite, _ context: RequestContext) async throws -> WriteResult {
+        guard let access = planned.access else {
+            try await store.insert(planned.className, objectId: planned.objectId, planned.write)
+            return planned.result
+        }
+        let changed = try await store.update(
+            planned.className, objectId: planned.objectId, planned.write, access: access,
+            echo: Array(Set(planned.echoed.map { FieldPath($0).root })), links: links(context))
+        guard let changed else { throw ParseError.notFound }
+        var answer = planned.result.body
+        for key in planned.echoed {
+            let path = FieldPath(key)
+            guard let value = changed[path.root] else { continue }
+            answer[path.root] =
+                path.steps.isEmpty ? value : Self.branch(path.steps[...], of: value, into: answer[path.root])
+        }
+        answer["updatedAt"] = .string(context.now.iso)
+        return WriteResult(status: planned.result.status, location: nil, body: answer)
+    }
+
+    /// The part of a value that a dotted key names, with the objects around it.
+    private static func branch(_ steps: ArraySlice<String>, of value: JSONValue, into known: JSONValue?) -> JSONValue {
+        guard let step = steps.first else { return value }
+        guard let object = value.objectValue else { return value }
+        var branch = known?.objectValue ?? [:]
+        if let member = object[step] { branch[step] = self.branch(steps.dropFirst(), of: member, into: branch[step]) }
+        return .object(branch)
+    }
+}

@@ -1,0 +1,53 @@
+import JSON
+
+/// What is special to saving objects of one class, at the steps of ``SavePipeline``. Each save has its own, so that it can
+/// remember at one step what another one needs.
+protocol SaveRules: Sendable {
+    /// Whether the caller may save this at all. It comes before the triggers.
+    ///
+    /// - Returns: An answer for a save that is one in name only, such as a log-in.
+    mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult?
+
+    /// Completes what is saved, and checks it, after the triggers.
+    mutating func complete(_ save: inout Save, _ backend: Backend) async throws
+
+    /// Whether what is written is found out while it is stored.
+    var plansWhileStoring: Bool { get }
+
+    /// Stores it: in one statement, or in a transaction of several.
+    func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult
+
+    /// What follows when it is stored and others can see it: caches, sessions, the answer.
+    func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws
+}
+
+extension SaveRules {
+    mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult? { nil }
+    mutating func complete(_ save: inout Save, _ backend: Backend) async throws {}
+    var plansWhileStoring: Bool { false }
+    func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult {
+        try await backend.carryOut(planned)
+    }
+    func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {}
+}
+
+/// Which classes have rules of their own.
+enum ClassRules {
+    private static let makers: [Name: @Sendable () -> any SaveRules] = [
+        "_User": { UserRules() }, "_Session": { SessionRules() }, "_Installation": { InstallationRules() },
+        "_Role": { RoleRules() },
+    ]
+
+    /// The rules for one save; nil for ordinary classes.
+    static func saving(_ className: String) -> (any SaveRules)? {
+        guard className.utf8.first == UInt8(ascii: "_") else { return nil }
+        return makers[Name(className)]?()
+    }
+}
+
+/// Roles: whoever is remembered with roles may have others from now on.
+struct RoleRules: SaveRules {
+    func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
+        await backend.forgetRoles()
+    }
+}
