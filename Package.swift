@@ -107,7 +107,11 @@ let package = Package(
             ]),
         .testTarget(
             name: "BackendTests",
-            dependencies: ["Backend", "JSON", "LocalPostgres", "Postgres", "TestSupport", logging]),
+            dependencies: [
+                "Backend", "FileStorage", "JSON", "LocalPostgres", "ParseHTTP", "ParseModel", "Postgres",
+                "TestSupport", logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]),
         .testTarget(
             name: "ParseHTTPTests",
             dependencies: [

@@ -19,20 +19,26 @@ public final class Backend: Sendable {
     /// Whose sessions are to be forgotten when the transaction that this is part of is committed; nil outside of one.
     private let postponed: PostponedForgetting?
     let log: LogRing
-    /// What runs before and after; nil for nothing.
+    /// What runs before and after objects are saved; nil for nothing.
     let triggers: (any TriggerSet)?
+    /// Who wants to know what became of objects; nil for nobody.
+    let observer: (any ChangeObserver)?
+    /// The ways to log in other than by a password.
+    let authProviders: [Name: any AuthProvider]
     private let fileLinks: FileLinks
 
     /// Makes the rules over a store.
     ///
     /// - Parameters:
     ///   - log: Where the lines of the server's logger are kept.
-    ///   - triggers: What runs before and after; nil for nothing.
+    ///   - extensions: What the deployment adds.
     public init(
         configuration: Configuration, store: ObjectStore, passwords: Passwords = Passwords(), logger: Logger,
-        log: LogRing = LogRing(), triggers: (any TriggerSet)? = nil
+        log: LogRing = LogRing(), extensions: BackendExtensions = BackendExtensions()
     ) {
-        self.triggers = triggers
+        triggers = extensions.triggers
+        observer = extensions.observer
+        authProviders = extensions.authProviders.merging(["anonymous": AnonymousProvider()]) { added, _ in added }
         self.log = log
         self.configuration = configuration
         self.store = store
@@ -53,6 +59,8 @@ public final class Backend: Sendable {
         logger = other.logger
         log = other.log
         triggers = other.triggers
+        observer = other.observer
+        authProviders = other.authProviders
         fileLinks = other.fileLinks
         self.store = store
     }

@@ -29,10 +29,11 @@ public struct RoostServer: Service {
     ///   - connectionString: The database, as libpq takes it.
     ///   - filesDirectory: The folder of uploaded files.
     ///   - passwordCost: The cost of new password hashes; below 10 for tests only.
+    ///   - extensions: What the deployment adds, or puts in place of the server's parts.
     /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration.
     public init(
         configuration: Configuration, connectionString: String, filesDirectory: String, passwordCost: Int = 10,
-        logger: Logger
+        extensions: ServerExtensions = ServerExtensions(), logger: Logger
     ) throws {
         self.configuration = configuration
         let log = LogRing()
@@ -68,10 +69,11 @@ public struct RoostServer: Service {
             configuration: configuration, store: store,
             passwords: Passwords(
                 cost: passwordCost, threads: configuration.passwordHashingThreads,
-                places: configuration.passwordHashingQueue), logger: logger, log: log)
+                places: configuration.passwordHashingQueue), logger: logger, log: log,
+            extensions: extensions.backend)
         state = ServerState(.starting)
-        let disk = DiskStorage(directory: filesDirectory)
-        files = configuration.encryptionKey.map { EncryptedStorage(disk, cipher: FileCipher(secret: $0)) } ?? disk
+        let storage = extensions.files ?? DiskStorage(directory: filesDirectory)
+        files = configuration.encryptionKey.map { EncryptedStorage(storage, cipher: FileCipher(secret: $0)) } ?? storage
         let routes = ParseRoutes(backend: backend, logger: logger)
         let settings = try TransportSettings(configuration)
         var limits = ParseServer.Limits()

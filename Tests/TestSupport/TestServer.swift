@@ -44,13 +44,15 @@ public struct TestServer: Sendable {
     /// - Parameters:
     ///   - options: Options besides the keys, as the configuration file has them.
     ///   - passwordCost: The cost of hashes of passwords; a server that is not tested has 10.
+    ///   - extensions: What is added to the server.
     ///   - logger: Where the server logs.
     public static func run<R: Sendable>(
-        _ options: JSONObject? = nil, passwordCost: Int = 4, logger: Logger = quietLogger,
+        _ options: JSONObject? = nil, passwordCost: Int = 4, extensions: ServerExtensions = ServerExtensions(),
+        logger: Logger = quietLogger,
         _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
         try await gate.enter {
-            try await withDatabase { try await serve($0, options, passwordCost, logger, body) }
+            try await withDatabase { try await serve($0, options, passwordCost, logger, extensions, body) }
         }
     }
 
@@ -95,6 +97,7 @@ public struct TestServer: Sendable {
 
     private static func serve<R: Sendable>(
         _ uri: String, _ options: JSONObject?, _ passwordCost: Int, _ logger: Logger,
+        _ extensions: ServerExtensions = ServerExtensions(),
         _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
         var file: JSONObject = [
@@ -108,7 +111,7 @@ public struct TestServer: Sendable {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let server = try RoostServer(
             configuration: configuration, connectionString: uri, filesDirectory: folder,
-            passwordCost: passwordCost, logger: logger)
+            passwordCost: passwordCost, extensions: extensions, logger: logger)
         try await server.prepare()
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(

@@ -39,7 +39,7 @@ public struct DeletePipeline {
             className: className, objectId: objectId, context: context,
             access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
         if className == "_Session" { planned.owner = try await backend.sessionOwner(objectId) }
-        if let triggers = backend.triggers { try await triggers.beforeDelete(&planned, backend) }
+        if backend.isObserved { try await backend.beforeDelete(&planned) }
         return planned
     }
 
@@ -74,7 +74,7 @@ public struct DeletePipeline {
         case "_Role": await backend.forgetRoles()
         default: break
         }
-        if let triggers = backend.triggers { await triggers.afterDelete(planned, backend) }
+        if backend.isObserved { await backend.afterDelete(planned) }
     }
 }
 

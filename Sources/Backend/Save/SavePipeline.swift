@@ -33,7 +33,7 @@ public struct SavePipeline {
         try backend.checkSave(save)
         var rules = ClassRules.saving(save.className)
         if let answer = try await rules?.authorize(&save, backend) { return .answered(answer) }
-        if let triggers = backend.triggers { try await triggers.beforeSave(&save, backend) }
+        if backend.isObserved { try await backend.beforeSave(&save) }
         try await rules?.complete(&save, backend)
         if rules?.plansWhileStoring == true { return .planned(PlannedSave(save: save, rules: rules, write: nil)) }
         let write = try await backend.plan(save)
@@ -57,7 +57,7 @@ public struct SavePipeline {
         var result = stored.result
         for key in save.changedByTrigger where result.body[key] == nil { result.body[key] = save.body[key] }
         try await stored.planned.rules?.finish(save, &result, backend)
-        if let triggers = backend.triggers { await triggers.afterSave(save, result, backend) }
+        if backend.isObserved { await backend.afterSave(save, result) }
         return try await backend.shown(result, save.className, save.objectId, save.context)
     }
 }

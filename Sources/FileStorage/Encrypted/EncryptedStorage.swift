@@ -9,7 +9,7 @@ public struct EncryptedStorage: FileStorage {
     private let cipher: FileCipher
 
     /// Encrypts what a storage keeps.
-    public init(_ storage: some FileStorage, cipher: FileCipher) {
+    public init(_ storage: any FileStorage, cipher: FileCipher) {
         self.storage = storage
         self.cipher = cipher
     }

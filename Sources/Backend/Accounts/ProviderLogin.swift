@@ -4,7 +4,7 @@ import ParseModel
 import ParseStorage
 import Postgres
 
-/// Login providers. The anonymous one is built in; every other is refused as not configured.
+/// Logging in and linking by what providers say (`authData`).
 extension Backend {
     /// Whether a sign-up by what providers say needs no name and password.
     ///
@@ -40,25 +40,13 @@ extension Backend {
         return providers
     }
 
-    static let unsupported = ParseError(
-        ParseError.unsupportedService, "This authentication method is unsupported.")
-
-    /// Refuses providers that are not built or not enabled.
-    private func checkSupported(_ providers: JSONObject) throws(ParseError) {
-        for name in providers.keys {
-            guard name == "anonymous", configuration.enableAnonymousUsers,
-                configuration.auth["anonymous"]?["enabled"] != false
-            else { throw Self.unsupported }
-        }
-    }
-
     /// Logs in whoever the providers know already; nil when nobody is known and a new user is to be made.
     ///
     /// - Throws: 208 when the data belong to several users, 252 for unsupported providers.
     func logIn(withProviders providers: JSONObject, _ body: JSONObject, _ context: RequestContext) async throws
         -> WriteResult?
     {
-        try checkSupported(providers)
+        try await validate(providers)
         let owners = try await owners(of: providers, isForAll: context.caller.readsEverything)
         guard let id = owners.first else { return nil }
         guard owners.count == 1 else {
@@ -118,7 +106,7 @@ extension Backend {
         // What is sent back unchanged needs no check: iOS sends the whole map with every save.
         let changed = given.filter { !$0.value.isNull && known[$0.key] != $0.value }
         let providers = try Self.providers(.object(changed))
-        try checkSupported(changed)
+        try await validate(changed)
         for owner in try await owners(of: providers, isForAll: true) where !owner.hasSameBytes(as: objectId) {
             throw ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
         }

@@ -1,0 +1,24 @@
+public import JSON
+
+/// What became of one object, once it is committed.
+public struct Change: Sendable {
+    /// The class of the object.
+    public let className: String
+    /// The id of the object.
+    public let objectId: String
+    /// The object as it was; nil for a new one.
+    public let before: JSONObject?
+    /// The object as it is; nil for one that was deleted.
+    public let after: JSONObject?
+    /// Who changed it.
+    public let origin: Caller
+}
+
+/// Who wants to know of changes, as live queries do.
+public protocol ChangeObserver: Sendable {
+    /// Whether changes of a class are wanted. Where nobody wants them, nothing is loaded for them.
+    func observes(_ className: Name) -> Bool
+
+    /// Takes a change. It delays the answer to the client, so it only takes note.
+    func observe(_ change: Change) async
+}
