@@ -109,7 +109,7 @@ let package = Package(
             name: "BackendTests",
             dependencies: [
                 "Backend", "FileStorage", "JSON", "LocalPostgres", "ParseHTTP", "ParseModel", "Postgres",
-                "TestSupport", logging,
+                "ServerConfiguration", "TestSupport", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
         .testTarget(

@@ -38,7 +38,7 @@ public final class Backend: Sendable {
     ) {
         triggers = extensions.triggers
         observer = extensions.observer
-        authProviders = extensions.authProviders.merging(["anonymous": AnonymousProvider()]) { added, _ in added }
+        authProviders = extensions.allAuthProviders
         self.log = log
         self.configuration = configuration
         self.store = store

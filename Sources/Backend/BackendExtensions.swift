@@ -1,4 +1,5 @@
 public import JSON
+public import ServerConfiguration
 
 /// What a deployment adds to the rules.
 public struct BackendExtensions: Sendable {
@@ -11,4 +12,23 @@ public struct BackendExtensions: Sendable {
 
     /// Adds nothing.
     public init() {}
+
+    /// The ways to log in, the built-in ones included.
+    var allAuthProviders: [Name: any AuthProvider] {
+        authProviders.merging(["anonymous": AnonymousProvider()]) { added, _ in added }
+    }
+
+    /// Checks that there is each login provider that a configuration speaks of.
+    ///
+    /// - Throws: `ConfigurationError` that names the option.
+    public func checkProviders(_ configuration: Configuration) throws(ConfigurationError) {
+        for (name, options) in configuration.auth {
+            guard allAuthProviders[name] != nil else {
+                throw ConfigurationError("error: unknown option auth.\(name)")
+            }
+            guard options.objectValue != nil || options.isNull else {
+                throw ConfigurationError("Key auth.\(name) has invalid value \(options.text)")
+            }
+        }
+    }
 }

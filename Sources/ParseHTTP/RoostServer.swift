@@ -30,12 +30,14 @@ public struct RoostServer: Service {
     ///   - filesDirectory: The folder of uploaded files.
     ///   - passwordCost: The cost of new password hashes; below 10 for tests only.
     ///   - extensions: What the deployment adds, or puts in place of the server's parts.
-    /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration.
+    /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration, `ConfigurationError` for a login
+    ///   provider that there is not.
     public init(
         configuration: Configuration, connectionString: String, filesDirectory: String, passwordCost: Int = 10,
         extensions: ServerExtensions = ServerExtensions(), logger: Logger
     ) throws {
         self.configuration = configuration
+        try extensions.backend.checkProviders(configuration)
         let log = LogRing()
         let logger = log.recording(logger)
         self.logger = logger

@@ -5,7 +5,8 @@ public struct ConfigurationError: Error, Sendable, Equatable {
     /// The words.
     public let message: String
 
-    init(_ message: String) { self.message = message }
+    /// A mistake in the configuration, in words for whoever wrote it.
+    public init(_ message: String) { self.message = message }
 }
 
 extension Configuration {

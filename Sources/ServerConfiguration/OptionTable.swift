@@ -190,8 +190,7 @@ public enum OptionTable {
             "Whether a new password ends all sessions; default true"),
         OptionDefinition(
             "auth", "PARSE_SERVER_AUTH_PROVIDERS", .object,
-            "Login providers; only anonymous is built: {\"anonymous\":{\"enabled\":false}}",
-            keys: ["anonymous": .object]),
+            "Login providers; only anonymous is built: {\"anonymous\":{\"enabled\":false}}"),
         OptionDefinition(
             "passwordPolicy", "PARSE_SERVER_PASSWORD_POLICY", .object, "Rules for passwords",
             keys: [

@@ -4,6 +4,7 @@ import JSON
 import NIOCore
 import ParseHTTP
 import ParseModel
+import ServerConfiguration
 import Synchronization
 import TestSupport
 import Testing
@@ -210,5 +211,13 @@ import Testing
             #expect(try await logIn("widths", "abc")["code"] == 252)
             #expect(try await logIn("anonymous", "").status == 201)
         }
+    }
+
+    @Test("A login provider that there is not keeps the server from starting, and is named")
+    func unknownProvider() async throws {
+        let error = await #expect(throws: ConfigurationError.self) {
+            try await TestServer.run(["auth": ["facebook": [:]]]) { _ in }
+        }
+        #expect(error?.message == "error: unknown option auth.facebook")
     }
 }

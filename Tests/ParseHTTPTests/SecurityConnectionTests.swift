@@ -58,7 +58,7 @@ struct SecurityConnectionTests {
     func slowBodies() async throws {
         let limits = Self.limits {
             $0.connections = 20
-            $0.grace = .milliseconds(100)
+            $0.grace = .seconds(1)
         }
         try await Server.run(limits: limits) { client in
             let head = "POST /parse/x HTTP/1.1\r\n\(Self.keys)Content-Length: 1000\r\n\r\n{"

@@ -75,7 +75,6 @@ struct ConfigurationSourceTests {
                 == "error: unknown option accountLockout.treshold")
         #expect(
             refusal(["fileUpload": ["enableForPublik": true]]) == "error: unknown option fileUpload.enableForPublik")
-        #expect(refusal(["auth": ["facebook": [:]]]) == "error: unknown option auth.facebook")
     }
 
     @Test("A file that is not JSON, or not an object, is refused with the place of the mistake")

@@ -68,7 +68,7 @@ public struct TestServer: Sendable {
         try await gate.enter {
             try await withDatabase { uri in
                 try await execute(layout, on: uri)
-                return try await serve(uri, options, 4, quietLogger, body)
+                return try await serve(uri, options, 4, quietLogger, ServerExtensions(), body)
             }
         }
     }
@@ -81,7 +81,7 @@ public struct TestServer: Sendable {
     public static func run<R: Sendable>(
         on uri: String, _ options: JSONObject? = nil, _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
-        try await gate.enter { try await serve(uri, options, 4, quietLogger, body) }
+        try await gate.enter { try await serve(uri, options, 4, quietLogger, ServerExtensions(), body) }
     }
 
     /// Starts another server on the same database, runs `body` with it, and stops it.
@@ -89,7 +89,7 @@ public struct TestServer: Sendable {
         _ options: JSONObject? = nil, logger: Logger = quietLogger,
         _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
-        try await Self.serve(databaseURI, options, 4, logger, body)
+        try await Self.serve(databaseURI, options, 4, logger, ServerExtensions(), body)
     }
 
     /// How many tests run servers at the same time.
@@ -97,7 +97,7 @@ public struct TestServer: Sendable {
 
     private static func serve<R: Sendable>(
         _ uri: String, _ options: JSONObject?, _ passwordCost: Int, _ logger: Logger,
-        _ extensions: ServerExtensions = ServerExtensions(),
+        _ extensions: ServerExtensions,
         _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
         var file: JSONObject = [
