@@ -11,14 +11,16 @@ extension Backend {
     {
         let pipeline = SavePipeline(backend: self)
         var outcomes: [Result<WriteResult, any Error>] = []
-        var plans: [(place: Int, planned: PlannedSave, write: PlannedWrite)] = []
+        var plans: [(place: Int, save: Save, write: PlannedWrite)] = []
+        outcomes.reserveCapacity(objects.count)
+        plans.reserveCapacity(objects.count)
         for object in objects {
             do {
                 switch try await pipeline.plan(Save(object.className, nil, object.body, context)) {
                 case .answered(let result): outcomes.append(.success(result))
                 case .planned(let planned):
                     guard let write = planned.write else { throw ParseError.notFound }
-                    plans.append((outcomes.count, planned, write))
+                    plans.append((outcomes.count, planned.save, write))
                     outcomes.append(.success(write.result))
                 }
             } catch {
@@ -40,10 +42,12 @@ extension Backend {
                 }
             }
         }
+        guard mustFinish else { return outcomes }
         for plan in plans {
             guard case .success(let result) = outcomes[plan.place] else { continue }
             do {
-                let stored = StoredSave(planned: plan.planned, result: result)
+                let planned = PlannedSave(save: plan.save, rules: nil, write: plan.write)
+                let stored = StoredSave(planned: planned, result: result)
                 outcomes[plan.place] = .success(try await pipeline.finish(stored))
             } catch {
                 outcomes[plan.place] = .failure(error)
@@ -51,4 +55,7 @@ extension Backend {
         }
         return outcomes
     }
+
+    /// Whether anything follows when an object of an ordinary class is stored.
+    private var mustFinish: Bool { isObserved || !configuration.protectedFieldsSaveResponseExempt }
 }
