@@ -53,10 +53,11 @@ let package = Package(
             name: "ParseStorage",
             dependencies: ["Encoding", "JSON", "ParseModel", "Postgres", "Schema", collections, logging],
             swiftSettings: stayOnExecutor),
+        .target(name: "Rules", dependencies: ["JSON", "ParseModel", "ServerConfiguration", collections]),
         .target(
             name: "Backend",
             dependencies: [
-                "CCrypt", "Encoding", "JSON", "ParseModel", "ParseStorage", "Postgres",
+                "CCrypt", "Encoding", "JSON", "ParseModel", "ParseStorage", "Postgres", "Rules",
                 "ServerConfiguration", collections, logging,
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -65,7 +66,8 @@ let package = Package(
         .target(
             name: "ParseHTTP",
             dependencies: [
-                "Backend", "Encoding", "FileStorage", "JSON", "ParseModel", "ParseStorage", "Postgres", "Schema",
+                "Backend", "Encoding", "FileStorage", "JSON", "ParseModel", "ParseStorage", "Postgres", "Rules",
+                "Schema",
                 "ServerConfiguration", collections, logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -108,7 +110,7 @@ let package = Package(
         .testTarget(
             name: "BackendTests",
             dependencies: [
-                "Backend", "FileStorage", "JSON", "LocalPostgres", "ParseHTTP", "ParseModel", "Postgres",
+                "Backend", "FileStorage", "JSON", "LocalPostgres", "ParseHTTP", "ParseModel", "Postgres", "Rules",
                 "ServerConfiguration", "TestSupport", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),

@@ -3,6 +3,7 @@ import Logging
 import ParseModel
 import ParseStorage
 import Postgres
+import Rules
 import ServerConfiguration
 
 /// The rules of Parse over one database: what each call means, and who may make it.
@@ -17,7 +18,7 @@ public final class Backend: Sendable {
     let sessions: SessionCache
     let logger: Logger
     /// Whose sessions are to be forgotten when the transaction that this is part of is committed; nil outside of one.
-    private let postponed: PostponedForgetting?
+    private let deferred: DeferredInvalidation?
     let log: LogRing
     /// What runs before and after objects are saved; nil for nothing.
     let triggers: (any TriggerSet)?
@@ -26,6 +27,8 @@ public final class Backend: Sendable {
     /// The ways to log in other than by a password.
     let authProviders: [Name: any AuthProvider]
     private let fileLinks: FileLinks
+    /// Which fields are hidden from whom.
+    let protectedFields: ProtectedFields
 
     /// Makes the rules over a store.
     ///
@@ -44,15 +47,16 @@ public final class Backend: Sendable {
         self.store = store
         self.passwords = passwords
         self.logger = logger
-        postponed = nil
+        deferred = nil
+        protectedFields = ProtectedFields(configuration)
         fileLinks = FileLinks(
             mountURL: "", applicationID: configuration.appId, hostedKey: configuration.fileKey)
         sessions = SessionCache(
             timeToLive: Int64(configuration.cacheTTL), capacity: configuration.cacheMaxSize)
     }
 
-    private init(_ other: Backend, store: ObjectStore, postponed: PostponedForgetting) {
-        self.postponed = postponed
+    private init(_ other: Backend, store: ObjectStore, deferred: DeferredInvalidation) {
+        self.deferred = deferred
         configuration = other.configuration
         passwords = other.passwords
         sessions = other.sessions
@@ -62,6 +66,7 @@ public final class Backend: Sendable {
         observer = other.observer
         authProviders = other.authProviders
         fileLinks = other.fileLinks
+        protectedFields = other.protectedFields
         self.store = store
     }
 
@@ -74,28 +79,28 @@ public final class Backend: Sendable {
         _ purpose: TransactionPurpose = .request, row: String? = nil,
         _ body: @escaping @Sendable (Backend) async throws -> R
     ) async throws -> R {
-        if let postponed {
-            return try await store.transaction { try await body(Backend(self, store: $0, postponed: postponed)) }
+        if let deferred {
+            return try await store.transaction { try await body(Backend(self, store: $0, deferred: deferred)) }
         }
-        let postponed = PostponedForgetting()
+        let deferred = DeferredInvalidation()
         let outcome: Result<R, any Error>
         do {
             outcome = .success(
                 try await store.transaction(purpose, row: row) {
-                    try await body(Backend(self, store: $0, postponed: postponed))
+                    try await body(Backend(self, store: $0, deferred: deferred))
                 })
         } catch {
             outcome = .failure(error)
         }
         // Before the commit, whoever looked again would have remembered what was there before. After a failure as well:
         // a commit whose answer was lost may have been carried out.
-        for user in postponed.users { await forget(user: user.text) }
-        if postponed.mustForgetRoles { await forgetRoles() }
+        for user in deferred.users { await invalidate(user: user.text) }
+        if deferred.invalidatesRoles { await invalidateRoles() }
         return try outcome.get()
     }
 
     /// Whether this is part of a transaction, which sees what nobody else may remember.
-    var isInTransaction: Bool { postponed != nil }
+    var isInTransaction: Bool { deferred != nil }
 
     /// The classes.
     public var catalog: SchemaCatalog { store.catalog }
@@ -109,16 +114,16 @@ public final class Backend: Sendable {
     static let cacheChannel = "roost.cache"
 
     /// Forgets what is remembered of a user, here and in every other process.
-    func forget(user id: String) async {
-        if let postponed { return postponed.add(user: id) }
-        sessions.forget(user: id)
+    func invalidate(user id: String) async {
+        if let deferred { return deferred.add(user: id) }
+        sessions.invalidate(user: id)
         await announce("user:\(id)")
     }
 
     /// Forgets everybody's roles, here and in every other process.
-    func forgetRoles() async {
-        if let postponed { return postponed.addRoles() }
-        sessions.forgetAll()
+    func invalidateRoles() async {
+        if let deferred { return deferred.addRoles() }
+        sessions.invalidateAll()
         await announce("roles")
     }
 

@@ -1,5 +1,5 @@
-public import JSON
-public import ServerConfiguration
+import JSON
+import ServerConfiguration
 
 /// What a deployment adds to the rules.
 public struct BackendExtensions: Sendable {

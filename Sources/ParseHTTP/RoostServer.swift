@@ -135,7 +135,7 @@ public struct RoostServer: Service {
         // Requests are served meanwhile: an index only makes them faster.
         async let _ = indexer.run()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await backend.followAnnouncements() }
+            group.addTask { await backend.followInvalidations() }
             group.addTask { try await http.run() }
             // Following ends only with the server, so the first end is that of the server.
             try await group.next()

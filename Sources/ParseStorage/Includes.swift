@@ -92,45 +92,6 @@ public final class IncludeNode: Sendable {
     }
 }
 
-/// With whose eyes objects of a class are read.
-public struct ReadAccess: Sendable {
-    /// The caller's principals, any of which must be among an object's readers; nil to see every object.
-    public var readers: [Name]?
-    /// A further condition, by which pointer permissions let objects through.
-    public var filter: Filter
-    /// Fields that are left out of every object.
-    public var hidden: Set<Name>
-    /// Fields hidden from those who are not named by a field of the object itself.
-    public var ownerRules: [OwnerRule]
-
-    /// Makes an access that sees everything.
-    public init(
-        readers: [Name]? = nil, filter: Filter = .everything, hidden: Set<Name> = [], ownerRules: [OwnerRule] = []
-    ) {
-        self.readers = readers
-        self.filter = filter
-        self.hidden = hidden
-        self.ownerRules = ownerRules
-    }
-
-    /// Objects whose field names the user are read with another set of hidden fields.
-    public struct OwnerRule: Sendable {
-        /// A field that holds a pointer to a user, or several; nil means the object itself is the user.
-        public var field: String?
-        /// The user.
-        public var userId: String
-        /// The hidden fields for such objects: the intersection is taken over all rules that apply.
-        public var hidden: Set<Name>
-
-        /// Makes a rule.
-        public init(field: String?, userId: String, hidden: Set<Name>) {
-            self.field = field
-            self.userId = userId
-            self.hidden = hidden
-        }
-    }
-}
-
 /// Objects fetched in place of pointers, by class and id.
 struct IncludedObjects: Sendable {
     struct Found: Sendable {

@@ -236,14 +236,14 @@ public struct Configuration: Sendable {
         }
 
         /// Which of two rows stays when one has the installation id and the other the token.
-        public enum Survivor: String, Sendable {
+        public enum KeptRow: String, Sendable {
             case deviceToken, installationId
         }
 
         /// Whether only rows that the caller may change lose.
         public var enforcesCaller = false
         public var action = Action.delete
-        public var survivor = Survivor.deviceToken
+        public var kept = KeptRow.deviceToken
     }
 
     /// Limits on requests; nil for none.

@@ -214,11 +214,11 @@ struct OptionReader {
             configuration.installation.action = action
         }
         if let text = options["duplicateDeviceTokenMergePriority"]?.stringValue {
-            guard let survivor = Configuration.Installations.Survivor(rawValue: text) else {
+            guard let kept = Configuration.Installations.KeptRow(rawValue: text) else {
                 throw ConfigurationError(
                     "installation.duplicateDeviceTokenMergePriority must be one of: 'deviceToken', 'installationId'.")
             }
-            configuration.installation.survivor = survivor
+            configuration.installation.kept = kept
         }
     }
 

@@ -1,4 +1,4 @@
-public import JSON
+import JSON
 import ParseModel
 
 /// Somebody who knows users: a way to log in other than by a password. A new one is a type with this method, and a line

@@ -1,12 +1,13 @@
 import JSON
 import ParseModel
 import ParseStorage
+import Rules
 
 /// Installations, by the rules that keep one row a device.
 ///
 /// What these rules remove goes only together with what is written: both are one transaction.
 struct InstallationRules: SaveRules {
-    private var device = Backend.DeviceIdentity()
+    private var device = DeviceIdentity()
     /// Whether the write says which device it is about, so that another row may stand for it.
     private var namesDevice = true
 
@@ -19,7 +20,7 @@ struct InstallationRules: SaveRules {
     mutating func complete(_ save: inout Save, _ backend: Backend) async throws {
         save.body = try Backend.normalizedInstallation(save.body)
         let body = save.body
-        device = Backend.DeviceIdentity(
+        device = DeviceIdentity(
             installationId: body["installationId"]?.stringValue, deviceToken: body["deviceToken"]?.stringValue)
         namesDevice =
             save.isNew || device.installationId != nil || device.deviceToken != nil || body["deviceType"] != nil
@@ -32,11 +33,11 @@ struct InstallationRules: SaveRules {
         }
         guard namesDevice else { return }
         if let schema = backend.catalog.schema("_Installation") {
-            _ = try backend.permit(save.isNew ? .create : .update, on: schema, save.caller)
+            _ = try schema.permit(save.isNew ? .create : .update, to: save.caller)
         }
         // Missing fields are made before: a transaction that reads the table would lock out the change of it.
         _ = try await backend.prepare(
-            "_Installation", try backend.operations(body, "_Installation", isCreating: save.isNew), save.caller,
+            "_Installation", try WrittenFields.operations(body, "_Installation", isCreating: save.isNew), save.caller,
             isCreating: save.isNew, objectId: save.isMadeInTransaction ? nil : save.objectId)
     }
 
@@ -48,8 +49,10 @@ struct InstallationRules: SaveRules {
         return try await backend.transaction(row: device.installationId ?? device.deviceToken) { [device] backend in
             try await backend.lock(device)
             let save = planned.save
-            let resolution = try await backend.resolve(save.objectId, device, save.body)
-            if let losers = resolution.losers { try await backend.retire(losers, save.context) }
+            let resolution = try InstallationResolution.resolve(
+                save.objectId, device, save.body, among: try await backend.installations(save.objectId, device),
+                kept: backend.configuration.installation.kept)
+            if let duplicates = resolution.duplicates { try await backend.retire(duplicates, save.context) }
             guard let target = resolution.target else {
                 return try await backend.carryOut(try await backend.plan(save), save.context)
             }

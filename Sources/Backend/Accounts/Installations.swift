@@ -2,16 +2,10 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
+import Rules
 
 /// Installations: one row a device, whatever tokens it had.
 extension Backend {
-    /// What identifies the device that a write is about.
-    struct DeviceIdentity: Sendable {
-        /// The body's, or the caller's own where the body names none.
-        var installationId: String?
-        var deviceToken: String?
-    }
-
     /// A body with its ids in the case in which they are kept.
     ///
     /// - Throws: 111 for ids that are no texts: an operator in their place would choose other people's rows.
@@ -44,29 +38,44 @@ extension Backend {
     }
 
     /// Removes rows that lost their device to another, or takes from them what they share with it.
-    func retire(_ losers: InstallationLosers, _ context: RequestContext) async throws {
+    func retire(_ duplicates: InstallationDuplicates, _ context: RequestContext) async throws {
         let options = configuration.installation
         var access = ObjectStore.WriteAccess()
         if options.enforcesCaller {
             guard let schema = catalog.schema("_Installation") else { return }
             let operation: ClassOperation = options.action == .delete ? .delete : .update
             // A caller who may not touch these rows leaves them as they are.
-            guard let filter = try? permit(operation, on: schema, context.caller) else { return }
+            guard let filter = try? schema.permit(operation, to: context.caller) else { return }
             access = ObjectStore.WriteAccess(writers: context.caller.writePrincipals, filter: filter)
         }
         switch options.action {
-        case .delete: try await store.deleteAll("_Installation", where: losers.filter, access)
+        case .delete: try await store.deleteAll("_Installation", where: duplicates.filter, access)
         case .update:
             var request = ObjectStore.FindRequest(className: "_Installation")
-            request.filter = losers.filter
+            request.filter = duplicates.filter
             request.keys = ["objectId"]
             var write = ObjectWrite()
-            write.operations = [Name(losers.shared): .delete]
+            write.operations = [Name(duplicates.shared): .delete]
             write.updatedAt = context.now
             for row in try await store.find(request).objects {
                 guard let id = row["objectId"]?.stringValue else { continue }
                 _ = try await store.update("_Installation", objectId: id, write, access: access)
             }
         }
+    }
+
+    /// The rows that a write of an installation could be about.
+    func installations(_ objectId: String?, _ device: DeviceIdentity) async throws -> [InstallationRow] {
+        var conditions: [Filter] = []
+        if let objectId { conditions.append(.field(FieldPath("objectId"), .equal(.string(objectId)))) }
+        if let id = device.installationId {
+            conditions.append(.field(FieldPath("installationId"), .equal(.string(id))))
+        }
+        if let token = device.deviceToken {
+            conditions.append(.field(FieldPath("deviceToken"), .equal(.string(token))))
+        }
+        var request = ObjectStore.FindRequest(className: "_Installation")
+        request.filter = .any(conditions)
+        return try await store.find(request).objects.compactMap { InstallationRow($0) }
     }
 }

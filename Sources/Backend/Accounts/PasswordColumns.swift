@@ -2,6 +2,7 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
+import Rules
 
 /// The columns that a password sets.
 extension Backend {
@@ -37,7 +38,8 @@ extension Backend {
     func columns(ofNew password: String, _ body: JSONObject, _ context: RequestContext) async throws
         -> OrderedDictionary<Name, JSONValue>
     {
-        try checkPolicy(password, username: body["username"]?.stringValue)
+        try PasswordRules.check(
+            password, username: body["username"]?.stringValue, configuration.passwordPolicy)
         var columns: OrderedDictionary<Name, JSONValue> = [
             "_hashed_password": .string(try await passwords.hash(password, from: context.address))
         ]

@@ -3,6 +3,7 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Postgres
+import Rules
 
 /// Logging in and linking by what providers say (`authData`).
 extension Backend {

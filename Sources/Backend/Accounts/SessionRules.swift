@@ -38,9 +38,9 @@ struct SessionRules: SaveRules {
 
     func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
         guard let objectId = save.objectId else { return }
-        if let ownerBefore { await backend.forget(user: ownerBefore) }
+        if let ownerBefore { await backend.invalidate(user: ownerBefore) }
         if let owner = try await backend.sessionOwner(objectId), !owner.hasSameBytes(as: ownerBefore) {
-            await backend.forget(user: owner)
+            await backend.invalidate(user: owner)
         }
     }
 }

@@ -2,6 +2,7 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
+import Rules
 
 /// Sessions: opening them, and who may see them.
 extension Backend {
@@ -46,7 +47,7 @@ extension Backend {
                 where: Self.sessions(of: userId)
                     .and(.field(FieldPath("installationId"), .equal(.string(installationId))))
                     .and(.field(FieldPath("objectId"), .notEqual(.string(objectId)))))
-            await forget(user: userId)
+            await invalidate(user: userId)
         }
         body["objectId"] = row.body["objectId"]
         let user = SessionUser(
@@ -92,7 +93,7 @@ extension Backend {
         // The session's user sees of it what class permissions and protected fields leave.
         let user = SessionUser(
             id: userId, sessionId: "", token: token, roles: try await roles(of: userId), isAnonymous: false)
-        guard let access = try? readAccess(schema, .get, Caller(user: user)) else {
+        guard let access = try? protectedFields.readAccess(schema, .get, Caller(user: user)) else {
             return session.filter { $0.key == "objectId" || $0.key == "sessionToken" }
         }
         return session.filter { !access.hidden.contains($0.key) }

@@ -2,6 +2,7 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
+import Rules
 
 /// Signing up, and changing a user.
 struct UserRules: SaveRules {
@@ -29,7 +30,7 @@ struct UserRules: SaveRules {
         }
         try checkNames(&save, backend)
         try backend.checkEmailVerified(save.body, save.caller)
-        if let schema = backend.catalog.schema("_User") { _ = try backend.permit(.create, on: schema, save.caller) }
+        if let schema = backend.catalog.schema("_User") { _ = try schema.permit(.create, to: save.caller) }
         return nil
     }
 
@@ -71,7 +72,8 @@ struct UserRules: SaveRules {
         }
         save.body["password"] = nil
         backend.normalizeNames(&save.body)
-        save.acl = try backend.userACL(save.body["ACL"], objectId: objectId)
+        save.acl = try ObjectACL.ofUser(
+            save.body["ACL"], objectId: objectId, isPrivate: backend.configuration.enforcePrivateUsers)
     }
 
     private mutating func completeChange(_ save: inout Save, _ objectId: String, _ backend: Backend) async throws {
@@ -105,7 +107,9 @@ struct UserRules: SaveRules {
         backend.normalizeNames(&save.body)
         // Users cannot lock themselves out; whoever has the master key can lock out anybody.
         if save.body["ACL"] != nil, !save.caller.writesEverything {
-            save.acl = try backend.userACL(save.body["ACL"], objectId: objectId, isUpdate: true)
+            save.acl = try ObjectACL.ofUser(
+                save.body["ACL"], objectId: objectId, isUpdate: true,
+                isPrivate: backend.configuration.enforcePrivateUsers)
         }
     }
 
@@ -143,7 +147,7 @@ struct UserRules: SaveRules {
 
     func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
         if let objectId = save.objectId {
-            await backend.forget(user: objectId)
+            await backend.invalidate(user: objectId)
             if linksProviders, backend.configuration.preset < 8 { result.body["authDataResponse"] = [:] }
             return
         }

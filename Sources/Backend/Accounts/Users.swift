@@ -3,6 +3,7 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Postgres
+import Rules
 
 /// What the rules of users are made of: names that are one in any case, ACLs, who may change whom.
 extension Backend {
@@ -12,7 +13,7 @@ extension Backend {
     func replaceSessions(of userId: String, _ context: RequestContext) async throws -> String? {
         if configuration.revokeSessionOnPasswordReset {
             try await store.deleteAll("_Session", where: Self.sessions(of: userId))
-            await forget(user: userId)
+            await invalidate(user: userId)
         }
         guard !context.caller.writesEverything else { return nil }
         return try await openSession(
@@ -26,7 +27,7 @@ extension Backend {
             throw ParseError.denied(ParseError.sessionMissing, "Cannot modify user \(objectId).")
         }
         try await checkWriter(of: objectId, caller)
-        if let schema = catalog.schema("_User") { _ = try permit(.update, on: schema, caller) }
+        if let schema = catalog.schema("_User") { _ = try schema.permit(.update, to: caller) }
     }
 
     private func checkWriter(of objectId: String, _ caller: Caller) async throws {
@@ -122,20 +123,5 @@ extension Backend {
             "SELECT 1 FROM \"_User\" WHERE roost_fold(\"\(column)\") = roost_fold($1) AND \"objectId\" <> $2 LIMIT 1",
             [.text(value), .text(objectId ?? "")], readOnly: true)
         return rows.rowCount > 0
-    }
-
-    /// The ACL of a user: always readable and writable by the user, and readable by all where users are public.
-    func userACL(_ value: JSONValue?, objectId: String, isUpdate: Bool = false) throws(ParseError) -> ACL? {
-        if isUpdate, value?.isNull ?? true { return nil }
-        var acl: ACL
-        if let value, value.isTruthy, let given = try Self.acl(value) {
-            acl = given
-        } else {
-            acl = ACL()
-            if !configuration.enforcePrivateUsers, !isUpdate { acl.readers.append("*") }
-        }
-        if !acl.readers.contains(objectId) { acl.readers.append(Name(objectId)) }
-        if !acl.writers.contains(objectId) { acl.writers.append(Name(objectId)) }
-        return acl
     }
 }

@@ -1,6 +1,7 @@
 import JSON
 import ParseModel
 import ParseStorage
+import Rules
 
 /// The life of a deletion: authorize, load the original where somebody wants it, before-triggers; remove; after-triggers
 /// and changes, caches.
@@ -34,7 +35,7 @@ public struct DeletePipeline {
         try backend.checkChange("delete", className, caller)
         guard let schema = backend.catalog.schema(className) else { throw ParseError.notFound }
         if !caller.writesEverything { try await checkAccount(className, objectId, caller) }
-        let filter = try backend.permit(.delete, on: schema, caller)
+        let filter = try schema.permit(.delete, to: caller)
         var planned = Planned(
             className: className, objectId: objectId, context: context,
             access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
@@ -69,9 +70,9 @@ public struct DeletePipeline {
     /// What follows when others can see that the object is gone.
     func finish(_ planned: Planned) async {
         switch planned.className {
-        case "_User": await backend.forget(user: planned.objectId)
-        case "_Session": if let owner = planned.owner { await backend.forget(user: owner) }
-        case "_Role": await backend.forgetRoles()
+        case "_User": await backend.invalidate(user: planned.objectId)
+        case "_Session": if let owner = planned.owner { await backend.invalidate(user: owner) }
+        case "_Role": await backend.invalidateRoles()
         default: break
         }
         if backend.isObserved { await backend.afterDelete(planned) }

@@ -2,6 +2,7 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
+import Rules
 
 /// One object on its way from what a client sent to what is stored; ``SavePipeline`` takes it through the steps.
 struct Save: Sendable {

@@ -1,6 +1,7 @@
 import JSON
 import ParseModel
 import ParseStorage
+import Rules
 
 extension Backend {
     /// Makes several objects of ordinary classes, in one round trip where that is possible.

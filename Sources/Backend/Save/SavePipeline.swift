@@ -1,6 +1,7 @@
 import JSON
 import ParseModel
 import ParseStorage
+import Rules
 
 /// The life of a save: authorize, load the original where somebody wants it, before-triggers, complete and validate, make
 /// the fields that are missing, plan; store; after-triggers and changes, caches, present.
@@ -77,14 +78,14 @@ extension Backend {
 
     /// Checks what can be said of a save before its class is looked at.
     func checkSave(_ save: Save) throws(ParseError) {
-        try checkClass(save.className, save.isNew ? "create" : "update", save.caller)
+        try save.caller.check(save.isNew ? "create" : "update", of: save.className)
         guard save.caller.power != .readOnlyMaster else {
             throw .denied(
                 ParseError.operationForbidden, "Cannot perform a write operation when using readOnlyMasterKey")
         }
         try checkClassCreation(save.className, save.caller)
-        try checkKeywords(save.body)
-        try checkFileLinks(.object(save.body))
+        try configuration.requestKeywordDenylist.check(save.body)
+        try FileURLRules.check(.object(save.body), allowed: configuration.fileUpload.allowedFileUrlDomains)
     }
 
     /// Carries out what was planned, in one statement.

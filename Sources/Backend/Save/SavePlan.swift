@@ -2,6 +2,7 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
+import Rules
 
 /// What a write gives back.
 public struct WriteResult: Sendable {
@@ -26,17 +27,17 @@ extension Backend {
     private func planInsert(_ save: Save) async throws -> PlannedWrite {
         let (caller, className) = (save.caller, save.className)
         let objectId = try save.newId ?? newObjectId(save.body, className)
-        var operations = try operations(save.body, className, isCreating: true)
-        if let known = catalog.schema(className) { _ = try permit(.create, on: known, caller) }
-        try Self.checkDates(save.body, className, caller)
+        var operations = try WrittenFields.operations(save.body, className, isCreating: true)
+        if let known = catalog.schema(className) { _ = try known.permit(.create, to: caller) }
+        try ObjectDates.check(save.body, className, caller)
         let schema = try await prepare(className, operations, caller, isCreating: true).schema
         var write = ObjectWrite()
-        write.acl = try save.acl ?? Self.acl(save.body["ACL"])
+        write.acl = try save.acl ?? ObjectACL.requested(save.body["ACL"])
         var answer: JSONObject = ["objectId": .string(objectId)]
-        let preset = write.acl == nil ? Self.defaultACL(schema, caller) : nil
+        let preset = write.acl == nil ? ObjectACL.preset(schema, caller) : nil
         if let preset { write.acl = preset }
-        let filled = try applyDefaults(&operations, hasACL: write.acl != nil, schema, isCreating: true)
-        let (createdAt, updatedAt) = try creationDates(save.body, save.context)
+        let filled = try WrittenFields.applyDefaults(&operations, hasACL: write.acl != nil, schema, isCreating: true)
+        let (createdAt, updatedAt) = try ObjectDates.ofNew(save.body, save.context)
         write.createdAt = createdAt
         write.updatedAt = updatedAt
         write.operations = operations
@@ -70,18 +71,18 @@ extension Backend {
 
     private func planUpdate(_ save: Save, _ objectId: String) async throws -> PlannedWrite {
         let (caller, className) = (save.caller, save.className)
-        var operations = try operations(save.body, className, isCreating: false)
+        var operations = try WrittenFields.operations(save.body, className, isCreating: false)
         var filter = Filter.everything
-        if let known = catalog.schema(className) { filter = try permit(.update, on: known, caller) }
-        try Self.checkDates(save.body, className, caller)
+        if let known = catalog.schema(className) { filter = try known.permit(.update, to: caller) }
+        try ObjectDates.check(save.body, className, caller)
         let (schema, addFilter) = try await prepare(
             className, operations, caller, isCreating: false, objectId: save.isMadeInTransaction ? nil : objectId)
         let removesACL = save.body["ACL"].map { $0.isNull || $0["__op"] != nil } ?? false
-        _ = try applyDefaults(&operations, hasACL: !removesACL, schema, isCreating: false)
+        _ = try WrittenFields.applyDefaults(&operations, hasACL: !removesACL, schema, isCreating: false)
         var write = ObjectWrite()
         write.operations = operations
         write.hidden = save.hidden
-        write.acl = try save.acl ?? Self.acl(save.body["ACL"])
+        write.acl = try save.acl ?? ObjectACL.requested(save.body["ACL"])
         write.updatedAt = save.context.now
         return PlannedWrite(
             className: className, objectId: objectId, write: write,

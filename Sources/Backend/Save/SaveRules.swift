@@ -48,6 +48,6 @@ enum ClassRules {
 /// Roles: whoever is remembered with roles may have others from now on.
 struct RoleRules: SaveRules {
     func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
-        await backend.forgetRoles()
+        await backend.invalidateRoles()
     }
 }

@@ -1,4 +1,5 @@
-public import JSON
+import JSON
+import Rules
 
 /// What became of one object, once it is committed.
 public struct Change: Sendable {

@@ -2,6 +2,7 @@ import JSON
 import Logging
 import ParseModel
 import ParseStorage
+import Rules
 
 /// The calls of triggers and of observers, at their steps in the life of a save and of a deletion.
 extension Backend {
@@ -26,7 +27,7 @@ extension Backend {
             event: .beforeSave, className: save.className, object: try save.object(), original: save.original,
             changes: save.body, caller: save.caller, address: save.context.address)
         let changes = try await before(call)
-        try checkKeywords(changes)
+        try configuration.requestKeywordDenylist.check(changes)
         for (key, value) in changes where save.body[key] != value {
             save.body[key] = value
             save.changedByTrigger.append(key)

@@ -1,4 +1,5 @@
-public import JSON
+import JSON
+import Rules
 
 /// What runs before and after objects are saved and deleted: the seam of cloud code, webhooks and live queries.
 ///

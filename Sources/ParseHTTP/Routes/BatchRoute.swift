@@ -4,6 +4,7 @@ import JSON
 import ParseModel
 import ParseStorage
 import Postgres
+import Rules
 
 extension RouteTable {
     static let batch = Route(.post, "batch") { routes, call in try await routes.batch(call.envelope, call.context) }

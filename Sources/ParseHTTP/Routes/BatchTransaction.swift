@@ -2,6 +2,7 @@ import Backend
 import JSON
 import ParseModel
 import ParseStorage
+import Rules
 
 /// A batch that is one transaction.
 extension ParseRoutes {

@@ -1,6 +1,7 @@
 import Backend
 import JSON
 import ParseModel
+import Rules
 
 /// `/import_data/<Class>` and `/import_relation_data/<Class>/<relation>`, by which dashboards and tools move apps.
 extension RouteTable {

@@ -3,6 +3,7 @@ import JSON
 import Logging
 import ParseModel
 import ParseStorage
+import Rules
 import ServerConfiguration
 
 /// The routes of the REST interface: which path and method is which call of the backend.

@@ -1,4 +1,5 @@
 import Backend
+import Rules
 
 /// One route of the REST interface: which requests it answers, who may use it, and what answers.
 struct Route: Sendable {

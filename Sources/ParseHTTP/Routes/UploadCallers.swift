@@ -1,6 +1,7 @@
 import Backend
 import JSON
 import ParseModel
+import Rules
 
 /// Who uploads a file, as the file routes ask.
 extension ParseRoutes: CallerResolver {
@@ -23,6 +24,6 @@ extension ParseRoutes: CallerResolver {
     ///
     /// - Throws: 105.
     public func check(fileDetails details: JSONObject) throws {
-        try backend.checkKeywords(details)
+        try configuration.requestKeywordDenylist.check(details)
     }
 }

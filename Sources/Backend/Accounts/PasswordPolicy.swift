@@ -1,0 +1,46 @@
+import Foundation
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Postgres
+import Rules
+
+/// Rules that a deployment sets for passwords.
+extension Backend {
+    /// Checks a changed password, and says what the policy wants to remember of it.
+    ///
+    /// - Returns: The columns besides the hash.
+    /// - Throws: 142.
+    func checkPasswordChange(
+        _ password: String, _ body: JSONObject, _ objectId: String, _ context: RequestContext
+    ) async throws -> OrderedDictionary<Name, JSONValue> {
+        var columns: OrderedDictionary<Name, JSONValue> = [:]
+        guard let policy = configuration.passwordPolicy else {
+            try PasswordRules.check(password, username: nil, nil)
+            return columns
+        }
+        let rows = try await store.query(
+            "SELECT \"username\", \"_hashed_password\", \"_password_history\" FROM \"_User\" WHERE \"objectId\" = $1",
+            [.text(objectId)], readOnly: true)
+        guard rows.rowCount > 0 else { return columns }
+        try PasswordRules.check(password, username: body["username"]?.stringValue ?? rows.string(0, 0), policy)
+        if policy.maxPasswordAge != nil { columns["_password_changed_at"] = context.now.json }
+        guard policy.maxPasswordHistory > 0 else { return columns }
+        // The oldest first; the one that is replaced now comes last.
+        var history =
+            rows.jsonb(0, 2).flatMap { try? JSONValue(parsing: $0) }?.arrayValue?.compactMap(\.stringValue) ?? []
+        if let current = rows.string(0, 1) { history.append(current) }
+        for text in history.suffix(policy.maxPasswordHistory) {
+            guard let hash = BcryptHash(text), hash.isAffordable else { continue }
+            if try await passwords.verify(password, hash: hash, from: context.address) {
+                throw ParseError(
+                    ParseError.validationError,
+                    "New password should not be the same as last \(policy.maxPasswordHistory) passwords.")
+            }
+        }
+        columns["_password_history"] = .array(
+            history.suffix(policy.maxPasswordHistory - 1).map { .string($0) })
+        return columns
+    }
+}

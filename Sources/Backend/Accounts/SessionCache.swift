@@ -1,0 +1,76 @@
+import JSON
+import ParseModel
+import Rules
+import Synchronization
+
+/// Sessions that were looked up lately, so that most requests need no statement to know their user.
+final class SessionCache: Sendable {
+    /// A session as the database had it.
+    struct Entry: Sendable {
+        var user: SessionUser
+        /// When the session ends, in milliseconds since 1970; nil for never.
+        var expiresAt: Int64?
+        /// When the session's row was last changed.
+        var updatedAt: Int64
+        /// When this was looked up.
+        var loadedAt: Int64
+    }
+
+    private struct State {
+        var entries: [Name: Entry] = [:]
+        var tokens: [Name: Set<Name>] = [:]
+        /// Counts forgettings: an answer that was on its way meanwhile is not remembered.
+        var generation = 0
+    }
+
+    private let state = Mutex(State())
+    private let timeToLive: Int64
+    private let capacity: Int
+
+    /// - Parameter timeToLive: How long an entry counts, in milliseconds.
+    init(timeToLive: Int64, capacity: Int) {
+        self.timeToLive = timeToLive
+        self.capacity = capacity
+    }
+
+    /// What is remembered of a token, unless it is too old.
+    func find(_ token: String, now: Int64) -> Entry? {
+        state.withLock {
+            guard let entry = $0.entries[token], now - entry.loadedAt < timeToLive else { return nil }
+            return entry
+        }
+    }
+
+    /// To be read before a look-up and given to ``insert(_:generation:)`` after it.
+    var generation: Int { state.withLock { $0.generation } }
+
+    /// Remembers a session, unless something was forgotten since its look-up began.
+    func insert(_ entry: Entry, generation: Int) {
+        state.withLock {
+            guard $0.generation == generation else { return }
+            if $0.entries.count >= capacity {
+                $0.entries.removeAll()
+                $0.tokens.removeAll()
+            }
+            $0.entries[entry.user.token] = entry
+            $0.tokens[Name(entry.user.id), default: []].insert(Name(entry.user.token))
+        }
+    }
+
+    /// Forgets all sessions of a user.
+    func invalidate(user id: String) {
+        state.withLock {
+            $0.generation += 1
+            for token in $0.tokens.removeValue(forKey: id) ?? [] { $0.entries[token] = nil }
+        }
+    }
+
+    /// Forgets everything.
+    func invalidateAll() {
+        state.withLock {
+            $0.generation += 1
+            $0.entries.removeAll()
+            $0.tokens.removeAll()
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Postgres
+import Rules
+
+/// The deployment's parameters (`/config`): one row, the same for everybody.
+extension Backend {
+    /// The parameters as a caller sees them.
+    public func globalConfig(_ context: RequestContext) async throws -> JSONObject {
+        let row = try await configRow()
+        guard let row else { return ["params": [:]] }
+        var params = row["params"]?.objectValue ?? [:]
+        var flags = row["masterKeyOnly"]?.objectValue ?? [:]
+        if !context.caller.readsEverything {
+            for (name, flag) in flags where flag.isTruthy {
+                params[name] = nil
+                flags[name] = nil
+            }
+        }
+        return ["params": .object(params), "masterKeyOnly": .object(flags)]
+    }
+
+    /// Changes parameters; each that is written is for everybody unless it is said to be for the master key.
+    ///
+    /// - Throws: 119 for the read-only key.
+    public func changeGlobalConfig(_ body: JSONObject, _ context: RequestContext) async throws {
+        guard context.caller.power != .readOnlyMaster else {
+            throw ParseError.denied(
+                ParseError.operationForbidden, "read-only masterKey isn't allowed to update the config.")
+        }
+        try configuration.requestKeywordDenylist.check(body)
+        let changes = body["params"]?.objectValue ?? [:]
+        let masterKeyOnly = body["masterKeyOnly"]?.objectValue ?? [:]
+        var operations: OrderedDictionary<Name, FieldOperation> = [:]
+        for (name, value) in changes {
+            operations["params.\(name)"] = try FieldOperation(json: value, isCreating: false)
+            operations["masterKeyOnly.\(name)"] = .set(.bool(masterKeyOnly[name]?.isTruthy ?? false))
+        }
+        _ = try await store.query(
+            "INSERT INTO \"_GlobalConfig\" (\"objectId\") VALUES ('1') ON CONFLICT DO NOTHING", [])
+        var write = ObjectWrite()
+        write.operations = operations
+        _ = try await store.update("_GlobalConfig", objectId: "1", write)
+    }
+
+    private func configRow() async throws -> JSONObject? {
+        var request = ObjectStore.FindRequest(className: "_GlobalConfig")
+        request.filter = .field(FieldPath("objectId"), .equal("1"))
+        return try await store.find(request).objects.first
+    }
+}

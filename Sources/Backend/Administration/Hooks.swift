@@ -1,0 +1,145 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Postgres
+import Rules
+
+/// Webhooks as they are declared: kept in `_Hooks`, one row a hook.
+extension Backend {
+    /// Which hook a declaration is about.
+    public enum HookName: Sendable, Hashable {
+        case function(String)
+        case trigger(className: String, trigger: String)
+
+        fileprivate var filter: Filter {
+            switch self {
+            case .function(let name): .field(FieldPath("functionName"), .equal(.string(name)))
+            case .trigger(let className, let trigger):
+                Filter.field(FieldPath("className"), .equal(.string(className)))
+                    .and(.field(FieldPath("triggerName"), .equal(.string(trigger))))
+            }
+        }
+
+        fileprivate var json: JSONObject {
+            switch self {
+            case .function(let name): ["functionName": .string(name)]
+            case .trigger(let className, let trigger):
+                ["className": .string(className), "triggerName": .string(trigger)]
+            }
+        }
+
+        fileprivate var missing: ParseError {
+            switch self {
+            case .function(let name):
+                ParseError(ParseError.webhookError, "no function named: \(name) is defined")
+            case .trigger(let className, _):
+                ParseError(ParseError.webhookError, "class \(className) does not exist")
+            }
+        }
+
+        fileprivate var taken: ParseError {
+            switch self {
+            case .function(let name): ParseError(ParseError.webhookError, "function name: \(name) already exists")
+            case .trigger(let className, let trigger):
+                ParseError(ParseError.webhookError, "class \(className) already has trigger \(trigger)")
+            }
+        }
+    }
+
+    private static let triggers: Set<Name> = [
+        "beforeSave", "afterSave", "beforeDelete", "afterDelete", "beforeFind", "afterFind", "beforeLogin",
+        "afterLogin", "afterLogout", "beforeConnect", "beforeSubscribe", "afterEvent", "beforePasswordResetRequest",
+    ]
+
+    /// All function hooks, or all trigger hooks.
+    public func hooks(functions: Bool) async throws -> [JSONObject] {
+        var request = ObjectStore.FindRequest(className: "_Hooks")
+        request.filter = .field(FieldPath(functions ? "functionName" : "triggerName"), .exists(true))
+        return try await store.find(request).objects
+    }
+
+    /// One hook.
+    ///
+    /// - Throws: 143 when there is none of the name.
+    public func hook(_ name: HookName) async throws -> JSONObject {
+        guard let hook = try await find(name) else { throw name.missing }
+        return hook
+    }
+
+    /// Declares a hook.
+    ///
+    /// - Throws: 143 for a declaration that makes no sense or a name that is taken.
+    public func createHook(_ body: JSONObject, functions: Bool, _ context: RequestContext) async throws -> JSONObject {
+        try checkHookWrite(context)
+        let name = try Self.hookName(body, functions: functions)
+        guard let url = body["url"]?.stringValue else { throw Self.invalidHook }
+        guard try await find(name) == nil else { throw name.taken }
+        return try await write(name, url: url)
+    }
+
+    /// Changes the address of a hook, or removes it (`{"__op":"Delete"}`).
+    ///
+    /// - Throws: 143 when there is none of the name.
+    public func changeHook(_ name: HookName, _ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+        try checkHookWrite(context)
+        guard try await find(name) != nil else { throw name.missing }
+        if body["__op"]?.stringValue == "Delete" {
+            try await store.deleteAll("_Hooks", where: name.filter)
+            return [:]
+        }
+        guard let url = body["url"]?.stringValue else { throw Self.invalidHook }
+        return try await write(name, url: url)
+    }
+
+    private static let invalidHook = ParseError(ParseError.webhookError, "invalid hook declaration")
+
+    private func checkHookWrite(_ context: RequestContext) throws(ParseError) {
+        guard context.caller.power == .master else {
+            throw .denied(ParseError.operationForbidden, "read-only masterKey isn't allowed to create a hook.")
+        }
+    }
+
+    private static func hookName(_ body: JSONObject, functions: Bool) throws(ParseError) -> HookName {
+        if functions {
+            guard let name = body["functionName"]?.stringValue, !name.isEmpty else { throw invalidHook }
+            return .function(name)
+        }
+        guard let className = body["className"]?.stringValue, let trigger = body["triggerName"]?.stringValue,
+            triggers.contains(trigger), isAllowed(trigger, on: className)
+        else { throw invalidHook }
+        return .trigger(className: className, trigger: trigger)
+    }
+
+    /// Some triggers belong to one class, and some classes have none but those.
+    private static func isAllowed(_ trigger: String, on className: String) -> Bool {
+        switch trigger {
+        case "beforeLogin", "afterLogin", "beforePasswordResetRequest": className == "_User"
+        case "afterLogout": className == "_Session"
+        case "beforeConnect": className == "@Connect"
+        default: className != "_Session" && !(className == "_PushStatus" && trigger == "beforeSave")
+        }
+    }
+
+    private func find(_ name: HookName) async throws -> JSONObject? {
+        var request = ObjectStore.FindRequest(className: "_Hooks")
+        request.filter = name.filter
+        return try await store.find(request).objects.last
+    }
+
+    /// The table has no key of its own: what was there goes first, so that one row is left.
+    private func write(_ name: HookName, url: String) async throws -> JSONObject {
+        var hook = name.json
+        hook["url"] = .string(url)
+        let texts = try hook.map { try ValueText.checked($0.value.stringValue ?? "") }
+        let columns = hook.keys.texts.map(SQL.identifier)
+        try await store.transaction { store in
+            try await store.deleteAll("_Hooks", where: name.filter)
+            let values = (1...texts.count).map { "$\($0)" }.joined(separator: ", ")
+            _ = try await store.query(
+                "INSERT INTO \"_Hooks\" (\(columns.joined(separator: ", "))) VALUES (\(values))",
+                texts.map { .text($0) })
+        }
+        return hook
+    }
+}

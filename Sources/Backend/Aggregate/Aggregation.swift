@@ -1,0 +1,112 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Rules
+
+/// `/aggregate`: pipelines and distinct values, for the master key.
+extension Backend {
+    private static let options: Set<Name> = [
+        "distinct", "where", "pipeline", "hint", "explain", "comment", "readPreference", "rawValues", "rawFieldNames",
+    ]
+
+    /// The answer to an aggregation: `{"results":[…]}`.
+    ///
+    /// - Throws: 102, 105 or 107 for what makes no sense.
+    public func aggregate(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws
+        -> JSONObject
+    {
+        let place = try place(parameters["readPreference"])
+        if let distinct = parameters["distinct"], distinct.isTruthy {
+            guard let field = distinct.stringValue else { return ["results": []] }
+            let options = try FindOptions(find: parameters.filter { $0.key == "where" })
+            let parser = FilterParser(isMaster: true, now: context.now.milliseconds)
+            let filter = try parser.parse(options.condition)
+            let values = try await store.distinct(className, field, filter, place: place)
+            return ["results": .array(values)]
+        }
+        var stages = try Self.stages(parameters, preset: configuration.preset)
+        if configuration.preset < 8 {
+            stages = stages.map { ($0.name, StoredFieldNames.replaced(in: $0.operand, of: $0.name)) }
+        }
+        let rows = try await store.aggregate(
+            className, stages, now: context.now.milliseconds, mergesDateParts: configuration.preset >= 8, place: place)
+        let links = links(context)
+        // parse-server puts the marker of every relation of the class into every row, whatever the row is made of; a
+        // row for all objects together, without an id, has none.
+        let markers = (catalog.schema(className)?.fields ?? [:]).compactMap { name, field -> (Name, JSONValue)? in
+            guard case .relation(let target) = field.type else { return nil }
+            return (name, ["__type": "Relation", "className": .string(target.text)])
+        }
+        return [
+            "results": .array(
+                rows.map { row in
+                    var object = Self.published(row, links, isRoot: true).objectValue ?? [:]
+                    if row["objectId"] != .null { for (name, marker) in markers { object[name] = marker } }
+                    return .object(object)
+                })
+        ]
+    }
+
+    /// The stages in order: a list of one-key objects, or an object whose keys are stages.
+    private static func stages(_ parameters: JSONObject, preset: Int) throws(ParseError) -> [(
+        name: String, operand: JSONValue
+    )] {
+        let list: [JSONValue]
+        switch parameters["pipeline"] {
+        case .array(let given): list = given
+        case .object(let object): list = object.map { .object([$0.key: $0.value]) }
+        case nil: list = parameters.filter { !options.contains($0.key) }.map { .object([$0.key: $0.value]) }
+        case .some: throw ParseError(ParseError.invalidQuery, "Invalid aggregate stage '0'.")
+        }
+        var stages: [(name: String, operand: JSONValue)] = []
+        for element in list {
+            let object = element.objectValue ?? [:]
+            guard object.count == 1, let stage = object.elements.first else {
+                throw ParseError(
+                    ParseError.invalidQuery,
+                    "Pipeline stages should only have one key but found \(object.keys.texts.joined(separator: ", ")).")
+            }
+            if preset < 6 {
+                stages.append(oldStage(stage.key.text, stage.value))
+                continue
+            }
+            guard stage.key.hasPrefix("$") else {
+                throw ParseError(ParseError.invalidQuery, "Invalid aggregate stage '\(stage.key)'.")
+            }
+            stages.append((stage.key.text, stage.value))
+        }
+        return stages
+    }
+
+    /// A stage as servers before 6 take it, too: without the dollar sign, groups by `objectId`.
+    private static func oldStage(_ name: String, _ operand: JSONValue) -> (name: String, operand: JSONValue) {
+        let name = name.hasPrefix("$") ? name : "$" + name
+        guard name == "$group", var group = operand.objectValue, group["_id"] == nil,
+            let id = group.removeValue(forKey: "objectId")
+        else { return (name, operand) }
+        group["_id"] = id
+        return (name, .object(group))
+    }
+
+    /// A document as it travels: no names that no field has, the object's own dates as text, files with their URLs.
+    private static func published(_ value: JSONValue, _ links: FileLinks, isRoot: Bool) -> JSONValue {
+        switch value {
+        case .object(let object):
+            var published: JSONObject = [:]
+            for (name, member) in object where name == "__type" || Names.isIdentifier(name.text) {
+                if isRoot, name == "createdAt" || name == "updatedAt", let iso = member["iso"] {
+                    published[name] = iso
+                } else {
+                    published[name] = self.published(member, links, isRoot: false)
+                }
+            }
+            if object["__type"] == "File", let name = object["name"]?.stringValue {
+                published["url"] = .string(links.url(name))
+            }
+            return .object(published)
+        case .array(let list): return .array(list.map { published($0, links, isRoot: false) })
+        default: return value
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Rules
+
+/// What is done for a transaction before its first change, so that it holds its connection and its locks for a short time,
+/// and takes the locks in the order in which every other transaction does.
+extension Backend {
+    /// What is done of the calls of a transaction before it begins.
+    ///
+    /// - Parameter writes: The calls; nil for those that write no object.
+    /// - Returns: For each what is left to do. What was refused is refused in its turn, when those before it were not.
+    public func plan(_ writes: [TransactionWrite?], _ context: RequestContext) async -> [TransactionStep] {
+        var steps: [TransactionStep] = []
+        for write in writes { steps.append(await plan(write, among: writes, context)) }
+        return steps
+    }
+
+    private func plan(_ write: TransactionWrite?, among writes: [TransactionWrite?], _ context: RequestContext) async
+        -> TransactionStep
+    {
+        guard let write else { return .call }
+        do {
+            switch write.kind {
+            case .create:
+                return .save(
+                    try await SavePipeline(backend: self).plan(Save(write.className, nil, write.body, context)))
+            case .update(let objectId):
+                var save = Save(write.className, objectId, write.body, context)
+                save.isMadeInTransaction = writes.contains { $0?.makes(write.className, objectId) ?? false }
+                return .save(try await SavePipeline(backend: self).plan(save))
+            case .delete(let objectId):
+                return .delete(write.className, objectId)
+            }
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    /// Carries out a step inside of a transaction.
+    public func carryOut(_ step: TransactionStep, _ context: RequestContext) async throws -> TransactionOutcome {
+        switch step {
+        case .call: return .nothing
+        case .refused(let error): throw error
+        case .save(.answered(let result)): return .saved(result)
+        case .save(.planned(let planned)): return .stored(try await SavePipeline(backend: self).store(planned))
+        case .delete(let className, let objectId):
+            let pipeline = DeletePipeline(backend: self)
+            let planned = try await pipeline.plan(className, objectId, context)
+            try await pipeline.store(planned)
+            return .deleted(planned)
+        }
+    }
+
+    /// What follows a step when the transaction is committed.
+    ///
+    /// - Returns: The answer to a save; nil for what has none.
+    public func finish(_ outcome: TransactionOutcome) async throws -> WriteResult? {
+        switch outcome {
+        case .nothing: return nil
+        case .saved(let result): return result
+        case .stored(let stored): return try await SavePipeline(backend: self).finish(stored)
+        case .deleted(let planned):
+            await DeletePipeline(backend: self).finish(planned)
+            return nil
+        }
+    }
+
+    /// Locks, at the start of a transaction, all objects that its calls change, in one order that is the same for every
+    /// transaction, so that none waits for another that waits for it.
+    ///
+    /// Only objects that the caller may change are locked.
+    public func lock(_ writes: [TransactionWrite?], _ context: RequestContext) async throws {
+        var rows: [ObjectStore.LockedRow] = []
+        var names: Set<Name> = []
+        for case let write? in writes {
+            switch write.kind {
+            case .create:
+                break
+            case .update(let objectId):
+                if let row = lockedRow(write.className, objectId, .update, context.caller) { rows.append(row) }
+            case .delete(let objectId):
+                if let row = lockedRow(write.className, objectId, .delete, context.caller) { rows.append(row) }
+                continue
+            }
+            if write.className == "_User" { names.formUnion(claimedNames(write.body)) }
+        }
+        try await store.lock(rows, after: Self.claims(names))
+    }
+
+    private func lockedRow(
+        _ className: String, _ objectId: String, _ operation: ClassOperation, _ caller: Caller
+    ) -> ObjectStore.LockedRow? {
+        guard let schema = catalog.schema(className), !objectId.utf8.contains(0),
+            (try? checkChange(operation.rawValue, className, caller)) != nil,
+            var filter = try? schema.permit(operation, to: caller)
+        else { return nil }
+        if className == "_Session", !caller.writesEverything {
+            // Sessions have no ACL, and are changed by their own users.
+            guard let userId = caller.userId else { return nil }
+            filter = filter.and(Self.sessions(of: userId))
+        }
+        return ObjectStore.LockedRow(
+            className: className, objectId: objectId,
+            access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
+    }
+
+    /// Refuses what nobody with the caller's keys may do with objects of a class.
+    func checkChange(_ operation: String, _ className: String, _ caller: Caller) throws(ParseError) {
+        try caller.check(operation, of: className)
+        guard caller.power != .readOnlyMaster else {
+            throw .denied(
+                ParseError.operationForbidden, "Cannot perform a write operation when using readOnlyMasterKey")
+        }
+        try checkClassCreation(className, caller)
+    }
+}

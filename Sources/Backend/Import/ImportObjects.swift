@@ -1,0 +1,184 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Rules
+
+/// Importing objects: rows of an export become objects with the ids and dates that they had.
+extension Backend {
+    /// How many rows go to the database together.
+    private static let pageSize = 100
+
+    /// A row that passed every rule, with the answer that says so once it is stored.
+    private struct PlannedRow {
+        var place: Int
+        var row: ImportRow
+        var write: ObjectStore.RowWrite
+        var result: WriteResult
+    }
+
+    /// Stores objects of a class by their ids, page by page: an object that is there is changed, another one is made.
+    ///
+    /// A row with an id is stored as it is. A row without one is a new object, for which the class's defaults, required
+    /// fields and ACL count.
+    ///
+    /// - Returns: What became of each row, in its place: one that is refused does not keep the others out.
+    /// - Throws: 103 for a name that no class can have, 119 for the read-only key, 1 when the database does not answer:
+    ///   pages before are stored then, and the same import can be sent again.
+    public func importObjects(_ className: String, _ rows: [JSONValue], _ context: RequestContext) async throws
+        -> [Result<WriteResult, any Error>]
+    {
+        try context.caller.check("create", of: className)
+        guard Names.isClassName(className), !Names.isJoinName(className) else {
+            throw ParseError(ParseError.invalidClassName, "Invalid classname: \(className)")
+        }
+        var outcomes: [Result<WriteResult, any Error>] = []
+        outcomes.reserveCapacity(rows.count)
+        for start in stride(from: 0, to: rows.count, by: Self.pageSize) {
+            let page = rows[start..<min(start + Self.pageSize, rows.count)]
+            do {
+                outcomes += try await importPage(Array(page), className, context)
+            } catch {
+                await invalidateIfNeeded(className)
+                throw error
+            }
+            await invalidateIfNeeded(className)
+        }
+        return outcomes
+    }
+
+    /// Forgets what is remembered of users, when it may be of rows that an import changed.
+    private func invalidateIfNeeded(_ className: String) async {
+        if ["_User", "_Role", "_Session"].contains(className) { await invalidateRoles() }
+    }
+
+    private func importPage(_ values: [JSONValue], _ className: String, _ context: RequestContext) async throws
+        -> [Result<WriteResult, any Error>]
+    {
+        var outcomes = [Result<WriteResult, any Error>](
+            repeating: .failure(ParseError.notFound), count: values.count)
+        var rows: [(place: Int, row: ImportRow)] = []
+        for (place, value) in values.enumerated() {
+            do throws(ParseError) {
+                let row = try ImportRow(value, of: className)
+                rows.append((place, row))
+            } catch {
+                outcomes[place] = .failure(error)
+            }
+        }
+        var known = try await store.existing(rows.compactMap(\.row.objectId), of: className)
+        var planned: [PlannedRow] = []
+        for (place, row) in rows {
+            do {
+                let isCreating = row.objectId.map { !known.contains($0) } ?? true
+                planned.append(try await plan(row, place, className, isCreating: isCreating, context))
+                // A second row of the same id changes what the first one makes.
+                if let id = row.objectId { known.insert(Name(id)) }
+            } catch let error as ParseError {
+                outcomes[place] = .failure(error)
+            }
+        }
+        let isStored = await store(planned, className)
+        for (row, isStored) in zip(planned, isStored) {
+            outcomes[row.place] =
+                isStored ? .success(row.result) : try await storeAlone(row, className, context)
+        }
+        let failures = planned.map { row in
+            if case .failure(let error as ParseError) = outcomes[row.place] { error.code } else { 0 }
+        }
+        if !failures.isEmpty, failures.allSatisfy({ $0 == ParseError.internalServerError }) {
+            throw ParseError(ParseError.internalServerError, "An internal server error occurred")
+        }
+        return outcomes
+    }
+
+    /// Stores a whole page, and says of each row whether it is stored: none is when one of them is refused.
+    private func store(_ rows: [PlannedRow], _ className: String) async -> [Bool] {
+        guard !rows.isEmpty else { return [] }
+        do {
+            return try await store.write(rows.map(\.write), to: className)
+        } catch {
+            return rows.map { _ in false }
+        }
+    }
+
+    /// Stores one row that was not stored with its page.
+    private func storeAlone(_ planned: PlannedRow, _ className: String, _ context: RequestContext) async throws
+        -> Result<WriteResult, any Error>
+    {
+        do {
+            if try await store.write([planned.write], to: className)[0] { return .success(planned.result) }
+            // The object was deleted meanwhile, or the row that was to make it was refused.
+            let again = try await plan(planned.row, planned.place, className, isCreating: true, context)
+            _ = try await store.write([again.write], to: className)
+            return .success(again.result)
+        } catch let error as ParseError {
+            guard error.code == ParseError.duplicateValue, case .insert(let id, _) = planned.write,
+                try await store.existing([id], of: className).contains(id)
+            else { return .failure(error) }
+        }
+        // Somebody else has made the object meanwhile.
+        do {
+            let again = try await plan(planned.row, planned.place, className, isCreating: false, context)
+            return try await store.write([again.write], to: className)[0]
+                ? .success(again.result) : .failure(ParseError.notFound)
+        } catch let error as ParseError {
+            return .failure(error)
+        }
+    }
+
+    /// Checks a row against the class, makes the fields that it lacks, and says what is to be written.
+    private func plan(
+        _ row: ImportRow, _ place: Int, _ className: String, isCreating: Bool, _ context: RequestContext
+    ) async throws -> PlannedRow {
+        try configuration.requestKeywordDenylist.check(row.fields)
+        try FileURLRules.check(.object(row.fields), allowed: configuration.fileUpload.allowedFileUrlDomains)
+        var fields = row.fields
+        var hidden = row.hidden
+        if className == "_User" {
+            normalizeNames(&fields)
+            if let password = row.password {
+                try PasswordRules.check(
+                    password, username: fields["username"]?.stringValue, configuration.passwordPolicy)
+                hidden["_hashed_password"] = .string(
+                    try await passwords.hash(password, from: context.address))
+            }
+        }
+        var operations = try WrittenFields.operations(fields, className, isCreating: isCreating)
+        let schema = try await prepare(className, operations, context.caller, isCreating: isCreating).schema
+        let id = row.objectId ?? Identifiers.alphanumeric(configuration.objectIdSize)
+        var write = ObjectWrite()
+        write.hidden = hidden
+        write.acl = row.acl
+        if isCreating, write.acl == nil {
+            if className == "_User" {
+                write.acl = try ObjectACL.ofUser(
+                    nil, objectId: id, isPrivate: configuration.enforcePrivateUsers)
+            } else if row.objectId == nil {
+                write.acl = ObjectACL.preset(schema, context.caller)
+            }
+        }
+        if row.objectId == nil {
+            _ = try WrittenFields.applyDefaults(&operations, hasACL: write.acl != nil, schema, isCreating: true)
+        }
+        write.operations = operations
+        guard isCreating else {
+            write.createdAt = row.createdAt
+            let updatedAt = row.updatedAt ?? context.now
+            write.updatedAt = updatedAt
+            return PlannedRow(
+                place: place, row: row, write: .update(objectId: id, write),
+                result: WriteResult(status: 200, location: nil, body: ["updatedAt": .string(updatedAt.iso)]))
+        }
+        let createdAt = row.createdAt ?? row.updatedAt ?? context.now
+        write.createdAt = createdAt
+        write.updatedAt = row.updatedAt ?? createdAt
+        let base = configuration.publicServerURL ?? context.mountURL
+        let path = className == "_User" ? "users" : "classes/\(className)"
+        return PlannedRow(
+            place: place, row: row, write: .insert(objectId: id, write),
+            result: WriteResult(
+                status: 201, location: "\(base)/\(path)/\(id)",
+                body: ["objectId": .string(id), "createdAt": .string(createdAt.iso)]))
+    }
+}

@@ -1,0 +1,68 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Rules
+
+/// Importing relations: pairs of ids become members of a relation.
+extension Backend {
+    /// How many pairs go to the database together.
+    private static let pageSize = 1000
+
+    /// What a join table holds of an id at most.
+    private static let longestId = 120
+
+    /// Puts objects into a relation, page by page. The owners stay as they are otherwise, their dates included.
+    ///
+    /// - Parameter rows: `{"owningId":…,"relatedId":…}` each.
+    /// - Returns: What became of each row, in its place: one that is refused does not keep the others out.
+    /// - Throws: 103 for a class, 105 for a field that does not exist, 111 for a field that is no relation.
+    public func importRelation(
+        _ field: String, of className: String, _ rows: [JSONValue], _ context: RequestContext
+    ) async throws -> [Result<WriteResult, any Error>] {
+        try context.caller.check("update", of: className)
+        guard let schema = catalog.schema(className) else {
+            throw ParseError(ParseError.invalidClassName, "Class \(className) does not exist.")
+        }
+        guard let type = schema.type(of: field) else {
+            throw ParseError(ParseError.invalidKeyName, "Relation \(field) does not exist in \(className).")
+        }
+        guard type.isRelation else {
+            throw ParseError(ParseError.incorrectType, "Field \(field) of \(className) is no relation.")
+        }
+        var outcomes: [Result<WriteResult, any Error>] = []
+        outcomes.reserveCapacity(rows.count)
+        for start in stride(from: 0, to: rows.count, by: Self.pageSize) {
+            let page = rows[start..<min(start + Self.pageSize, rows.count)]
+            outcomes += try await relatePage(Array(page), field, className)
+        }
+        if className == "_Role", !rows.isEmpty { await invalidateRoles() }
+        return outcomes
+    }
+
+    private func relatePage(_ rows: [JSONValue], _ field: String, _ className: String) async throws
+        -> [Result<WriteResult, any Error>]
+    {
+        var outcomes = [Result<WriteResult, any Error>](
+            repeating: .success(WriteResult(status: 200, location: nil, body: [:])), count: rows.count)
+        var pairs: [(owner: String, related: String)] = []
+        var places: [Int] = []
+        for (place, row) in rows.enumerated() {
+            do throws(ParseError) {
+                pairs.append((try Self.id("owningId", of: row), try Self.id("relatedId", of: row)))
+                places.append(place)
+            } catch {
+                outcomes[place] = .failure(error)
+            }
+        }
+        guard !pairs.isEmpty else { return outcomes }
+        let isOwned = try await store.relate(pairs, by: field, of: className)
+        for (place, isOwned) in zip(places, isOwned) where !isOwned { outcomes[place] = .failure(ParseError.notFound) }
+        return outcomes
+    }
+
+    private static func id(_ key: String, of row: JSONValue) throws(ParseError) -> String {
+        guard let id = row[key]?.stringValue, !id.isEmpty, id.unicodeScalars.count <= longestId, !id.utf8.contains(0)
+        else { throw ParseError(ParseError.incorrectType, "\(key) must be the id of an object.") }
+        return id
+    }
+}

@@ -1,0 +1,89 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import Rules
+
+/// One object as an export holds it, taken apart. Pure: nothing is looked up.
+struct ImportRow: Sendable {
+    /// The id that the object had; nil for a new object.
+    var objectId: String?
+    /// When the object was made, where that is said.
+    var createdAt: ParseDate?
+    /// When the object was last changed, where that is said.
+    var updatedAt: ParseDate?
+    /// The object's ACL, where it has one.
+    var acl: ACL?
+    /// The ordinary fields.
+    var fields: JSONObject
+    /// Columns that no schema lists, the hash of a user's password among them.
+    var hidden: OrderedDictionary<Name, JSONValue> = [:]
+    /// A user's password in clear, where no hash of it is given.
+    var password: String?
+
+    /// Takes a row apart.
+    ///
+    /// - Throws: Parse's errors for what is no object, or has an id, a date or an ACL of the wrong form.
+    init(_ value: JSONValue, of className: String) throws(ParseError) {
+        guard let object = value.objectValue else {
+            throw ParseError(ParseError.invalidJSON, "A row must be an object.")
+        }
+        fields = object
+        objectId = try Self.objectId(fields.removeValue(forKey: "objectId"), of: className)
+        createdAt = try Self.date(fields.removeValue(forKey: "createdAt"), "createdAt", of: className)
+        updatedAt = try Self.date(fields.removeValue(forKey: "updatedAt"), "updatedAt", of: className)
+        if let createdAt, let updatedAt, updatedAt < createdAt {
+            throw ParseError(ParseError.validationError, "updatedAt cannot occur before createdAt")
+        }
+        acl = try ObjectACL.requested(fields.removeValue(forKey: "ACL"))
+        if className == "_User" { try takeSecrets() }
+    }
+
+    private static func objectId(_ value: JSONValue?, of className: String) throws(ParseError) -> String? {
+        guard let value, value.isTruthy else { return nil }
+        guard let id = value.stringValue ?? value.numberValue.map({ JSONValue.number($0).text }) else {
+            throw ParseError(
+                ParseError.incorrectType, "schema mismatch for \(className).objectId; expected String")
+        }
+        guard !id.utf8.contains(0) else {
+            throw ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")
+        }
+        guard className != "_User" || !Principal.isReserved(Name(id)) else {
+            throw ParseError(ParseError.operationForbidden, "Invalid object ID.")
+        }
+        return id
+    }
+
+    /// A date of the object itself: exports have it as a plain text, a client may send it as a date.
+    private static func date(_ value: JSONValue?, _ name: String, of className: String) throws(ParseError) -> ParseDate?
+    {
+        guard let value, !value.isNull else { return nil }
+        let isDate = value["__type"]?.stringValue == "Date"
+        guard let text = isDate ? value["iso"]?.stringValue : value.stringValue, let date = ParseDate(iso: text) else {
+            throw ParseError(
+                ParseError.incorrectType, "schema mismatch for \(className).\(name); expected Date")
+        }
+        return date
+    }
+
+    /// Takes what is secret of a user out of the fields. Exports of hosted Parse call the hash `bcryptPassword`.
+    private mutating func takeSecrets() throws(ParseError) {
+        for name in SystemClass.internalUserFields.keys {
+            guard let value = fields.removeValue(forKey: name), !value.isNull else { continue }
+            hidden[name] = value
+        }
+        if let hash = fields.removeValue(forKey: "bcryptPassword"), !hash.isNull, hidden["_hashed_password"] == nil {
+            hidden["_hashed_password"] = hash
+        }
+        // Users without a password, as providers log them in, may have an empty one in exports.
+        if hidden["_hashed_password"] == "" { hidden["_hashed_password"] = nil }
+        try Backend.checkHash(hidden)
+        let password = fields.removeValue(forKey: "password")
+        // A token of the time before sessions had rows of their own.
+        fields["sessionToken"] = nil
+        guard let password, !password.isNull, hidden["_hashed_password"] == nil else { return }
+        guard let text = password.stringValue, !text.isEmpty else {
+            throw ParseError(ParseError.passwordMissing, "password is required")
+        }
+        self.password = text
+    }
+}

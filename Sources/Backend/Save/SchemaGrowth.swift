@@ -1,0 +1,62 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Rules
+
+/// Classes and fields that are made because somebody writes to them.
+extension Backend {
+    /// Checks a write against the class, makes the fields that it lacks, and gives the class as it is then.
+    ///
+    /// - Parameter objectId: The object that the write changes. Fields are made for one that the caller may change.
+    /// - Returns: The class, and a condition on the object for a caller who may add fields to some objects only.
+    /// - Throws: 101 for an object that is not there, 111 for a value of another type, 119 when the caller may not add
+    ///   fields.
+    func prepare(
+        _ className: String, _ operations: OrderedDictionary<Name, FieldOperation>, _ caller: Caller,
+        isCreating: Bool, objectId: String? = nil
+    ) async throws -> (schema: ClassSchema, filter: Filter) {
+        let known = catalog.schema(className)
+        let current = known ?? ClassSchema(name: className)
+        let fields: OrderedDictionary<Name, Field>
+        do throws(ParseError) {
+            fields = try WrittenFields.newFields(operations, in: current)
+        } catch {
+            // Whoever may not add fields is told that first.
+            if let known, error.code == ParseError.incorrectType { try WrittenFields.checkAddition(operations, to: known, caller) }
+            throw error
+        }
+        guard let known else {
+            guard Names.isClassName(className), !Names.isJoinName(className) else {
+                throw ParseError(ParseError.invalidJSON, "schema class name does not revalidate")
+            }
+            try WrittenFields.checkPoints(fields, operations)
+            if isInTransaction { throw isCreating ? Self.cannotAddFields : ParseError.notFound }
+            return (try await store.ensure(className, fields), .everything)
+        }
+        guard let first = fields.keys.first else { return (known, .everything) }
+        guard !SystemClass.volatileNames.contains(className) else {
+            // Their columns are fixed: no row of the schema could remember another.
+            throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(first).")
+        }
+        let filter = try known.permit(.addField, to: caller)
+        if isCreating, filter != .everything {
+            throw ParseError.denied(
+                ParseError.operationForbidden, "Permission denied for action addField on class \(className).")
+        }
+        try WrittenFields.checkPoints(fields, operations)
+        if let objectId {
+            let access = ObjectStore.WriteAccess(
+                writers: caller.writePrincipals, filter: try known.permit(.update, to: caller).and(filter))
+            guard try await store.canChange(className, objectId: objectId, access: access) else {
+                throw ParseError.notFound
+            }
+        }
+        if isInTransaction { throw Self.cannotAddFields }
+        return (try await store.ensure(className, fields), filter)
+    }
+
+    /// What adds fields waits for all who use the table, a transaction of its own included.
+    private static let cannotAddFields = ParseError(
+        ParseError.operationForbidden, "Classes and fields cannot be made inside a transaction.")
+}

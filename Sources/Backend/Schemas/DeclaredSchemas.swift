@@ -1,0 +1,133 @@
+import Foundation
+import JSON
+import Logging
+import ParseModel
+import ParseStorage
+import Postgres
+import Rules
+import ServerConfiguration
+
+/// The option `schema`: makes the classes of the database what the configuration declares.
+public struct DeclaredSchemas: Sendable {
+    private let configuration: Configuration
+    private let options: Configuration.DeclaredSchemas
+    private let client: PostgresClient
+    private let catalog: SchemaCatalog
+    private let logger: Logger
+
+    /// Makes the task; nil where the configuration declares nothing.
+    public init?(_ configuration: Configuration, client: PostgresClient, catalog: SchemaCatalog, logger: Logger) {
+        guard let options = configuration.schema else { return nil }
+        self.configuration = configuration
+        self.options = options
+        self.client = client
+        self.catalog = catalog
+        self.logger = logger
+    }
+
+    /// Why the server does not start.
+    public struct Failure: Error, CustomStringConvertible {
+        /// What could not be done, in words for whoever wrote the configuration.
+        public let description: String
+    }
+
+    /// Makes the classes. Processes that start at once do it one after the other.
+    ///
+    /// Each class is changed in one transaction. What cannot be done is logged, and the other classes are made all the
+    /// same; `afterMigration` runs only when all went well.
+    /// - Throws: `Failure` when something could not be done and the option `strict` is set.
+    public func apply() async throws {
+        let failures: [String]
+        do {
+            failures = try await ProcessLock.declaredSchemas.hold(client) { _ in try await migrate() }
+        } catch {
+            failures = [Self.text(error)]
+        }
+        for failure in failures { logger.error("Failed to run migrations: \(failure)") }
+        if options.strict, let first = failures.first {
+            throw Failure(description: "Failed to run migrations: \(first)")
+        }
+    }
+
+    /// - Returns: What could not be done.
+    private func migrate() async throws -> [String] {
+        logger.info("Running Migrations")
+        try await run(options.beforeMigration)
+        try await catalog.reload()
+        var failures: [String] = []
+        for definition in options.definitions {
+            do {
+                try await make(SchemaDefinition(definition, configuration, options))
+            } catch {
+                let name = definition["className"]?.stringValue ?? ""
+                failures.append("Error during update of schema for type \(name): \(Self.text(error))")
+            }
+        }
+        warnOfOthers()
+        do {
+            try await closeOthers()
+        } catch {
+            failures.append(Self.text(error))
+        }
+        guard failures.isEmpty else { return failures }
+        try await run(options.afterMigration)
+        logger.info("Running Migrations Completed")
+        return []
+    }
+
+    private func make(_ definition: SchemaDefinition) async throws {
+        var checked = definition
+        _ = try checked.applied(to: catalog.schema(definition.name))
+        for warning in checked.warnings { logger.warning("\(warning)") }
+        try await catalog.change(definition.name) { current in
+            var definition = definition
+            return try definition.applied(to: current)
+        }
+    }
+
+    /// Classes that are not declared, but the volatile ones.
+    private var others: [ClassSchema] {
+        let declared = Set(options.definitions.compactMap { $0["className"]?.stringValue })
+        return catalog.snapshot.classes.values
+            .filter { !declared.contains($0.name) && !SystemClass.volatileNames.contains($0.name) }
+            .sorted { $0.name < $1.name }
+    }
+
+    private func warnOfOthers() {
+        let names = others.map(\.name).filter { !SystemClass.names.contains($0) }
+        guard options.strict, !names.isEmpty else { return }
+        logger.warning(
+            """
+            The following schemas are currently present in the database, but not explicitly defined in a schema: \
+            "\(names.joined(separator: "\", \""))"
+            """)
+    }
+
+    /// Nobody but the master key adds fields, to whatever class.
+    private func closeOthers() async throws {
+        for schema in others {
+            try await catalog.change(schema.name) { current in
+                var schema = current ?? schema
+                schema.permissions = SchemaDefinition.closed(
+                    schema.effectivePermissions, unless: schema.permissions)
+                return schema
+            }
+        }
+    }
+
+    private func run(_ paths: [String]) async throws {
+        for path in paths {
+            do {
+                let script = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+                // A migration takes as long as it takes.
+                try await client.execute(script: script, isTimeLimited: false)
+            } catch {
+                throw Failure(description: "\(path): \(Self.text(error))")
+            }
+        }
+    }
+
+    private static func text(_ error: any Error) -> String {
+        (error as? ParseError)?.message ?? (error as? PostgresError)?.message ?? "\(error)"
+    }
+}

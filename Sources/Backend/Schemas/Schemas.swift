@@ -1,0 +1,218 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Postgres
+import Rules
+
+/// The schemas API: classes as administrators see and change them.
+extension Backend {
+    /// All classes but the volatile ones.
+    public func schemas() async throws -> [JSONObject] {
+        try await reloadedCatalog()
+        let classes = catalog.snapshot.classes.values
+            .filter { !SystemClass.volatileNames.contains($0.name) }.sorted { $0.name < $1.name }
+        let handmade = try await handmadeIndexes(of: classes.map(\.name))
+        return classes.map { description($0, handmade[$0.name]) }
+    }
+
+    /// One class.
+    ///
+    /// - Throws: 103 when there is none.
+    public func schema(_ name: String) async throws -> JSONObject {
+        if catalog.schema(name) == nil { try await reloadedCatalog() }
+        guard let schema = catalog.schema(name) else { throw Self.missing(name) }
+        return description(schema, try await handmadeIndexes(of: [name])[name])
+    }
+
+    /// Makes a class.
+    ///
+    /// - Throws: 103, 105, 107, 111, 135 or 136 for what does not hold together.
+    public func createSchema(_ pathName: String?, _ body: JSONObject, _ context: RequestContext) async throws
+        -> JSONObject
+    {
+        try checkUnlocked()
+        try checkSchemaWrite("create", context)
+        let bodyName = body["className"]?.stringValue
+        if let pathName, let bodyName, !pathName.hasSameBytes(as: bodyName) {
+            throw ParseError(
+                ParseError.invalidClassName, "Class name mismatch between \(bodyName) and \(pathName).")
+        }
+        guard let name = pathName ?? bodyName, !name.isEmpty else {
+            throw ParseError(135, "POST \(pathName.map { "/schemas/\($0)" } ?? "/schemas") needs a class name.")
+        }
+        guard catalog.schema(name) == nil else {
+            throw ParseError(ParseError.invalidClassName, "Class \(name) already exists.")
+        }
+        guard Names.isClassName(name), !Names.isJoinName(name) else { throw Self.invalidName(name) }
+        let fields = try SchemaRules.newFields(body["fields"], of: name, known: ClassSchema(name: name))
+        let permissions = try SchemaRules.permissions(
+            body["classLevelPermissions"] ?? .null, fields: ClassSchema(name: name, fields: fields), configuration)
+        let indexes = try SchemaRules.indexes(
+            body["indexes"], of: ClassSchema(name: name, fields: fields), configuration)
+        let schema = try await change(name) { current in
+            guard current == nil else {
+                throw ParseError(ParseError.invalidClassName, "Class \(name) already exists.")
+            }
+            return ClassSchema(name: name, fields: fields, permissions: permissions, indexes: indexes)
+        }
+        return description(schema)
+    }
+
+    /// Changes a class: fields to add, to remove (`Delete`) or to give other options, permissions, indexes.
+    ///
+    /// Everything is checked before anything is changed.
+    public func updateSchema(_ name: String, _ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+        try checkUnlocked()
+        try checkSchemaWrite("update", context)
+        if let bodyName = body["className"]?.stringValue, !bodyName.hasSameBytes(as: name) {
+            throw ParseError(ParseError.invalidClassName, "Class name mismatch between \(bodyName) and \(name).")
+        }
+        if catalog.schema(name) == nil { try await reloadedCatalog() }
+        guard catalog.schema(name) != nil else { throw Self.missing(name) }
+        guard !SystemClass.volatileNames.contains(name) else {
+            throw ParseError(
+                ParseError.invalidSchemaOperation, "Class \(name) belongs to the server, cannot update.")
+        }
+        let configuration = configuration
+        let schema = try await change(name, listingHandmade: body["indexes"] != nil) { current in
+            guard var schema = current else { throw Self.missing(name) }
+            try SchemaRules.apply(fields: body["fields"], to: &schema)
+            if let permissions = body["classLevelPermissions"] {
+                schema.permissions = try SchemaRules.permissions(permissions, fields: schema, configuration)
+            }
+            schema.indexes = try SchemaRules.indexes(body["indexes"], of: schema, configuration)
+            return schema
+        }
+        return description(schema)
+    }
+
+    /// Removes a class that has no objects.
+    ///
+    /// - Throws: 255 when it has some.
+    public func deleteSchema(_ name: String, _ context: RequestContext) async throws {
+        try checkSchemaWrite("delete", context)
+        guard Names.isClassName(name) else { throw Self.invalidName(name) }
+        guard !SystemClass.volatileNames.contains(name) else {
+            throw ParseError(
+                ParseError.invalidSchemaOperation, "Class \(name) belongs to the server, cannot drop schema.")
+        }
+        if catalog.schema(name) == nil { try await reloadedCatalog() }
+        guard catalog.schema(name) != nil else { return }
+        // Most that are refused are refused without a lock.
+        var count = try await countObjects(of: name)
+        if count == 0 {
+            do {
+                if try await catalog.drop(name, onlyIfEmpty: true) { return }
+            } catch let error as PostgresError {
+                throw store.failure(error)
+            }
+            count = try await countObjects(of: name)
+        }
+        throw ParseError(
+            ParseError.invalidSchemaOperation,
+            "Class \(name) is not empty, contains \(count) objects, cannot drop schema.")
+    }
+
+    private func countObjects(of name: String) async throws -> Int {
+        var request = ObjectStore.FindRequest(className: name)
+        request.limit = 0
+        request.wantsCount = true
+        return try await store.find(request).count ?? 0
+    }
+
+    /// Removes all objects of a class and keeps the class.
+    public func purge(_ name: String, _ context: RequestContext) async throws {
+        guard context.caller.power == .master else {
+            throw ParseError.denied(
+                ParseError.operationForbidden, "read-only masterKey isn't allowed to purge a schema.")
+        }
+        try await store.deleteAll(name, where: .everything)
+        if name == "_Session" || name == "_User" || name == "_Role" { await invalidateRoles() }
+    }
+
+    private func change(
+        _ name: String, listingHandmade: Bool = false, _ edit: @escaping @Sendable (ClassSchema?) throws -> ClassSchema
+    ) async throws -> ClassSchema {
+        do {
+            return try await catalog.change(name, listingHandmade: listingHandmade, edit)
+        } catch let error as PostgresError {
+            throw store.failure(error)
+        }
+    }
+
+    private func handmadeIndexes(of names: [String]) async throws -> [Name: JSONObject] {
+        do {
+            return try await catalog.handmadeIndexes(of: names)
+        } catch let error as PostgresError {
+            throw store.failure(error)
+        }
+    }
+
+    private func reloadedCatalog() async throws {
+        do {
+            try await catalog.reload()
+        } catch let error as PostgresError {
+            throw store.failure(error)
+        }
+    }
+
+    /// Refuses changes where the configuration alone says what classes are like; classes can still be removed.
+    private func checkUnlocked() throws(ParseError) {
+        guard configuration.schema?.lockSchemas != true else {
+            throw ParseError(
+                ParseError.operationForbidden, "Cannot perform this operation when schemas options is used.")
+        }
+    }
+
+    private func checkSchemaWrite(_ verb: String, _ context: RequestContext) throws(ParseError) {
+        guard context.caller.power == .master else {
+            throw .denied(
+                ParseError.operationForbidden, "read-only masterKey isn't allowed to \(verb) a schema.")
+        }
+    }
+
+    private static func missing(_ name: String) -> ParseError {
+        ParseError(ParseError.invalidClassName, "Class \(name) does not exist.")
+    }
+
+    private static func invalidName(_ name: String) -> ParseError {
+        ParseError(
+            ParseError.invalidClassName,
+            "Invalid classname: \(name), classnames can only have alphanumeric characters and _, and must start "
+                + "with an alpha character ")
+    }
+
+    /// The form in which the API shows a class.
+    ///
+    /// - Parameter handmade: Its indexes that no schema lists; nil when there are none.
+    private func description(_ schema: ClassSchema, _ handmade: JSONObject? = nil) -> JSONObject {
+        var fields: JSONObject = [:]
+        for (name, field) in schema.fields { fields[name] = .object(field.json) }
+        var permissions = schema.effectivePermissions.source
+        if SystemClass.volatileNames.contains(schema.name) {
+            // Classes without a row have no permissions to show.
+            return [
+                "className": .string(schema.name), "fields": .object(fields), "classLevelPermissions": [:],
+            ]
+        }
+        for operation in ClassOperation.allCases where permissions[operation.rawValue] == nil {
+            permissions[operation.rawValue] = [:]
+        }
+        if permissions["protectedFields"] == nil { permissions["protectedFields"] = [:] }
+        if configuration.preset >= 8, permissions["ACL"] == nil {
+            permissions["ACL"] = ["*": ["read": true, "write": true]]
+        }
+        var object: JSONObject = [
+            "className": .string(schema.name), "fields": .object(fields),
+            "classLevelPermissions": .object(permissions),
+        ]
+        var indexes = schema.indexes
+        if let handmade {
+            indexes.merge(handmade) { listed, _ in listed }
+            indexes["_id_"] = ["_id": 1]
+        }
+        if !indexes.isEmpty { object["indexes"] = .object(indexes) }
+        return object
+    }
+}

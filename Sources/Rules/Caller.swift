@@ -1,0 +1,86 @@
+import JSON
+import ParseModel
+
+/// Who is calling, after keys and session token were looked at.
+public struct Caller: Sendable, Hashable {
+    /// What lifts a caller above the rules, if anything does.
+    public enum Power: Sendable, Hashable {
+        /// A client, with or without a user.
+        case client
+        /// The master key: every rule is lifted.
+        case master
+        /// The read-only master key: reads as the master, writes nothing.
+        case readOnlyMaster
+        /// The maintenance key: internal fields too, but no master-only routes.
+        case maintenance
+    }
+
+    /// The power of the keys that were sent.
+    public var power: Power
+    /// The user of the session, if there is one.
+    public var user: SessionUser?
+    /// The installation that calls, as the SDKs name it.
+    public var installationId: String?
+
+    /// Makes a caller.
+    public init(power: Power = .client, user: SessionUser? = nil, installationId: String? = nil) {
+        self.power = power
+        self.user = user
+        self.installationId = installationId
+    }
+
+    /// The server itself, acting for nobody.
+    public static let server = Caller(power: .master)
+
+    /// Whether permissions are lifted for reading.
+    public var readsEverything: Bool { power != .client }
+
+    /// Whether permissions are lifted for writing.
+    public var writesEverything: Bool { power == .master || power == .maintenance }
+
+    /// Whether master-only routes are open.
+    public var isMaster: Bool { power == .master || power == .readOnlyMaster }
+
+    /// The id of the user, if there is one.
+    public var userId: String? { user?.id }
+
+    /// Whether this is the id of the caller's user.
+    public func isUser(_ id: String?) -> Bool { user.map { $0.id.hasSameBytes(as: id) } ?? false }
+
+    /// By which names the caller is let in: `*`, roles, the user's id. Nil when permissions are lifted for reading.
+    public var readPrincipals: [Name]? { readsEverything ? nil : principals }
+
+    /// The same for writing.
+    public var writePrincipals: [Name]? { writesEverything ? nil : principals }
+
+    /// `*`, the roles as `role:<name>`, and the user's id, unless that could be read as another principal.
+    public var principals: [Name] {
+        guard let user else { return ["*"] }
+        return ["*"] + user.roles + (Principal.isReserved(Name(user.id)) ? [] : [Name(user.id)])
+    }
+}
+
+/// What the rules know about the request that they serve.
+public struct RequestContext: Sendable {
+    /// Who is calling.
+    public var caller: Caller
+    /// The URL under which the API was reached, without a trailing slash: the base of links in answers.
+    public var mountURL: String
+    /// The time of the request.
+    public var now: ParseDate
+    /// The IP address that the request comes from.
+    public var address: String
+
+    /// Makes the context of a request.
+    public init(caller: Caller, mountURL: String, now: ParseDate, address: String = "") {
+        self.caller = caller
+        self.mountURL = mountURL
+        self.now = now
+        self.address = address
+    }
+
+    /// The same request, acting with the server's own rights.
+    public var asServer: RequestContext {
+        RequestContext(caller: .server, mountURL: mountURL, now: now, address: address)
+    }
+}

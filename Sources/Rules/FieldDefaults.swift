@@ -1,0 +1,53 @@
+import JSON
+import OrderedCollections
+import ParseModel
+
+extension WrittenFields {
+    /// Checks fields that a class demands, and fills in defaults on a new object.
+    ///
+    /// - Returns: The names of the fields that a default filled in.
+    /// - Throws: 111 or 142 for a field that is missing.
+    package static func applyDefaults(
+        _ operations: inout OrderedDictionary<Name, FieldOperation>, hasACL: Bool, _ schema: ClassSchema,
+        isCreating: Bool
+    ) throws(ParseError) -> [String] {
+        for column in SystemClass.requiredFields[schema.name] ?? [] {
+            let isMissing: Bool
+            switch (column, operations[column]) {
+            case ("ACL", _): isMissing = !hasACL
+            case (_, nil): isMissing = isCreating
+            case (_, .delete), (_, .set(.null)): isMissing = true
+            case (_, .set(.string(let text))): isMissing = text.isEmpty
+            default: isMissing = false
+            }
+            if isMissing { throw ParseError(ParseError.incorrectType, "\(column) is required.") }
+        }
+        var filled: [String] = []
+        // By place, since most fields are passed over, and a copy of one is not cheap.
+        let fields = schema.fields
+        for index in fields.values.indices where fields.values[index].concernsAbsence {
+            let (name, field) = fields.elements[index]
+            let operation = operations[name]
+            if isCreating, let value = field.defaultValue, isEmpty(operation) {
+                operations[name] = .set(value)
+                filled.append(name.text)
+                continue
+            }
+            guard field.isRequired else { continue }
+            switch operation {
+            case nil where isCreating, .delete, .set(.null), .set(.string("")):
+                throw ParseError(ParseError.validationError, "\(name) is required")
+            default: break
+            }
+        }
+        return filled
+    }
+
+    /// Whether a new object's field has no value, so that the default applies.
+    private static func isEmpty(_ operation: FieldOperation?) -> Bool {
+        switch operation {
+        case nil, .delete, .set(.null): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import JSON
+import ParseModel
+import ServerConfiguration
+
+/// What identifies the device that a write is about.
+package struct DeviceIdentity: Sendable {
+    /// The body's, or the caller's own where the body names none.
+    package var installationId: String?
+    /// The token that pushes go to.
+    package var deviceToken: String?
+
+    /// An identity; without arguments one that says nothing.
+    package init(installationId: String? = nil, deviceToken: String? = nil) {
+        self.installationId = installationId
+        self.deviceToken = deviceToken
+    }
+}
+
+/// An installation, as far as it tells which device it stands for.
+package struct InstallationRow: Sendable {
+    package let id: String
+    let installationId: String?
+    let deviceToken: String?
+    let deviceType: String?
+
+    /// Reads a row; nil for one without an id.
+    package init?(_ object: JSONObject) {
+        guard let id = object["objectId"]?.stringValue else { return nil }
+        self.id = id
+        installationId = object["installationId"]?.stringValue
+        deviceToken = object["deviceToken"]?.stringValue
+        deviceType = object["deviceType"]?.stringValue
+    }
+}
+
+/// Rows that stand for a device which another row stands for from now on.
+package struct InstallationDuplicates: Sendable {
+    package let filter: Filter
+    /// The field whose value they share with the row that remains.
+    package let shared: String
+}
+
+/// Where a write of an installation goes, so that one row stands for one device.
+package struct InstallationResolution: Sendable {
+    /// The row to change; nil for a new one.
+    package var target: String?
+    /// The rows that it makes superfluous.
+    package var duplicates: InstallationDuplicates?
+
+    /// Finds out which row a write goes to, and which it makes superfluous.
+    ///
+    /// - Parameters:
+    ///   - objectId: The row that is written to; nil for a new one.
+    ///   - rows: The rows that have the id, the installation id or the token.
+    ///   - kept: Which of two rows of one device stays.
+    /// - Throws: 101, 132, 135 or 136.
+    package static func resolve(
+        _ objectId: String?, _ device: DeviceIdentity, _ body: JSONObject, among rows: [InstallationRow],
+        kept: Configuration.Installations.KeptRow
+    ) throws(ParseError) -> InstallationResolution {
+        let byId = objectId.flatMap { id in rows.first { $0.id.hasSameBytes(as: id) } }
+        let byInstallation = device.installationId.flatMap { id in rows.first { id.hasSameBytes(as: $0.installationId) }
+        }
+        let byToken = device.deviceToken.map { token in rows.filter { token.hasSameBytes(as: $0.deviceToken) } } ?? []
+        let match = byInstallation ?? byId
+        if objectId != nil {
+            guard let byId else { throw ParseError(ParseError.objectNotFound, "Object not found for update.") }
+            try checkIdentity(byId, body)
+        } else if match == nil, body["deviceType"]?.isTruthy != true {
+            throw ParseError(135, "deviceType must be specified in this operation")
+        }
+        guard let match else { return try new(byToken, device, body) }
+        if byToken.count == 1, byToken[0].installationId == nil, !byToken[0].id.hasSameBytes(as: match.id) {
+            return merge(match, byToken[0], kept: kept)
+        }
+        var resolution = InstallationResolution(target: match.id)
+        if let token = device.deviceToken, !token.hasSameBytes(as: match.deviceToken) {
+            if let given = body["installationId"]?.stringValue {
+                resolution.duplicates = holders(of: token, except: "installationId", given, body)
+            } else if match.id.hasSameBytes(as: body["objectId"]?.stringValue) {
+                resolution.duplicates = holders(of: token, except: "objectId", match.id, body)
+            }
+        }
+        return resolution
+    }
+
+    /// The resolution for an installation id that no row has.
+    private static func new(_ byToken: [InstallationRow], _ device: DeviceIdentity, _ body: JSONObject)
+        throws(ParseError)
+        -> InstallationResolution
+    {
+        guard let token = device.deviceToken, !byToken.isEmpty else { return InstallationResolution() }
+        if byToken.count == 1, byToken[0].installationId == nil || device.installationId == nil {
+            return InstallationResolution(target: byToken[0].id)
+        }
+        guard let installationId = body["installationId"]?.stringValue else {
+            throw ParseError(
+                132, "Must specify installationId when deviceToken matches multiple Installation objects")
+        }
+        return InstallationResolution(
+            duplicates: holders(of: token, except: "installationId", installationId, body))
+    }
+
+    /// One row has the installation id and another the token: one of them stands for the device from now on.
+    private static func merge(
+        _ byId: InstallationRow, _ byToken: InstallationRow, kept: Configuration.Installations.KeptRow
+    ) -> InstallationResolution {
+        switch kept {
+        case .deviceToken:
+            InstallationResolution(
+                target: byToken.id,
+                duplicates: InstallationDuplicates(filter: row(byId.id), shared: "installationId"))
+        case .installationId:
+            InstallationResolution(
+                target: byId.id, duplicates: InstallationDuplicates(filter: row(byToken.id), shared: "deviceToken"))
+        }
+    }
+
+    private static func row(_ id: String) -> Filter { .field(FieldPath("objectId"), .equal(.string(id))) }
+
+    /// The other rows with a token, of the same app where one is named.
+    private static func holders(of token: String, except key: String, _ value: String, _ body: JSONObject)
+        -> InstallationDuplicates
+    {
+        var filter = Filter.field(FieldPath("deviceToken"), .equal(.string(token)))
+            .and(.field(FieldPath(key), .notEqual(.string(value))))
+        if let app = body["appIdentifier"]?.stringValue {
+            filter = filter.and(.field(FieldPath("appIdentifier"), .equal(.string(app))))
+        }
+        return InstallationDuplicates(filter: filter, shared: "deviceToken")
+    }
+
+    /// - Throws: 136 for a change that would make another device of the row.
+    private static func checkIdentity(_ row: InstallationRow, _ body: JSONObject) throws(ParseError) {
+        let installationId = body["installationId"]?.stringValue
+        if let installationId, let known = row.installationId, !installationId.hasSameBytes(as: known) {
+            throw ParseError(136, "installationId may not be changed in this operation")
+        }
+        if let token = body["deviceToken"]?.stringValue, let known = row.deviceToken, !token.hasSameBytes(as: known),
+            installationId == nil, row.installationId == nil
+        {
+            throw ParseError(136, "deviceToken may not be changed in this operation")
+        }
+        if let type = body["deviceType"]?.stringValue, let known = row.deviceType, !type.hasSameBytes(as: known) {
+            throw ParseError(136, "deviceType may not be changed in this operation")
+        }
+    }
+}

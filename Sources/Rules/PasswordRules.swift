@@ -1,0 +1,29 @@
+import Foundation
+import ParseModel
+import ServerConfiguration
+
+/// What a password may be.
+package enum PasswordRules {
+    /// Checks a new password against the policy.
+    ///
+    /// - Throws: 142.
+    package static func check(
+        _ password: String, username: String?, _ policy: Configuration.PasswordPolicy?
+    ) throws(ParseError) {
+        guard !password.utf8.contains(0) else {
+            throw ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")
+        }
+        guard let policy else { return }
+        if let pattern = policy.validatorPattern, password.range(of: pattern, options: .regularExpression) == nil {
+            throw ParseError(
+                ParseError.validationError,
+                policy.validationError ?? "Password does not meet the Password Policy requirements.")
+        }
+        if policy.doNotAllowUsername, let username, !username.isEmpty,
+            Array(password.utf8).firstRange(of: Array(username.utf8)) != nil
+        {
+            throw ParseError(
+                ParseError.validationError, policy.validationError ?? "Password cannot contain your username.")
+        }
+    }
+}

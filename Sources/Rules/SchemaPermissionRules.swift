@@ -1,0 +1,127 @@
+import JSON
+import ParseModel
+import ServerConfiguration
+
+extension SchemaRules {
+    /// Checks class-level permissions as they are given, and reads them.
+    ///
+    /// - Returns: The permissions; nil for null, which opens the class as if none had ever been set.
+    /// - Throws: 107 with what is wrong.
+    package static func permissions(_ value: JSONValue, fields schema: ClassSchema, _ configuration: Configuration)
+        throws(ParseError) -> ClassLevelPermissions?
+    {
+        if value.isNull { return nil }
+        guard let object = value.objectValue else { throw invalid("invalid JSON") }
+        for (key, entry) in object {
+            switch key {
+            case "readUserFields", "writeUserFields":
+                guard let list = entry.arrayValue else {
+                    throw invalid(
+                        "'\(shown(entry))' is not a valid value for class level permissions \(key) - must be an array")
+                }
+                for field in list { try checkUserField(field, key.text, schema) }
+            case "protectedFields": try checkProtectedFields(entry, schema, configuration)
+            case "ACL": try checkDefaultACL(entry, configuration)
+            default:
+                guard ClassOperation(rawValue: key.text) != nil else {
+                    throw invalid("\(key) is not a valid operation for class level permissions")
+                }
+                try checkOperation(key.text, entry, schema, configuration)
+            }
+        }
+        return ClassLevelPermissions(json: object)
+    }
+
+    private static func invalid(_ text: String) -> ParseError { ParseError(ParseError.invalidJSON, text) }
+
+    private static func shown(_ value: JSONValue) -> String { value.stringValue ?? value.text }
+
+    private static func checkOperation(
+        _ operation: String, _ entry: JSONValue, _ schema: ClassSchema, _ configuration: Configuration
+    ) throws(ParseError) {
+        guard let object = entry.objectValue else {
+            throw invalid(
+                "'\(shown(entry))' is not a valid value for class level permissions \(operation) - must be an object")
+        }
+        for (entity, value) in object {
+            if entity == "pointerFields" {
+                guard let list = value.arrayValue else {
+                    throw invalid(
+                        "'\(shown(value))' is not a valid value for \(operation)[pointerFields] - expected an array.")
+                }
+                for field in list { try checkUserField(field, operation, schema) }
+                continue
+            }
+            try checkEntity(entity.text, configuration)
+            guard value == true else {
+                throw invalid(
+                    "'\(shown(value))' is not a valid value for class level permissions "
+                        + "\(operation):\(entity):\(shown(value))")
+            }
+        }
+    }
+
+    private static func checkEntity(_ entity: String, _ configuration: Configuration) throws(ParseError) {
+        if entity == "*" || entity == "requiresAuthentication" { return }
+        if let role = entity.dropping(prefix: "role:"), !role.isEmpty { return }
+        let isId =
+            configuration.allowCustomObjectId
+            ? !entity.isEmpty
+            : !entity.isEmpty
+                && entity.utf8.allSatisfy { ($0 | 32) >= 97 && ($0 | 32) <= 122 || (48...57).contains($0) }
+        guard isId, entity.dropping(prefix: "role:") == nil || configuration.allowCustomObjectId else {
+            throw invalid("'\(entity)' is not a valid key for class level permissions")
+        }
+    }
+
+    private static func checkUserField(_ field: JSONValue, _ operation: String, _ schema: ClassSchema)
+        throws(ParseError)
+    {
+        let type = field.stringValue.flatMap { schema.type(of: $0) }
+        guard type == .pointer("_User") || type == .array else {
+            throw invalid(
+                "'\(shown(field))' is not a valid column for class level pointer permissions \(operation)")
+        }
+    }
+
+    private static func checkProtectedFields(
+        _ value: JSONValue, _ schema: ClassSchema, _ configuration: Configuration
+    ) throws(ParseError) {
+        guard let object = value.objectValue else {
+            throw invalid(
+                "'\(shown(value))' is not a valid value for class level permissions protectedFields - must be an object"
+            )
+        }
+        for (entity, list) in object {
+            // A field that the class does not have names nobody, and may come later.
+            if !entity.hasPrefix("userField:"), entity != "authenticated" {
+                try checkEntity(entity.text, configuration)
+            }
+            guard let fields = list.arrayValue else {
+                throw invalid(
+                    "'\(shown(list))' is not a valid value for protectedFields[\(entity)] - expected an array.")
+            }
+            for field in fields {
+                let name = shown(field)
+                guard SystemClass.commonFields[name] == nil else {
+                    throw invalid("Default field '\(name)' can not be protected")
+                }
+                guard schema.fields[name] != nil else {
+                    throw invalid("Field '\(name)' in protectedFields:\(entity) does not exist")
+                }
+            }
+        }
+    }
+
+    private static func checkDefaultACL(_ value: JSONValue, _ configuration: Configuration) throws(ParseError) {
+        guard let object = value.objectValue else {
+            throw invalid("'\(shown(value))' is not a valid value for class level permissions acl")
+        }
+        for (entity, flags) in object {
+            if entity != "currentUser" { try checkEntity(entity.text, configuration) }
+            guard let flags = flags.objectValue,
+                flags.allSatisfy({ ($0.key == "read" || $0.key == "write") && $0.value.boolValue != nil })
+            else { throw invalid("'\(shown(.object(object)))' is not a valid value for class level permissions acl") }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import JSON
+import Synchronization
+
+/// The user of a session. Requests with the same token share it for as long as the session is remembered.
+public final class SessionUser: Sendable, Hashable {
+    /// What a user reads of itself, as it is answered.
+    package struct Record: Sendable {
+        package var bytes: [UInt8]
+        /// The URL under which the API was reached: links to files in it begin with that.
+        package var mountURL: String
+        /// The version of the schema by which it was read.
+        package var schemaVersion: Int
+
+        /// Remembers an answer.
+        package init(bytes: [UInt8], mountURL: String, schemaVersion: Int) {
+            self.bytes = bytes
+            self.mountURL = mountURL
+            self.schemaVersion = schemaVersion
+        }
+    }
+
+    /// The user's id.
+    public let id: String
+    /// The id of the `_Session` row.
+    public let sessionId: String
+    /// The session's token.
+    public let token: String
+    /// The user's roles, inherited ones included, as `role:<name>`.
+    public let roles: [Name]
+    /// Whether the user has no account but that of the anonymous provider.
+    public let isAnonymous: Bool
+
+    private let lastRecord = Mutex<Record?>(nil)
+
+    /// Makes the user of a session.
+    public init(id: String, sessionId: String, token: String, roles: [Name], isAnonymous: Bool) {
+        self.id = id
+        self.sessionId = sessionId
+        self.token = token
+        self.roles = roles
+        self.isAnonymous = isAnonymous
+    }
+
+    /// The user's own record, once it was asked for. Whatever changes it makes the session cache forget the user, and this
+    /// with it.
+    package var record: Record? {
+        get { lastRecord.withLock { $0 } }
+        set { lastRecord.withLock { $0 = newValue } }
+    }
+
+    public static func == (left: SessionUser, right: SessionUser) -> Bool {
+        left === right
+            || left.id.hasSameBytes(as: right.id) && left.sessionId.hasSameBytes(as: right.sessionId)
+                && left.token.hasSameBytes(as: right.token)
+                && left.roles == right.roles && left.isAnonymous == right.isAnonymous
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(Name(id))
+        hasher.combine(Name(token))
+    }
+}

@@ -1,0 +1,105 @@
+import JSON
+import OrderedCollections
+import ParseModel
+
+/// What a written object must look like: its keys, its operations, the fields that it brings.
+package enum WrittenFields {
+    /// Keys of a write that never reach a column of their own.
+    private static let managed: Set<Name> = ["objectId", "createdAt", "updatedAt", "ACL"]
+
+    /// Reads the operations of a write, and checks the names of its keys.
+    ///
+    /// - Throws: 105 for names that no field can have; the operations' own errors.
+    package static func operations(_ body: JSONObject, _ className: String, isCreating: Bool) throws
+        -> OrderedDictionary<Name, FieldOperation>
+    {
+        // Values that take the place of others keep the keys as they are, which costs less than to enter each anew.
+        let isMixed = body.keys.contains(where: managed.contains)
+        let values = isMixed ? body.filter { !managed.contains($0.key) } : body
+        if className == "_Role", let name = body["name"]?.nameValue, Principal.isReserved(name) {
+            throw ParseError(139, "Invalid role name.")
+        }
+        try HardLimits.check(
+            values.count, atMost: HardLimits.operations, "keys of an object", code: ParseError.invalidJSON)
+        var dotted = 0
+        for key in values.keys {
+            let path = FieldPath(key)
+            if !path.steps.isEmpty {
+                dotted += 1
+                guard Names.isFieldName(path.root, in: className), !path.steps.contains(""), path.root != "authData"
+                else {
+                    throw ParseError(
+                        ParseError.invalidKeyName,
+                        isCreating ? "Invalid field name: \(key)." : "Invalid field name for update: \(key)")
+                }
+                guard path.steps.count <= 100,
+                    !path.steps.contains(where: { $0.utf8.contains(UInt8(ascii: "$")) || $0.utf8.contains(0) })
+                else { throw ParseError(ParseError.invalidKeyName, "Invalid field name for update: \(key)") }
+            } else if !Names.isFieldName(key.text, in: className) {
+                throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(key).")
+            }
+        }
+        try HardLimits.check(
+            dotted, atMost: HardLimits.dottedKeys, "dotted keys", code: ParseError.invalidJSON)
+        return try values.mapValues { try FieldOperation(json: $0, isCreating: isCreating) }
+    }
+
+    /// The fields that a write brings and a class lacks, by name and type.
+    ///
+    /// - Throws: 111 for values that are of no type, or of another than the class's field.
+    package static func newFields(_ operations: OrderedDictionary<Name, FieldOperation>, in schema: ClassSchema)
+        throws(ParseError) -> OrderedDictionary<Name, Field>
+    {
+        var fields: OrderedDictionary<Name, Field> = [:]
+        var reached: Set<Name> = []
+        for (key, operation) in operations {
+            let path = FieldPath(key)
+            let type: FieldType
+            if let first = path.steps.first {
+                guard operations[path.root] == nil else {
+                    // A field and a place inside it in one write: which of them counts would be chance.
+                    throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(key).")
+                }
+                if case .set(let value) = operation { _ = try FieldType.inferred(from: value) }
+                if case .delete = operation { continue }
+                // Of several places inside a field, the first says what it is.
+                guard reached.insert(Name(path.root)).inserted else { continue }
+                let isIndex = !first.isEmpty && first.utf8.allSatisfy { (48...57).contains($0) }
+                type = isIndex ? .array : .object
+            } else if let implied = try operation.impliedType() {
+                type = implied
+            } else {
+                continue
+            }
+            if try schema.lacks(path.root, of: type) { fields[path.root] = Field(type) }
+        }
+        return fields
+    }
+
+    /// Checks that a caller may add the fields that a write brings and a class lacks, if there are any.
+    ///
+    /// - Throws: 119.
+    package static func checkAddition(
+        _ operations: OrderedDictionary<Name, FieldOperation>, to schema: ClassSchema, _ caller: Caller
+    ) throws(ParseError) {
+        let addsFields = operations.contains { key, operation in
+            if case .delete = operation { return false }
+            return schema.fields[FieldPath(key).root] == nil
+        }
+        if addsFields { _ = try schema.permit(.addField, to: caller) }
+    }
+
+    /// An object that makes a field of type GeoPoint brings no other place; the class may have one from before.
+    package static func checkPoints(
+        _ fields: OrderedDictionary<Name, Field>, _ operations: OrderedDictionary<Name, FieldOperation>
+    ) throws(ParseError) {
+        guard fields.values.contains(where: { $0.type == .geoPoint }) else { return }
+        let places = operations.values.count { operation in
+            guard case .set(let value) = operation else { return false }
+            return value["__type"]?.stringValue == "GeoPoint"
+        }
+        guard places <= 1 else {
+            throw ParseError(ParseError.incorrectType, "there can only be one geopoint field in a class")
+        }
+    }
+}
