@@ -217,7 +217,10 @@ struct SharedResourceTests {
     func killedRead() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
-            async let answer = client.slowQuery(Statement("SELECT 42::int8 FROM pg_sleep(0.5)"))
+            // Asked for the first time it takes until it is killed.
+            _ = try await client.query("CREATE SEQUENCE attempt")
+            async let answer = client.slowQuery(
+                Statement("SELECT 42::int8 FROM pg_sleep(CASE WHEN nextval('attempt') = 1 THEN 60 ELSE 0 END)"))
             let isKilled = try await eventually {
                 try await client.query(
                     """

@@ -23,7 +23,9 @@ extension Backend {
             fields = try WrittenFields.newFields(operations, in: current)
         } catch {
             // Whoever may not add fields is told that first.
-            if let known, error.code == ParseError.incorrectType { try WrittenFields.checkAddition(operations, to: known, caller) }
+            if let known, error.code == ParseError.incorrectType {
+                try WrittenFields.checkAddition(operations, to: known, caller)
+            }
             throw error
         }
         guard let known else {
