@@ -1,6 +1,6 @@
 /// Makes malformed requests of every route; the same ones for the same seed.
 struct MalformedGenerator {
-    private var values: MalformedValues
+    var values: MalformedValues
     private let sessionToken: String
 
     /// - Parameter sessionToken: A token that is valid, for the callers that have logged in.
@@ -16,7 +16,7 @@ struct MalformedGenerator {
         var method = values.chance(90) ? values.pick(methods) : values.pick(Self.methods)
         var target = "/parse" + path
         var bytes = body
-        if bytes.isEmpty, values.chance(70) { target += query() }
+        if bytes.isEmpty, !path.contains("?"), values.chance(70) { target += query() }
         // SDKs send everything as POST.
         if method == "GET", bytes.isEmpty, values.chance(50) {
             method = "POST"
@@ -35,7 +35,9 @@ struct MalformedGenerator {
     private mutating func route() -> (methods: [String], path: String, body: [UInt8]) {
         let name = "/classes/" + Self.encoded(values.className())
         let identifier = values.chance(60) ? "abcdefghij" : Self.encoded(bytes: values.text())
-        switch Int.random(in: 0..<100, using: &values.random) {
+        switch Int.random(in: 0..<140, using: &values.random) {
+        case 100..<128: return tableRoute()
+        case 128..<140: return aggregate()
         case 0..<28: return (["GET"], name, [])
         case 28..<33: return (["GET"], "\(name)/\(identifier)", [])
         case 33..<50: return (["POST"], name, fields())
@@ -80,13 +82,13 @@ struct MalformedGenerator {
     }
 
     /// The fields of an object that is written.
-    private mutating func fields() -> [UInt8] {
+    mutating func fields() -> [UInt8] {
         if values.chance(3) { return values.value() }
         return values.object(
             (0..<values.pick([1, 1, 2, 3])).map { _ in (values.key(), values.value()) })
     }
 
-    private mutating func account() -> [UInt8] {
+    mutating func account() -> [UInt8] {
         let names = [
             "username", "password", "email", "authData", "userId", "authProviderToken", "ACL", "challengeData",
         ]
@@ -101,19 +103,19 @@ struct MalformedGenerator {
             })
     }
 
-    private mutating func installation() -> [UInt8] {
+    mutating func installation() -> [UInt8] {
         let names = ["installationId", "deviceToken", "deviceType", "channels", "badge", "timeZone", "GCMSenderId"]
         return values.object(
             names.filter { _ in values.chance(60) }.map { ($0, values.chance(50) ? values.string() : values.value()) })
     }
 
-    private mutating func config() -> [UInt8] {
+    mutating func config() -> [UInt8] {
         let names = ["params", "masterKeyOnly", "nonsense"]
         return values.object(
             names.filter { _ in values.chance(60) }.map { ($0, values.chance(60) ? fields() : values.value()) })
     }
 
-    private mutating func schema() -> [UInt8] {
+    mutating func schema() -> [UInt8] {
         let types = ["String", "Number", "Pointer", "Relation", "Nonsense", "", "Polygon"]
         let field = values.object([
             ("type", values.chance(70) ? MalformedValues.quoted(values.pick(types)) : values.value()),
@@ -136,7 +138,7 @@ struct MalformedGenerator {
             parts.filter { _ in values.chance(60) }.map { ($0.0, values.chance(90) ? $0.1 : values.value()) })
     }
 
-    private mutating func batch() -> [UInt8] {
+    mutating func batch() -> [UInt8] {
         let elements = (0..<Int.random(in: 0...4, using: &values.random)).map { _ in
             if values.chance(10) { return values.value() }
             let path = values.pick([
@@ -246,9 +248,9 @@ struct MalformedGenerator {
         return headers
     }
 
-    private static func encoded(_ text: String) -> String { encoded(bytes: Array(text.utf8)) }
+    static func encoded(_ text: String) -> String { encoded(bytes: Array(text.utf8)) }
 
-    private static func encoded(bytes: [UInt8]) -> String {
+    static func encoded(bytes: [UInt8]) -> String {
         bytes.map { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -15,6 +15,10 @@ extension MalformedValues {
         "key\"quote", "key'quote", "key;DROP", "key\\back", "näme", "1key", "className", "$1", "a-b", "*", "null",
         "\u{202E}x", "x'); DROP TABLE \"Thing\"; --", String(repeating: "k", count: 200), "emailVerified", "user",
         "_perishable_token", "_failed_login_count", "map.a'b", "map.a\"b", "map.\\", "authData.x.id", "roles", "users",
+        "ctid", "xmin", "xmax", "cmin", "cmax", "tableoid", "oid", "r", "_r", "id", "score", "key", "value", "element",
+        "_row", "_related", "_member", "n", "t", "new", "old", "excluded", "relatedId", "owningId", "select",
+        "user\u{0}",
+        "\u{212a}ey", "te\u{301}xt", "text\u{301}", "map.\u{301}a", "\u{1F3B5}", "_p_friend", "_updated_at", "params",
     ]
 
     /// Classes that do not exist, cannot exist, or are not for everybody.
@@ -22,6 +26,7 @@ extension MalformedValues {
         "_User", "_Role", "_Session", "_Installation", "_Product", "_PushStatus", "_JobStatus", "_JobSchedule",
         "_Hooks", "_GlobalConfig", "_GraphQLConfig", "_Audience", "_Idempotency", "_SCHEMA", "_Join:friends:Thing",
         "_Join:users:_Role", "_Nothing", "1Class", "pg_catalog", "Thing\"", "Thing'; DROP TABLE \"Thing\"; --", "",
+        "Tas\u{212a}", "pg_class", "pg_type", "pg_temp", "information_schema", "spatial_ref_sys", "text", "int4",
         "Class With Blanks", "Thïng", "thing", "Absent", "NewClass", "..", "*", "constructor",
         String(repeating: "C", count: 200),
     ]
