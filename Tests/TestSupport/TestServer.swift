@@ -62,13 +62,13 @@ public struct TestServer: Sendable {
     ///   - layout: The statements that make the database what it is before the server starts.
     ///   - options: Options besides the keys, as the configuration file has them.
     public static func run<R: Sendable>(
-        inPlaceOf layout: String, _ options: JSONObject? = nil,
+        inPlaceOf layout: String, _ options: JSONObject? = nil, logger: Logger = quietLogger,
         _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
         try await gate.enter {
             try await withDatabase { uri in
                 try await execute(layout, on: uri)
-                return try await serve(uri, options, 4, quietLogger, ServerExtensions(), body)
+                return try await serve(uri, options, 4, logger, ServerExtensions(), body)
             }
         }
     }
