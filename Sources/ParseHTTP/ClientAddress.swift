@@ -1,3 +1,4 @@
+import JSON
 public import ServerConfiguration
 
 /// Which proxies are believed when they report a client's address (`X-Forwarded-For` and its relatives).
@@ -49,12 +50,12 @@ enum ClientAddress {
     ///   - trust: Which proxies are believed.
     static func resolve(peer: String, forwardedFor: String?, trust: ProxyTrust) -> String {
         guard case .nobody = trust else {
-            return resolve(peer: peer, hops: (forwardedFor ?? "").split(separator: ",").reversed(), trust: trust)
+            return resolve(peer: peer, hops: (forwardedFor ?? "").parts(between: ",").reversed(), trust: trust)
         }
         return peer
     }
 
-    private static func resolve(peer: String, hops: [Substring], trust: ProxyTrust) -> String {
+    private static func resolve(peer: String, hops: [String], trust: ProxyTrust) -> String {
         var client = peer
         for (index, hop) in hops.enumerated() {
             guard let proxy = IPAddress(client), trust.trusts(proxy, hop: index),

@@ -49,6 +49,8 @@ public struct RoostServer: Service {
             configuration.databaseOptions.sharedConnections ?? min(16, max(4, System.coreCount))
         // PostgreSQL often shares the processors.
         database.heavyConnections = configuration.databaseOptions.heavyStatements ?? max(1, System.coreCount / 2)
+        // Rows take more while they come than the answer that is made of them.
+        database.resultLimit = max(32 * 1024 * 1024, 4 * configuration.maxResponseSize)
         database.lockTimeout = .milliseconds(configuration.lockTimeout)
         database.transactionTimeout = .milliseconds(configuration.transactionTimeout)
         database.connectionWait = .milliseconds(configuration.connectionTimeout)

@@ -12,6 +12,10 @@ public enum AnswerSize {
             "The answer exceeds the maximum size of \(limit) bytes; ask for fewer objects, keys or includes.")
     }
 
+    /// The refusal of an answer whose rows take too much memory.
+    static let tooMuchMemory = ParseError(
+        ParseError.objectTooLarge, "The answer takes too much memory; ask for fewer objects, keys or includes.")
+
     /// Refuses an answer of so many bytes, when they are more than the limit.
     ///
     /// - Throws: 116.

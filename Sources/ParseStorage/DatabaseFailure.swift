@@ -13,7 +13,7 @@ enum DatabaseFailure {
         switch error.kind {
         case .unavailable, .connectionLost: true
         case .server: error.sqlState.hasPrefix("57P") || error.sqlState == "40001"
-        case .busy, .cancelled, .shutdown: false
+        case .busy, .cancelled, .shutdown, .tooLarge: false
         }
     }
 

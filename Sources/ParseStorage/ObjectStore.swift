@@ -315,6 +315,7 @@ public struct ObjectStore: Sendable {
     /// The error for a failed statement; what the client is not told goes to the log.
     public func failure(_ error: PostgresError) -> any Error {
         if error.kind == .busy { return Self.tooBusy }
+        if error.kind == .tooLarge { return AnswerSize.tooMuchMemory }
         let answer = DatabaseFailure.parseError(error)
         if case .cancelled = error.kind {
             // Whoever asked has left: nothing is wrong with the database.

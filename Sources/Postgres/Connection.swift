@@ -50,6 +50,14 @@ final class Connection {
     var needsFlush = false
     /// Whether the socket was full, so that one has to poll for writing.
     var isBlocked = false
+    /// What the result that comes takes in memory.
+    var watch = ResultWatch()
+    /// How many results have come.
+    var resultsTaken = 0
+    /// Whether the server was told to stop the first of those under way, since its result is too large.
+    var isOutgrown = false
+    /// When the server was told so for the last time: it may be late, and stop what comes after.
+    var outgrownAt: Moment?
     /// Why it can no longer be used; it is cleared away when nobody is in the middle of using it.
     var failure: PostgresError?
     var openedAt = Moment.now
@@ -176,5 +184,8 @@ final class Connection {
         writes = 0
         needsFlush = false
         isBlocked = false
+        watch = ResultWatch()
+        isOutgrown = false
+        outgrownAt = nil
     }
 }

@@ -5,7 +5,9 @@ extension Connection {
     func receive() {
         let isOpen = PQconsumeInput(handle) == 1
         // Also when it is closed: the last words, and answers before them, may have come with the end.
+        let before = resultsTaken
         takeResults()
+        watchResult(hasCome: resultsTaken != before)
         while failure == nil, let notification = PQnotifies(handle) {
             lane.didNotify(
                 self, channel: String(cString: notification.pointee.relname),
@@ -13,6 +15,21 @@ extension Connection {
             PQfreemem(notification)
         }
         if !isOpen || PQstatus(handle) == CONNECTION_BAD { failWithLibpqMessage() }
+    }
+
+    /// Gives up a result that takes more memory than one may: whatever rows hold, a find of them ends nobody's server.
+    private func watchResult(hasCome: Bool) {
+        guard !hasCome, !inFlight.isEmpty, failure == nil else {
+            watch = ResultWatch()
+            isOutgrown = false
+            return
+        }
+        guard let growth = watch.note(), growth > context.configuration.resultLimit, !isOutgrown, let handle else {
+            return
+        }
+        isOutgrown = true
+        outgrownAt = context.now
+        lane.didOutgrow(self, handle)
     }
 
     private func takeResults() {
@@ -31,6 +48,7 @@ extension Connection {
     }
 
     private func take(_ result: OpaquePointer) {
+        resultsTaken += 1
         guard let request = inFlight.first else { return PQclear(result) }
         switch PQresultStatus(result) {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:

@@ -188,6 +188,13 @@ final class ExclusiveLane: Lane {
 
     // MARK: Cancelling
 
+    func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
+        guard let lease = lease(of: connection), let head = connection.inFlight.first else { return }
+        head.answer.give(.failure(.tooLarge))
+        head.isCancelled = true
+        cancelHead(lease)
+    }
+
     /// Stops a request: takes it back if it was not sent, else tells the server.
     func cancel(_ request: Request, lease number: Int) {
         request.isCancelled = true

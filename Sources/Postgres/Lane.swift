@@ -17,12 +17,15 @@ protocol Lane: AnyObject {
     func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError)
     /// Somebody announced something to a listening connection.
     func didNotify(_ connection: Connection, channel: String, payload: String)
+    /// The result that comes takes too much memory: who asked for it is told, and the server to stop.
+    func didOutgrow(_ connection: Connection, _ handle: OpaquePointer)
     /// Does what is due.
     func tick()
 }
 
 extension Lane {
     func didNotify(_ connection: Connection, channel: String, payload: String) {}
+    func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {}
 }
 
 /// What all parts on the I/O thread share.

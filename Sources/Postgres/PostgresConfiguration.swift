@@ -18,6 +18,9 @@ public struct PostgresConfiguration: Sendable {
     public var lockTimeout: Duration = .seconds(5)
     /// How long a transaction of ``PostgresClient/transaction(isolation:retries:purpose:row:_:)`` may take as a whole.
     public var transactionTimeout: Duration = .seconds(10)
+    /// By how many bytes the process may grow while the rows of one result come, before the statement is stopped. It is
+    /// looked at now and then, so that a result can take a little more.
+    public var resultLimit = 256 * 1024 * 1024
     /// How long a request waits for a connection that others have, before it fails as busy.
     public var connectionWait: Duration = .seconds(3)
     /// How long a request waits for a connection to be made before it fails as unavailable.

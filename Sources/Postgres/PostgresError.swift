@@ -12,6 +12,8 @@ public struct PostgresError: Error, Sendable {
         case unavailable
         /// Others had all connections for this kind of work for as long as it may wait; it was never sent.
         case busy
+        /// The result took more memory than one may; the statement was stopped.
+        case tooLarge
         /// The task that asked was cancelled.
         case cancelled
         /// The client is being shut down.
@@ -64,6 +66,8 @@ public struct PostgresError: Error, Sendable {
     static let rowIsLocked = PostgresError(.server, "others wait for the row already", sqlState: "55P03")
     /// What a caller gets whose transaction is broken off because of its time limit.
     static let tookTooLong = PostgresError(.server, "the transaction took too long", sqlState: "57014")
+    /// What a caller gets whose result takes more memory than one may.
+    static let tooLarge = PostgresError(.tooLarge, "the result takes too much memory")
     /// What a caller gets who comes too late.
     static let shutDown = PostgresError(.shutdown, "the PostgreSQL client is shut down")
 

@@ -49,6 +49,8 @@ final class Request: @unchecked Sendable {
     var memberEnds: [Int] = []
     /// How often it was undone for the sake of another that shared its transaction.
     var undoings = 0
+    /// How often it was stopped in the place of another.
+    var strikes = 0
     /// How many results came, those of preparations included.
     var received = 0
     /// How many results go before those that the caller asked for.

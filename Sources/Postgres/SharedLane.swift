@@ -191,6 +191,12 @@ final class SharedLane: Lane {
             return submit(request)
         }
         guard let error = request.error else { return request.finish() }
+        if error.sqlState == "57014", request.members.isEmpty, mayBeStruck(request, on: connection) {
+            // It was undone for the sake of another's result. It goes alone, since those beside it were not stopped.
+            request.strikes += 1
+            request.travelsAlone = true
+            return submit(request)
+        }
         if !request.members.isEmpty {
             if error.isStaleStatement { connection.dropStatements(of: request) }
             return sendAgain(request.members, besides: request.failedMember, error)
@@ -209,6 +215,25 @@ final class SharedLane: Lane {
             refusals.note(request.caller, at: context.now)
         }
         request.finish()
+    }
+
+    /// Whether a request was stopped because the server was told too late to stop one before it.
+    private func mayBeStruck(_ request: Request, on connection: Connection) -> Bool {
+        guard let told = connection.outgrownAt, !told.isOlder(than: Self.lateness, at: context.now) else {
+            return false
+        }
+        return !request.answer.isGiven && !request.hasEndedTransaction && request.strikes < 2 && !context.isStopping
+    }
+
+    /// For how many milliseconds the server may still stop something after it was told to.
+    private static let lateness: Int64 = 5000
+
+    func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
+        connection.inFlight.first?.fail(.tooLarge)
+        // What shared its sync is skipped by the server, and sent again.
+        if !ServerCancellation.send(to: handle, lease: 0, through: context.mailbox) {
+            connection.fail(PostgresError(.connectionLost, "the connection was lost: a result was too large"))
+        }
     }
 
     /// Sends changes again that were undone because one of them failed: that one alone, the others together, unless that

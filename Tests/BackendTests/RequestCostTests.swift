@@ -1,4 +1,5 @@
 import JSON
+import Postgres
 import TestSupport
 import Testing
 
@@ -86,6 +87,39 @@ import Testing
             Self.expect(try await server.send("POST", "/batch", ["requests": [call, call]]), 116, "The answer exceeds")
             let aggregate = try await Sales.aggregate(server, [["$project": ["text": 1]]], "Large")
             Self.expect(aggregate, 116, "The answer exceeds")
+        }
+    }
+
+    @Test("Objects of megabytes, found together, do not fill the memory: the statement is stopped, and others go on")
+    func largeRows() async throws {
+        try await TestServer.run(["maxResponseSize": "1mb"]) { server in
+            let id = try await server.create("Large", ["text": "x"])
+            let client = PostgresClient(
+                configuration: PostgresConfiguration(connectionString: server.databaseURI),
+                logger: TestServer.quietLogger)
+            try await client.execute(
+                script: """
+                    INSERT INTO "Large" ("objectId", "createdAt", "updatedAt", "text")
+                    SELECT 'id' || n, now(), now(), repeat('x', 3000000) FROM generate_series(1, 99) AS n
+                    """)
+            await client.shutdown()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        let found = try await server.find("Large")
+                        #expect(found.status == 400 && found.code == 116, "\(found.text.prefix(200))")
+                    }
+                }
+                for _ in 0..<20 {
+                    group.addTask {
+                        #expect(try await server.send("GET", "/classes/Large/\(id)").status == 200)
+                        _ = try await server.create("Small", ["text": "x"])
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let count = try await server.find("Small", ["count": 1, "limit": 0])
+            #expect(count["count"] == 20)
         }
     }
 

@@ -1,0 +1,67 @@
+import Postgres
+import TestTools
+import Testing
+
+@Suite("Results that take too much memory")
+struct ResultLimitTests {
+    private static func limit(_ configuration: inout PostgresConfiguration) {
+        configuration.resultLimit = 32 * 1024 * 1024
+    }
+
+    /// Three hundred megabytes, which PostgreSQL makes in a moment.
+    private static let large = Statement("SELECT repeat('x', 3000000) FROM generate_series(1, 100)")
+
+    @Test("A read that takes too much memory is stopped, and those beside it are carried out, once each")
+    func shared() async throws {
+        try await TestDatabase.run(shared: 1, configure: Self.limit) { (database) async throws in
+            let client = database.client
+            _ = try await client.query("CREATE TABLE note (number int8)")
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for round in 0..<3 {
+                    tasks.addTask {
+                        let error = try await failure { try await client.query(Self.large, readOnly: true) }
+                        #expect(error?.kind == .tooLarge, "\(String(describing: error))")
+                    }
+                    for number in 0..<20 {
+                        tasks.addTask {
+                            let place = Int64(round * 20 + number)
+                            _ = try await client.query(
+                                Statement("INSERT INTO note VALUES ($1)", [.int(place)]))
+                            #expect(try await client.query("SELECT 7::int8", readOnly: true).int(0, 0) == 7)
+                        }
+                    }
+                }
+                try await tasks.waitForAll()
+            }
+            let notes = try await client.query("SELECT count(*), count(DISTINCT number) FROM note")
+            #expect(notes.int(0, 0) == 60)
+            #expect(notes.int(0, 1) == 60)
+        }
+    }
+
+    @Test("A slow read and a statement of a transaction are stopped as well, and their connections serve on")
+    func lent() async throws {
+        try await TestDatabase.run(exclusive: 2, configure: Self.limit) { (database) async throws in
+            let client = database.client
+            for _ in 0..<2 {
+                let slow = try await failure { try await client.slowQuery(Self.large) }
+                #expect(slow?.kind == .tooLarge, "\(String(describing: slow))")
+                let inside = try await failure {
+                    try await client.transaction { session in try await session.query(Self.large) }
+                }
+                #expect(inside?.kind == .tooLarge, "\(String(describing: inside))")
+            }
+            #expect(try await client.slowQuery(Statement("SELECT 7::int8")).int(0, 0) == 7)
+            let eight = try await client.transaction { session in try await session.query("SELECT 8::int8") }
+            #expect(eight.int(0, 0) == 8)
+        }
+    }
+
+    @Test("A result of some megabytes comes as it is")
+    func usual() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let statement = Statement("SELECT repeat('x', 1000000) FROM generate_series(1, 20)")
+            #expect(try await database.client.query(statement).rowCount == 20)
+        }
+    }
+}
