@@ -35,4 +35,3 @@ build:
 
 clean:
 	swift package clean
-	rm -f .build/warnings.log

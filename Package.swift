@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 let collections = Target.Dependency.product(name: "Collections", package: "swift-collections")
@@ -14,13 +14,13 @@ let package = Package(
         .executable(name: "roost", targets: ["roost"])
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
-        .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
-        .package(url: "https://github.com/swift-server/async-http-client", from: "1.24.0"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.0")),
+        .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
+        .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.0")),
+        .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.0")),
+        .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
+        .package(url: "https://github.com/swift-server/async-http-client", .upToNextMinor(from: "1.37.0")),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", .upToNextMinor(from: "2.13.0")),
     ],
     targets: [
         .systemLibrary(
@@ -96,6 +96,7 @@ let package = Package(
             ],
             path: "Tests/TestSupport"),
         .target(name: "TestTools", path: "Tests/TestTools"),
+        .testTarget(name: "ArchitectureTests"),
         .testTarget(name: "EncodingTests", dependencies: ["Encoding"]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestTools"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "TestTools", logging]),
@@ -134,3 +135,8 @@ let package = Package(
             ]),
     ]
 )
+
+// A warning of the compiler is an error in every target of this package.
+for target in package.targets where target.type != .system {
+    target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
+}

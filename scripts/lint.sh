@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the format of all Swift files, and that the compiler has nothing to warn of.
+# Checks the format of all Swift files, and that everything compiles: a warning of the compiler is an error.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -10,12 +10,7 @@ if [ -n "$(find Benchmarks -name '*.swift' -print -quit 2>/dev/null)" ]; then pa
 failed=no
 swift format lint --strict --recursive --parallel "${paths[@]}" || failed=yes
 
-scripts/build_tests.sh
-if [ -s .build/warnings.log ]; then
-    echo "lint: the compiler warned:" >&2
-    cat .build/warnings.log >&2
-    failed=yes
-fi
+scripts/build_tests.sh || failed=yes
 
 if [ "$failed" = yes ]; then
     echo "lint: failed" >&2

@@ -1,0 +1,78 @@
+import Foundation
+import Testing
+
+/// The modules stand on one another in one order, and none reaches up.
+@Suite struct ImportDirectionTests {
+    /// The modules from the lowest on, as docs/architecture.md has them, with those that each may import.
+    private static let mayImport: [String: Set<String>] = [
+        "Encoding": [],
+        "JSON": ["Encoding"],
+        "Postgres": ["CLibpq"],
+        "LocalPostgres": ["CSpawn", "Encoding"],
+        "FileStorage": ["Encoding", "JSON"],
+        "ParseModel": ["Encoding", "JSON"],
+        "ServerConfiguration": ["JSON"],
+        "Rules": ["JSON", "ParseModel", "ServerConfiguration"],
+        "ParseStorage": ["Encoding", "JSON", "ParseModel", "Postgres", "Schema"],
+        "Backend": [
+            "CCrypt", "Encoding", "JSON", "ParseModel", "ParseStorage", "Postgres", "Rules", "ServerConfiguration",
+        ],
+        "ParseHTTP": [
+            "Backend", "Encoding", "FileStorage", "JSON", "ParseModel", "ParseStorage", "Postgres", "Rules", "Schema",
+            "ServerConfiguration",
+        ],
+        "roost": ["Backend", "CMalloc", "JSON", "LocalPostgres", "ParseHTTP", "ParseModel", "ServerConfiguration"],
+    ]
+
+    private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../Sources").standardizedFileURL
+
+    /// The Swift files of a module.
+    private static func files(of module: String) throws -> [URL] {
+        let folder = sources.appendingPathComponent(module)
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? []
+        return files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+    }
+
+    /// The modules that a file imports.
+    private static func imports(of file: URL) throws -> [String] {
+        try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ").filter { !["public", "package", "@testable"].contains($0) }
+            return words.first == "import" ? words.dropFirst().first.map { String($0) } : nil
+        }
+    }
+
+    @Test("Every module is in the list, and imports no module that stands above it", arguments: mayImport.keys.sorted())
+    func direction(module: String) throws {
+        let allowed = try #require(Self.mayImport[module])
+        let files = try Self.files(of: module)
+        #expect(!files.isEmpty)
+        let own = Set(Self.mayImport.keys).union(["CLibpq", "CCrypt", "CMalloc", "CSpawn", "Schema"])
+        for file in files {
+            for name in try Self.imports(of: file) where own.contains(name) {
+                #expect(allowed.contains(name), "\(file.lastPathComponent) imports \(name)")
+            }
+        }
+        // Who may be imported stands below: no circle.
+        for name in allowed {
+            #expect(Self.mayImport[name]?.contains(module) != true, "\(module) and \(name) import each other")
+        }
+    }
+
+    @Test("No module is missing in the list")
+    func complete() throws {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Self.sources.path)
+        for folder in folders where try !Self.files(of: folder).isEmpty {
+            #expect(Self.mayImport[folder] != nil, "\(folder) has no place in the order of modules")
+        }
+    }
+
+    @Test("SQL is in the storage, and in what makes users and sessions of it; rules have no input or output")
+    func rulesArePure() throws {
+        for file in try Self.files(of: "Rules") {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            #expect(!text.contains(" await "), "\(file.lastPathComponent) waits for something")
+            #expect(!text.contains("SELECT "), "\(file.lastPathComponent) has SQL in it")
+        }
+    }
+}
