@@ -17,13 +17,10 @@ extension Backend {
         plans.reserveCapacity(objects.count)
         for object in objects {
             do {
-                switch try await pipeline.plan(Save(object.className, nil, object.body, context)) {
-                case .answered(let result): outcomes.append(.success(result))
-                case .planned(let planned):
-                    guard let write = planned.write else { throw ParseError.notFound }
-                    plans.append((outcomes.count, planned.save, write))
-                    outcomes.append(.success(write.result))
-                }
+                var save = Save(object.className, nil, object.body, context)
+                let write = try await pipeline.planOrdinary(&save)
+                plans.append((outcomes.count, save, write))
+                outcomes.append(.success(write.result))
             } catch {
                 outcomes.append(.failure(error))
             }

@@ -31,14 +31,24 @@ public struct SavePipeline {
     /// Everything that comes before storing.
     func plan(_ save: Save) async throws -> Outcome {
         var save = save
+        guard var rules = ClassRules.saving(save.className) else {
+            let write = try await planOrdinary(&save)
+            return .planned(PlannedSave(save: save, rules: nil, write: write))
+        }
         try backend.checkSave(save)
-        var rules = ClassRules.saving(save.className)
-        if let answer = try await rules?.authorize(&save, backend) { return .answered(answer) }
+        if let answer = try await rules.authorize(&save, backend) { return .answered(answer) }
         if backend.isObserved { try await backend.beforeSave(&save) }
-        try await rules?.complete(&save, backend)
-        if rules?.plansWhileStoring == true { return .planned(PlannedSave(save: save, rules: rules, write: nil)) }
+        try await rules.complete(&save, backend)
+        if rules.plansWhileStoring { return .planned(PlannedSave(save: save, rules: rules, write: nil)) }
         let write = try await backend.plan(save)
         return .planned(PlannedSave(save: save, rules: rules, write: write))
+    }
+
+    /// Everything that comes before storing an object of a class without rules of its own.
+    func planOrdinary(_ save: inout Save) async throws -> PlannedWrite {
+        try backend.checkSave(save)
+        if backend.isObserved { try await backend.beforeSave(&save) }
+        return try await backend.plan(save)
     }
 
     /// Stores what was planned. The pipeline's backend may be that of a transaction.
