@@ -33,7 +33,6 @@ extension Backend {
         let schema = try await prepare(className, operations, caller, isCreating: true).schema
         var write = ObjectWrite()
         write.acl = try save.acl ?? ObjectACL.requested(save.body["ACL"])
-        var answer: JSONObject = ["objectId": .string(objectId)]
         let preset = write.acl == nil ? ObjectACL.preset(schema, caller) : nil
         if let preset { write.acl = preset }
         let filled = try WrittenFields.applyDefaults(&operations, hasACL: write.acl != nil, schema, isCreating: true)
@@ -42,7 +41,7 @@ extension Backend {
         write.updatedAt = updatedAt
         write.operations = operations
         write.hidden = save.hidden
-        answer["createdAt"] = .string(createdAt.iso)
+        var answer: JSONObject = ["objectId": .string(objectId), "createdAt": .string(createdAt.iso)]
         for name in filled { answer[name] = operations[name]?.valueOnCreate.map(Self.closed) }
         for (key, operation) in operations where operation.isEchoed && FieldPath(key).steps.isEmpty {
             answer[key] = operation.valueOnCreate
