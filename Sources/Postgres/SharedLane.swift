@@ -229,10 +229,13 @@ final class SharedLane: Lane {
     private static let lateness: Int64 = 5000
 
     func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
-        connection.inFlight.first?.fail(.tooLarge)
+        // What a write did may be committed by now: its caller must not hear that it was not.
+        guard let head = connection.inFlight.first, head.isReadOnly else { return }
         // What shared its sync is skipped by the server, and sent again.
-        if !ServerCancellation.send(to: handle, lease: 0, through: context.mailbox) {
-            connection.fail(PostgresError(.connectionLost, "the connection was lost: a result was too large"))
+        if ServerCancellation.send(to: handle, lease: 0, through: context.mailbox) {
+            head.fail(.tooLarge)
+        } else {
+            connection.isOutgrown = false
         }
     }
 
