@@ -35,9 +35,9 @@ struct IndexChanges {
             dropped.append(name.text)
             if isLost { wanted.indexes[name] = nil } else { made[name] = fields }
         }
-        for name in known.keys where name != Self.primary && wanted.indexes[name] == nil && !dropped.contains(name.text)
-        {
-            dropped.append(name.text)
+        for name in known.keys where name != Self.primary && wanted.indexes[name] == nil {
+            // By their bytes: two indexes whose names look alike are two.
+            if !dropped.contains(where: { $0.hasSameBytes(as: name.text) }) { dropped.append(name.text) }
         }
     }
 }
