@@ -74,9 +74,9 @@ public final class Backend: Sendable {
     ///
     /// - Parameters:
     ///   - purpose: What it is for.
-    ///   - row: A name for what it locks first, where that is known: others who do so wait without a connection.
+    ///   - conflictKey: A name for what it locks first, where that is known: others who do so wait without a connection.
     public func transaction<R: Sendable>(
-        _ purpose: TransactionPurpose = .request, row: String? = nil,
+        _ purpose: TransactionPurpose = .request, conflictKey: String? = nil,
         _ body: @escaping @Sendable (Backend) async throws -> R
     ) async throws -> R {
         if let deferred {
@@ -86,7 +86,7 @@ public final class Backend: Sendable {
         let outcome: Result<R, any Error>
         do {
             outcome = .success(
-                try await store.transaction(purpose, row: row) {
+                try await store.transaction(purpose, conflictKey: conflictKey) {
                     try await body(Backend(self, store: $0, deferred: deferred))
                 })
         } catch {

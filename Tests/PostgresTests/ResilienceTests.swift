@@ -4,7 +4,7 @@ import Testing
 @Suite("Slow statements, broken connections and shutdown")
 struct ResilienceTests {
     @Test("Eight slow statements do not hold up a short one")
-    func lanes() async throws {
+    func pools() async throws {
         try await TestDatabase.run(exclusive: 16) { database in
             let stillRunning: @Sendable () async throws -> Bool = {
                 let active = try await database.client.query(

@@ -11,7 +11,9 @@ struct SharedChangesTests {
             for number in 0..<count {
                 group.addTask {
                     do {
-                        return (number, .success(try await client.change(row: "\(number)", [statement(number)])))
+                        return (
+                            number, .success(try await client.change(conflictKey: "\(number)", [statement(number)]))
+                        )
                     } catch {
                         return (number, .failure(error))
                     }

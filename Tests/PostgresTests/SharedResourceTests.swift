@@ -39,7 +39,7 @@ struct SharedResourceTests {
             _ = try await client.query(Self.table)
             @Sendable func write(_ id: Int) async throws {
                 if shareTransactions {
-                    _ = try await client.change(row: "\(id)", [Self.update(id)])
+                    _ = try await client.change(conflictKey: "\(id)", [Self.update(id)])
                 } else {
                     _ = try await client.query(Self.update(id))
                 }
@@ -62,11 +62,12 @@ struct SharedResourceTests {
             let client = database.client
             _ = try await client.query(Self.table)
             try await Self.whileLocked(database, 1...1) { () async throws in
-                let waiting = (1...20).map { _ in Task { try? await client.change(row: "1", [Self.update(1)]) } }
+                let waiting = (1...20).map { _ in Task { try? await client.change(conflictKey: "1", [Self.update(1)]) }
+                }
                 #expect(try await eventually { client.statistics.waiting >= 19 })
                 // Of two connections for those who wait, one is left for a row that is locked for a moment.
                 _ = try await Self.whileLocked(database, 2...2) { () async throws in
-                    let other = Task { try await client.change(row: "2", [Self.update(2)]) }
+                    let other = Task { try await client.change(conflictKey: "2", [Self.update(2)]) }
                     #expect(try await eventually { try await Self.waiting(client) == 2 })
                     return other
                 }.value
@@ -255,7 +256,7 @@ struct SharedResourceTests {
                         }
                         group.addTask {
                             let results = try? await client.change(
-                                row: "\(writer)",
+                                conflictKey: "\(writer)",
                                 [Statement("INSERT INTO c VALUES (1) RETURNING pg_current_xact_id()::text")])
                             return results?.first?.string(0, 0) ?? ""
                         }
@@ -273,7 +274,7 @@ struct SharedResourceTests {
         let attacker = CallerPresence()
         let count = try await Self.transactions { client in
             await CallerPresence.$current.withValue(attacker) {
-                _ = try? await client.change(row: "x", [Statement("INSERT INTO c VALUES (-1)")])
+                _ = try? await client.change(conflictKey: "x", [Statement("INSERT INTO c VALUES (-1)")])
             }
         }
         #expect(count < 200)
@@ -283,7 +284,7 @@ struct SharedResourceTests {
     func refusedCallers() async throws {
         let count = try await Self.transactions { client in
             await CallerPresence.$current.withValue(CallerPresence()) {
-                _ = try? await client.change(row: "x", [Statement("INSERT INTO c VALUES (-1)")])
+                _ = try? await client.change(conflictKey: "x", [Statement("INSERT INTO c VALUES (-1)")])
             }
         }
         #expect(count < 200)

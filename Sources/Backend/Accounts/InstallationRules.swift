@@ -46,7 +46,8 @@ struct InstallationRules: SaveRules {
     /// - Throws: 132, 135 or 136 for identities that make no sense, 101 for a row that is not there.
     func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult {
         guard namesDevice else { return try await backend.carryOut(planned) }
-        return try await backend.transaction(row: device.installationId ?? device.deviceToken) { [device] backend in
+        return try await backend.transaction(conflictKey: device.installationId ?? device.deviceToken) {
+            [device] backend in
             try await backend.lock(device)
             let save = planned.save
             let resolution = try InstallationResolution.resolve(

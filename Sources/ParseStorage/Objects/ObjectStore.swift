@@ -43,19 +43,19 @@ public struct ObjectStore: Sendable {
     ///
     /// - Parameters:
     ///   - purpose: What it is for.
-    ///   - row: A name for what it locks first, where that is known: others who do so wait without a connection.
+    ///   - conflictKey: A name for what it locks first, where that is known: others who do so wait without a connection.
     ///   - body: Is given a store whose every call is part of the transaction; what it throws undoes all of them.
     public func transaction<R: Sendable>(
-        _ purpose: TransactionPurpose = .request, row: String? = nil,
+        _ purpose: TransactionPurpose = .request, conflictKey: String? = nil,
         _ body: @escaping @Sendable (ObjectStore) async throws -> R
     ) async throws -> R {
         if session != nil { return try await body(self) }
         do {
             do {
-                return try await attempt(purpose, row, body)
+                return try await attempt(purpose, conflictKey, body)
             } catch is StaleTransaction {
                 try await catalog.reload()
-                return try await attempt(purpose, row, body)
+                return try await attempt(purpose, conflictKey, body)
             }
         } catch let error as StaleTransaction {
             throw failure(error.cause)
@@ -65,9 +65,10 @@ public struct ObjectStore: Sendable {
     }
 
     private func attempt<R: Sendable>(
-        _ purpose: TransactionPurpose, _ row: String?, _ body: @escaping @Sendable (ObjectStore) async throws -> R
+        _ purpose: TransactionPurpose, _ conflictKey: String?,
+        _ body: @escaping @Sendable (ObjectStore) async throws -> R
     ) async throws -> R {
-        try await client.transaction(purpose: purpose, row: row) { session in
+        try await client.transaction(purpose: purpose, conflictKey: conflictKey) { session in
             try await body(
                 ObjectStore(client: client, replica: nil, catalog: catalog, session: session, logger: logger))
         }
@@ -101,8 +102,8 @@ public struct ObjectStore: Sendable {
     /// may share a transaction with other changes.
     func change(_ schema: ClassSchema, _ objectId: String, _ statements: [Statement]) async throws -> [PostgresResult] {
         if session != nil { return try await group(statements) }
-        if schema.hasUniqueFields { return try await client.group(statements, row: objectId) }
-        return try await client.change(row: objectId, statements)
+        if schema.hasUniqueFields { return try await client.group(statements, conflictKey: objectId) }
+        return try await client.change(conflictKey: objectId, statements)
     }
 
     /// A find, ready to be compiled.

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Whether the one who asked is still there to hear the answer.
+/// Whether the caller is still there to hear the answer.
 ///
-/// Slow statements of somebody who has gone away are stopped on the server; see ``PostgresClient/slowQuery(_:)``. What
+/// Slow statements of a caller that has gone away are stopped on the server; see ``PostgresClient/slowQuery(_:)``. What
 /// changes data goes on, because half of a request must not be carried out.
 public final class CallerPresence: Sendable {
-    /// The caller on whose behalf the current task runs, if somebody watches it.
+    /// The caller on whose behalf the current task runs, if the transport watches it.
     @TaskLocal public static var current: CallerPresence?
 
     private struct State: Sendable {
@@ -16,7 +16,7 @@ public final class CallerPresence: Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes a presence of a caller who is there.
+    /// Makes a presence of a caller that is there.
     public init() {}
 
     /// Notes that the caller has gone away; what was begun for it is stopped.

@@ -6,7 +6,7 @@ import Synchronization
 /// Short statements of all callers share a few pipelined connections; transactions and statements that can be slow have
 /// connections of their own, so that a slow one never stands in front of a fast one.
 ///
-/// An answer to ``query(_:_:readOnly:)`` or ``group(_:readOnly:row:)`` comes after the commit.
+/// An answer to ``query(_:_:readOnly:)`` or ``group(_:readOnly:conflictKey:)`` comes after the commit.
 public final class PostgresClient: Sendable {
     private enum Life {
         case new
@@ -16,7 +16,7 @@ public final class PostgresClient: Sendable {
 
     let configuration: PostgresConfiguration
     private let logger: Logger
-    let mailbox = Mailbox()
+    let commandQueue = CommandQueue()
     private let life = Mutex(Life.new)
     private let isStarted = Atomic(false)
     private let lastListener = Atomic(0)
@@ -30,7 +30,7 @@ public final class PostgresClient: Sendable {
     deinit {
         life.withLock { life in
             guard case .running(let thread) = life else { return }
-            _ = mailbox.send(.shutDown)
+            _ = commandQueue.send(.shutDown)
             thread.detach()
         }
     }
@@ -44,12 +44,12 @@ public final class PostgresClient: Sendable {
         let request = StartRequest()
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
-                if request.answer.wait(with: continuation), !send(.start(request)) {
-                    request.answer.give(.failure(.shutDown))
+                if request.promise.wait(with: continuation), !send(.start(request)) {
+                    request.promise.fulfill(.failure(.shutDown))
                 }
             }
         } onCancel: {
-            request.answer.give(.failure(.cancelled))
+            request.promise.fulfill(.failure(.cancelled))
         }
     }
 
@@ -60,18 +60,18 @@ public final class PostgresClient: Sendable {
             defer { life = .ended }
             if case .running(let thread) = life { return thread }
             if case .new = life {
-                _ = mailbox.close()
+                _ = commandQueue.close()
                 isStarted.store(true, ordering: .releasing)
             }
             return nil
         }
-        if thread != nil { _ = mailbox.send(.shutDown) }
-        await mailbox.waitForEnd()
+        if thread != nil { _ = commandQueue.send(.shutDown) }
+        await commandQueue.waitForEnd()
         thread?.join()
     }
 
     /// How the client stands.
-    public var statistics: PostgresStatistics { mailbox.statistics }
+    public var statistics: PostgresStatistics { commandQueue.statistics }
 
     // MARK: Shared connections
 
@@ -100,41 +100,42 @@ public final class PostgresClient: Sendable {
 
     /// Runs statements in one transaction and one round trip: all of them are kept, or none.
     ///
-    /// - Parameter row: A name for the one row that they change, where it is one: callers who change a row that somebody
-    ///   has locked wait where they keep nobody else waiting.
+    /// - Parameter conflictKey: A name for the one row that they change, where it is one. Requests for a row that another
+    ///   transaction has locked wait where they keep no others waiting.
     /// - Returns: A result for each statement.
     /// - Throws: `PostgresError`, the first one.
     public func group(
-        _ statements: [Statement], readOnly: Bool = false, row: String? = nil
+        _ statements: [Statement], readOnly: Bool = false, conflictKey: String? = nil
     ) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
-        return try await perform(Request(Self.content(statements), isReadOnly: readOnly, row: row), statements)
+        return try await perform(
+            Request(Self.content(statements), isReadOnly: readOnly, conflictKey: conflictKey), statements)
     }
 
     /// Runs statements that add or change one row in a transaction that those of other callers may share.
     ///
-    /// For rows that must be unique in more than their key ``group(_:readOnly:row:)`` is better: there nobody who shares a
-    /// transaction can stand in the way of others that do.
+    /// For rows that must be unique in more than their key ``group(_:readOnly:conflictKey:)`` is better: there no
+    /// request that shares a transaction stands in the way of others that do.
     ///
-    /// - Parameter row: A name for the row.
+    /// - Parameter conflictKey: A name for the row.
     /// - Returns: A result for each statement.
     /// - Throws: `PostgresError`, the first one; then none of the statements was carried out.
-    public func change(row: String, _ statements: [Statement]) async throws -> [PostgresResult] {
+    public func change(conflictKey: String, _ statements: [Statement]) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
         return try await perform(
-            Request(Self.content(statements), row: row, sharesTransaction: true), statements)
+            Request(Self.content(statements), conflictKey: conflictKey, sharesTransaction: true), statements)
     }
 
     /// Statements as they are sent on shared connections, if they have a place there.
     private static func content(_ statements: [Statement]) throws -> Request.Content {
         .statements(
             try statements.map { statement in
-                try SharedLaneRules.check(statement.sql)
+                try SharedPoolRules.check(statement.sql)
                 return try EncodedStatement(statement)
             })
     }
 
-    /// Announces something to everybody who listens to a channel.
+    /// Announces something to all listeners of a channel.
     ///
     /// - Throws: `PostgresError`.
     public func notify(channel: String, payload: String) async throws {
@@ -142,19 +143,21 @@ public final class PostgresClient: Sendable {
     }
 
     /// Has statements carried out on a shared connection. Those that meet a lock there are carried out on a connection of
-    /// their own, where they keep nobody else waiting.
+    /// their own, where they keep no others waiting.
     private func perform(_ request: Request, _ statements: [Statement]) async throws -> [PostgresResult] {
         do {
             return try await perform(request)
         } catch let error as PostgresError where error.isLockTimeout {
-            return try await exclusively(in: .lockWaits, row: request.row) { try await $0.group(statements) }
+            return try await exclusively(in: .lockWaits, conflictKey: request.conflictKey) {
+                try await $0.group(statements)
+            }
         }
     }
 
     private func perform(_ request: Request) async throws -> [PostgresResult] {
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
-                if request.answer.wait(with: continuation), !send(.submit(request)) { request.fail(.shutDown) }
+                if request.promise.wait(with: continuation), !send(.submit(request)) { request.fail(.shutDown) }
             }
         } onCancel: {
             request.fail(.cancelled)
@@ -171,7 +174,7 @@ public final class PostgresClient: Sendable {
         let (stream, continuation) = AsyncStream.makeStream(of: PostgresEvent.self)
         // Quoted identifiers hold no NUL and have no parameters, so that encoding them cannot fail.
         let statements = channels.compactMap { try? EncodedStatement(Statement("LISTEN \(SQL.identifier($0))")) }
-        continuation.onTermination = { [mailbox] _ in _ = mailbox.send(.unlisten(id: id)) }
+        continuation.onTermination = { [commandQueue] _ in _ = commandQueue.send(.unlisten(id: id)) }
         if !send(.listen(id: id, channels: statements, continuation)) { continuation.finish() }
         return stream
     }
@@ -179,9 +182,9 @@ public final class PostgresClient: Sendable {
     // MARK: The thread
 
     /// Hands in a command, and starts the thread with the first; false when the client has ended.
-    func send(_ command: Mailbox.Command) -> Bool {
+    func send(_ command: CommandQueue.Command) -> Bool {
         if !isStarted.load(ordering: .acquiring), !startThread() { return false }
-        return mailbox.send(command)
+        return commandQueue.send(command)
     }
 
     private func startThread() -> Bool {
@@ -190,8 +193,8 @@ public final class PostgresClient: Sendable {
             case .ended: return false
             case .running: return true
             case .new:
-                let thread = OSThread { [configuration, logger, mailbox] in
-                    InputOutputLoop.run(configuration: configuration, logger: logger, mailbox: mailbox)
+                let thread = OSThread { [configuration, logger, commandQueue] in
+                    InputOutputLoop.run(configuration: configuration, logger: logger, commandQueue: commandQueue)
                 }
                 guard thread.isRunning else { return false }
                 life = .running(thread)

@@ -1,5 +1,5 @@
 extension PostgresClient {
-    /// Lends a connection that nobody else uses meanwhile.
+    /// Lends a connection that no other caller uses meanwhile.
     ///
     /// It is given back in any case: a transaction left open is rolled back, a broken connection is closed. What the
     /// session was told with SET, or holds as a lock of the session, is for `body` to undo.
@@ -11,11 +11,12 @@ extension PostgresClient {
 
     /// Lends a connection of a pool.
     ///
-    /// - Parameter row: The row that the caller waits for: of several callers who do, one at a time has a connection.
+    /// - Parameter conflictKey: The row that the caller waits for: of several callers that do, one at a time has a
+    ///   connection.
     func exclusively<R: Sendable>(
-        in pool: ConnectionPool, row: String? = nil, _ body: @Sendable (PostgresSession) async throws -> R
+        in purpose: PoolPurpose, conflictKey: String? = nil, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
-        let session = try await lease(LeaseRequest(pool: pool, row: row))
+        let session = try await lease(LeaseRequest(purpose: purpose, conflictKey: conflictKey))
         do {
             let result = try await body(session)
             await session.release()
@@ -39,21 +40,21 @@ extension PostgresClient {
     ///   - retries: How often it is run again at most.
     ///   - purpose: What it is for. But for administration ``PostgresConfiguration/transactionTimeout`` holds for it with
     ///     all its attempts.
-    ///   - row: A name for what it locks first, where that is known: of several transactions that do, one at a time has a
+    ///   - conflictKey: A name for what it locks first, where that is known: of several transactions that do, one at a time has a
     ///     connection.
     /// - Throws: What `body` throws, or `PostgresError`. The kind `connectionLost` says that it is not known whether the
     ///   transaction was committed. SQLSTATE 57014 says that it took too long.
     public func transaction<R: Sendable>(
         isolation: Isolation = .readCommitted, retries: Int = 5, purpose: TransactionPurpose = .request,
-        row: String? = nil,
+        conflictKey: String? = nil,
         _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
         let begin = try EncodedStatement(Statement("BEGIN ISOLATION LEVEL \(isolation.rawValue)"))
-        let end = purpose == .administration ? nil : Moment.now.after(configuration.transactionTimeout)
+        let end = purpose == .administration ? nil : MonotonicInstant.now.after(configuration.transactionTimeout)
         var attempt = 0
         while true {
             let session = try await lease(
-                LeaseRequest(pool: purpose.pool, prelude: begin, row: row, end: end))
+                LeaseRequest(purpose: purpose.poolPurpose, prelude: begin, conflictKey: conflictKey, end: end))
             do {
                 let result = try await body(session)
                 try await session.commit()
@@ -86,7 +87,7 @@ extension PostgresClient {
 
     /// Runs a statement that reads, and may keep a processor of the server busy for as long as it takes. A few run at the
     /// same time (``PostgresConfiguration/heavyConnections``), the others wait their turn, so that there are processors
-    /// left for everybody else. It is stopped like those of ``slowQuery(_:)``.
+    /// left for all other callers. It is stopped like those of ``slowQuery(_:)``.
     ///
     /// - Throws: `PostgresError`.
     public func heavyQuery(_ statement: Statement) async throws -> PostgresResult {
@@ -95,17 +96,17 @@ extension PostgresClient {
 
     /// Runs statements in one round trip and gives the result of the last. What only reads is asked once more when its
     /// connection is lost.
-    private func read(_ statements: [Statement], in pool: ConnectionPool) async throws -> PostgresResult {
+    private func read(_ statements: [Statement], in purpose: PoolPurpose) async throws -> PostgresResult {
         do {
-            return try await readOnce(statements, in: pool)
+            return try await readOnce(statements, in: purpose)
         } catch let error as PostgresError where error.kind == .connectionLost {
-            return try await readOnce(statements, in: pool)
+            return try await readOnce(statements, in: purpose)
         }
     }
 
-    private func readOnce(_ statements: [Statement], in pool: ConnectionPool) async throws -> PostgresResult {
+    private func readOnce(_ statements: [Statement], in purpose: PoolPurpose) async throws -> PostgresResult {
         @Sendable func ask() async throws -> PostgresResult {
-            let results = try await exclusively(in: pool) { session in try await session.group(statements) }
+            let results = try await exclusively(in: purpose) { session in try await session.group(statements) }
             guard let result = results.last else { throw PostgresError(.server, "the statement gave no result") }
             return result
         }
@@ -134,13 +135,13 @@ extension PostgresClient {
     private func lease(_ request: LeaseRequest) async throws -> PostgresSession {
         let number = try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
-                if request.answer.wait(with: continuation), !send(.lease(request)) {
-                    request.answer.give(.failure(.shutDown))
+                if request.promise.wait(with: continuation), !send(.lease(request)) {
+                    request.promise.fulfill(.failure(.shutDown))
                 }
             }
         } onCancel: {
-            request.answer.give(.failure(.cancelled))
+            request.promise.fulfill(.failure(.cancelled))
         }
-        return PostgresSession(lease: number, mailbox: mailbox)
+        return PostgresSession(lease: number, commandQueue: commandQueue)
     }
 }

@@ -2,7 +2,7 @@
 public struct PostgresConfiguration: Sendable {
     /// A libpq URI or connection string; every libpq parameter works, `sslmode` and certificates included.
     public var connectionString: String
-    /// Connections of the shared lane, on which short statements of everybody are pipelined.
+    /// Connections of the shared pool, on which short statements of all callers are pipelined.
     public var sharedConnections = 4
     /// How many connections are shared out: half as many each for transactions, batches that are transactions, reads that
     /// can be slow, and statements that wait for locks; a quarter each for slow reads that get little time, and for
@@ -12,11 +12,11 @@ public struct PostgresConfiguration: Sendable {
     public var heavyConnections = 1
     /// How long one statement may run before the server stops it (SQLSTATE 57014); zero for as long as it likes.
     public var statementTimeout: Duration = .seconds(30)
-    /// How long a statement on a shared connection waits for a lock. Who waits there keeps others waiting.
+    /// How long a statement on a shared connection waits for a lock. A statement that waits there keeps others waiting.
     public var sharedLockTimeout: Duration = .milliseconds(20)
     /// How long a statement waits for a lock on a connection of its own (SQLSTATE 55P03).
     public var lockTimeout: Duration = .seconds(5)
-    /// How long a transaction of ``PostgresClient/transaction(isolation:retries:purpose:row:_:)`` may take as a whole.
+    /// How long a transaction of ``PostgresClient/transaction(isolation:retries:purpose:conflictKey:_:)`` may take as a whole.
     public var transactionTimeout: Duration = .seconds(10)
     /// By how many bytes the process may grow while the rows of one result come, before the statement is stopped. It is
     /// looked at now and then, so that a result can take a little more.

@@ -60,15 +60,15 @@ public struct PostgresError: Error, Sendable {
         isStaleStatement = sqlState == "26000" || (sqlState == "0A000" && field("R") == "RevalidateCachedQuery")
     }
 
-    /// What a caller gets who went away.
+    /// The error for a caller that went away.
     static let cancelled = PostgresError(.cancelled, "the task was cancelled")
-    /// What a caller gets who changes a row that others wait for already.
+    /// The error for a request that changes a row which others wait for already.
     static let rowIsLocked = PostgresError(.server, "others wait for the row already", sqlState: "55P03")
     /// What a caller gets whose transaction is broken off because of its time limit.
     static let tookTooLong = PostgresError(.server, "the transaction took too long", sqlState: "57014")
     /// What a caller gets whose result takes more memory than one may.
     static let tooLarge = PostgresError(.tooLarge, "the result takes too much memory")
-    /// What a caller gets who comes too late.
+    /// The error for a request after the end of the client.
     static let shutDown = PostgresError(.shutdown, "the PostgreSQL client is shut down")
 
     /// Whether it waited for a lock in vain; nothing of the statement was kept.

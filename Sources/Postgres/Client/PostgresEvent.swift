@@ -3,7 +3,7 @@ public enum PostgresEvent: Sendable {
     /// The connection stands and listens, for the first time or again: what was announced in between is lost, so that
     /// caches must be dropped.
     case connected
-    /// Somebody announced something.
+    /// A notification came.
     case notification(channel: String, payload: String)
     /// The connection broke; it is being made anew.
     case disconnected

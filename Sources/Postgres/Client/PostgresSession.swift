@@ -9,12 +9,12 @@ public final class PostgresSession: Sendable {
     }
 
     private let lease: Int
-    private let mailbox: Mailbox
+    private let commandQueue: CommandQueue
     private let failures = Mutex(Failures())
 
-    init(lease: Int, mailbox: Mailbox) {
+    init(lease: Int, commandQueue: CommandQueue) {
         self.lease = lease
-        self.mailbox = mailbox
+        self.commandQueue = commandQueue
     }
 
     /// Runs one statement. Cancelling the task stops it on the server.
@@ -65,14 +65,14 @@ public final class PostgresSession: Sendable {
         let request = ReleaseRequest()
         // It is only ever given success.
         try? await withUnsafeThrowingContinuation { continuation in
-            if request.answer.wait(with: continuation), !mailbox.send(.release(lease: lease, request)) {
-                request.answer.give(.success(()))
+            if request.promise.wait(with: continuation), !commandQueue.send(.release(lease: lease, request)) {
+                request.promise.fulfill(.success(()))
             }
         }
     }
 
     /// Gives back a connection on which nothing is left to do.
-    func releaseSoon() { _ = mailbox.send(.release(lease: lease, nil)) }
+    func releaseSoon() { _ = commandQueue.send(.release(lease: lease, nil)) }
 
     private func perform(_ content: Request.Content) async throws -> [PostgresResult] {
         guard !Task.isCancelled else { throw PostgresError.cancelled }
@@ -80,12 +80,14 @@ public final class PostgresSession: Sendable {
         do {
             return try await withTaskCancellationHandler {
                 try await withUnsafeThrowingContinuation { continuation in
-                    if request.answer.wait(with: continuation), !mailbox.send(.submitLeased(request, lease: lease)) {
+                    if request.promise.wait(with: continuation),
+                        !commandQueue.send(.submitLeased(request, lease: lease))
+                    {
                         request.fail(.shutDown)
                     }
                 }
             } onCancel: {
-                _ = mailbox.send(.cancel(request, lease: lease))
+                _ = commandQueue.send(.cancel(request, lease: lease))
             }
         } catch let error as PostgresError {
             failures.withLock { failures in

@@ -1,6 +1,6 @@
-/// A request on its way: statements that succeed or fail together, and who waits for their results.
+/// A request on its way: statements that succeed or fail together, and the promise of their results.
 ///
-/// `@unchecked Sendable`: its constants and the answer are safe to share; the fields that change are touched by the
+/// `@unchecked Sendable`: its constants and the promise are safe to share; the fields that change are touched by the
 /// I/O thread alone.
 final class Request: @unchecked Sendable {
     /// What is to be done.
@@ -16,16 +16,17 @@ final class Request: @unchecked Sendable {
     let content: Content
     /// Whether it changes nothing, and so may be sent again when its answer was lost.
     let isReadOnly: Bool
-    /// The one row that it adds or changes; nil when it does something else.
-    let row: String?
+    /// A name for the one row that it adds or changes; nil when it does something else. Requests with the same name
+    /// conflict.
+    let conflictKey: String?
     /// Whether it may share a transaction with others that change one row each, or is several such.
     let sharesTransaction: Bool
     /// The requests of other callers that this one carries out as one; see ``init(together:)``.
     let members: [Request]
-    /// Who asks for a change that may share a transaction, where that is known.
+    /// The caller of a change that may share a transaction, where that is known.
     let caller: ObjectIdentifier?
-    /// Where the results go.
-    let answer = Answer<[PostgresResult]>()
+    /// Gives the results.
+    let promise = OneShotPromise<[PostgresResult]>()
 
     // MARK: Touched by the I/O thread alone
 
@@ -34,8 +35,8 @@ final class Request: @unchecked Sendable {
     /// How often its answer was lost.
     var losses = 0
     /// Until when it waits for a connection.
-    var deadline: Moment?
-    /// Whether whoever asked has gone away, and the server shall stop.
+    var deadline: MonotonicInstant?
+    /// Whether the caller has gone away, and the server shall stop.
     var isCancelled = false
     /// Its place among all that its connection sent.
     var sequence: UInt64 = 0
@@ -68,10 +69,10 @@ final class Request: @unchecked Sendable {
     /// Whether it gets a sync of its own, since sharing one did not do.
     var travelsAlone = false
 
-    init(_ content: Content, isReadOnly: Bool = false, row: String? = nil, sharesTransaction: Bool = false) {
+    init(_ content: Content, isReadOnly: Bool = false, conflictKey: String? = nil, sharesTransaction: Bool = false) {
         self.content = content
         self.isReadOnly = isReadOnly
-        self.row = row
+        self.conflictKey = conflictKey
         self.sharesTransaction = sharesTransaction
         caller = sharesTransaction ? CallerPresence.current.map { ObjectIdentifier($0) } : nil
         members = []
@@ -81,13 +82,13 @@ final class Request: @unchecked Sendable {
     init(together members: [Request]) {
         content = .statements(members.flatMap(\.statements))
         isReadOnly = false
-        row = nil
+        conflictKey = nil
         sharesTransaction = true
         caller = nil
         self.members = members
     }
 
-    /// Statements without anybody who waits for them.
+    /// Statements that no caller waits for.
     convenience init(internal statements: [EncodedStatement]) { self.init(.statements(statements)) }
 
     var statements: [EncodedStatement] {
@@ -123,16 +124,16 @@ final class Request: @unchecked Sendable {
         var rest = results[...]
         for member in members {
             let count = member.statements.count
-            member.answer.give(.success(Array(rest.prefix(count))))
+            member.promise.fulfill(.success(Array(rest.prefix(count))))
             rest = rest.dropFirst(count)
         }
-        answer.give(.success(results))
+        promise.fulfill(.success(results))
     }
 
     /// Ends the wait with an error.
     func fail(_ error: PostgresError) {
         for member in members { member.fail(error) }
-        answer.give(.failure(error))
+        promise.fulfill(.failure(error))
     }
 
     /// Whether a statement among those that were carried out ended a transaction, so that sending all again would

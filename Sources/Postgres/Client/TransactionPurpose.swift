@@ -8,7 +8,7 @@ public enum TransactionPurpose: Sendable {
     case administration
 
     /// The connections that it may have.
-    var pool: ConnectionPool {
+    var poolPurpose: PoolPurpose {
         switch self {
         case .request: .transactions
         case .batch: .batches

@@ -26,15 +26,15 @@ final class Connection {
     let context: LoopContext
     /// What the server is told when it is opened.
     private let parameters: ConnectionParameters
-    // The lane owns its connections and outlives them.
-    unowned let lane: any Lane
+    // The pool owns its connections and outlives them.
+    unowned let pool: any ConnectionPool
     var state = State.closed
     /// libpq's connection; only this object frees it.
     var handle: OpaquePointer?
     /// What was sent and is not answered yet, in order.
     var inFlight: Deque<Request> = []
     /// Since when the first of them is waited for.
-    var headSince = Moment.now
+    var headSince = MonotonicInstant.now
     var cache: StatementCache
     var sequence: UInt64 = 0
     var scriptPhase: ScriptPhase?
@@ -57,20 +57,20 @@ final class Connection {
     /// Whether the server was told to stop the first of those under way, since its result is too large.
     var isOutgrown = false
     /// When the server was told so for the last time: it may be late, and stop what comes after.
-    var outgrownAt: Moment?
-    /// Why it can no longer be used; it is cleared away when nobody is in the middle of using it.
+    var outgrownAt: MonotonicInstant?
+    /// Why it can no longer be used; it is cleared away when no function is in the middle of using it.
     var failure: PostgresError?
-    var openedAt = Moment.now
+    var openedAt = MonotonicInstant.now
     // Arrays that libpq reads from, used again for each statement.
     var pointers: [UnsafePointer<CChar>?] = []
     var lengths: [Int32] = []
     var formats: [Int32] = []
     var types: [UInt32] = []
 
-    init(_ context: LoopContext, lane: any Lane, _ parameters: ConnectionParameters) {
+    init(_ context: LoopContext, pool: any ConnectionPool, _ parameters: ConnectionParameters) {
         self.context = context
         self.parameters = parameters
-        self.lane = lane
+        self.pool = pool
         cache = StatementCache(limit: context.configuration.preparedStatementLimit)
     }
 
@@ -96,7 +96,7 @@ final class Connection {
     }
 
     /// When an attempt to connect has taken too long.
-    var connectDeadline: Moment? {
+    var connectDeadline: MonotonicInstant? {
         if case .connecting = state { openedAt.after(context.configuration.connectTimeout) } else { nil }
     }
 
@@ -134,7 +134,7 @@ final class Connection {
             }
             PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
             state = .ready
-            lane.didConnect(self)
+            pool.didConnect(self)
         case PGRES_POLLING_FAILED: fail(.unavailable(libpqMessage))
         case let status: state = .connecting(status)
         }
@@ -161,12 +161,12 @@ final class Connection {
 
     private var libpqMessage: String { PQerrorMessage(handle).map { String(cString: $0).trimmed } ?? "out of memory" }
 
-    /// Closes a broken connection and tells the lane what was lost.
+    /// Closes a broken connection and tells the pool what was lost.
     func clearAway(because reason: PostgresError) {
         let lost = Array(inFlight)
         if !context.isStopping { context.breaks += 1 }
         close()
-        lane.didBreak(self, losing: lost, because: reason)
+        pool.didBreak(self, losing: lost, because: reason)
     }
 
     /// Closes the connection.

@@ -9,7 +9,7 @@ extension Connection {
         takeResults()
         watchResult(hasCome: resultsTaken != before)
         while failure == nil, let notification = PQnotifies(handle) {
-            lane.didNotify(
+            pool.didNotify(
                 self, channel: String(cString: notification.pointee.relname),
                 payload: String(cString: notification.pointee.extra))
             PQfreemem(notification)
@@ -17,7 +17,7 @@ extension Connection {
         if !isOpen || PQstatus(handle) == CONNECTION_BAD { failWithLibpqMessage() }
     }
 
-    /// Gives up a result that takes more memory than one may: whatever rows hold, a find of them ends nobody's server.
+    /// Gives up a result that takes more memory than one may: whatever rows hold, a find of them does not end the server.
     private func watchResult(hasCome: Bool) {
         guard !hasCome, !inFlight.isEmpty, failure == nil else {
             watch = ResultWatch()
@@ -29,7 +29,7 @@ extension Connection {
         }
         isOutgrown = true
         outgrownAt = context.now
-        lane.didOutgrow(self, handle)
+        pool.didOutgrow(self, handle)
     }
 
     private func takeResults() {
@@ -64,11 +64,11 @@ extension Connection {
             finishIfComplete(request)
         case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
             PQclear(result)
-            // The connection now waits for data that nobody has: it is of no more use.
+            // The connection now waits for data that does not exist: it is of no more use.
             inFlight.removeFirst()
             request.error = PostgresError(.server, "COPY is not supported", sqlState: "0A000")
             fail(PostgresError(.connectionLost, "the connection was lost: it was left in COPY"))
-            lane.didFinish(request, on: self)
+            pool.didFinish(request, on: self)
         default:
             takeError(result, request)
             finishIfComplete(request)
@@ -121,6 +121,6 @@ extension Connection {
         if !request.isReadOnly { writes -= 1 }
         headSince = context.now
         for preparation in request.preparations { cache.remove(preparation.statement) }
-        lane.didFinish(request, on: self)
+        pool.didFinish(request, on: self)
     }
 }

@@ -28,7 +28,7 @@ extension Connection {
         return true
     }
 
-    /// Ends the transaction of those who share it.
+    /// Ends the transaction of the reads that share it.
     private func sync() {
         guard unsynced > 0 else { return }
         unsynced = 0
@@ -99,7 +99,7 @@ extension Connection {
     /// Asks the server to forget the statements that the cache has dropped, where that cannot disturb a transaction.
     func deallocateDropped() {
         guard !cache.dropped.isEmpty else { return }
-        if lane is SharedLane || (inFlight.isEmpty && !isInTransaction) {
+        if pool is SharedPool || (inFlight.isEmpty && !isInTransaction) {
             for name in cache.takeDropped() { deallocate(name) }
         }
     }
@@ -179,7 +179,7 @@ extension Connection {
             scriptPhase = .rollingBack
             sendPlainly("ROLLBACK")
         case .running, .rollingBack:
-            // Nothing that the script did to its session may be seen by those who come after it.
+            // Later requests must see nothing of what the script did to its session.
             scriptPhase = .resetting
             sendPlainly("DISCARD ALL")
         case .resetting:

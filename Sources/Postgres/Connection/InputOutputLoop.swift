@@ -14,38 +14,38 @@ import Logging
 /// It is made on its thread and never leaves it, so that nothing in it needs a lock. It waits nowhere but in `poll`.
 final class InputOutputLoop {
     private let context: LoopContext
-    private let shared: SharedLane
-    /// By the raw values of their pools.
-    private let pools: [ExclusiveLane]
-    private let listeners: ListenerLane
-    private let lanes: [any Lane]
-    private var commands: [Mailbox.Command] = []
+    private let shared: SharedPool
+    /// By the raw values of their purposes.
+    private let exclusivePools: [ExclusivePool]
+    private let listeners: ListenerPool
+    private let pools: [any ConnectionPool]
+    private var commands: [CommandQueue.Command] = []
     private var descriptors: [pollfd] = []
     private var polled: [Connection] = []
-    private var stopDeadline: Moment?
+    private var stopDeadline: MonotonicInstant?
 
     /// How long shutting down waits for what is under way.
     private static let grace: Duration = .seconds(10)
 
     /// Serves a client until it is shut down.
-    static func run(configuration: PostgresConfiguration, logger: Logger, mailbox: Mailbox) {
-        let context = LoopContext(configuration: configuration, logger: logger, mailbox: mailbox)
+    static func run(configuration: PostgresConfiguration, logger: Logger, commandQueue: CommandQueue) {
+        let context = LoopContext(configuration: configuration, logger: logger, commandQueue: commandQueue)
         InputOutputLoop(context).run()
-        mailbox.reportEnd()
+        commandQueue.reportEnd()
     }
 
     private init(_ context: LoopContext) {
         self.context = context
-        shared = SharedLane(context)
-        pools = ConnectionPool.allCases.map { ExclusiveLane(context, pool: $0) }
-        listeners = ListenerLane(context)
-        lanes = [shared] + pools + [listeners]
+        shared = SharedPool(context)
+        exclusivePools = PoolPurpose.allCases.map { ExclusivePool(context, purpose: $0) }
+        listeners = ListenerPool(context)
+        pools = [shared] + exclusivePools + [listeners]
     }
 
     private func run() {
         while true {
             takeCommands()
-            for lane in lanes { lane.tick() }
+            for pool in pools { pool.tick() }
             clearAwayBroken()
             flush()
             if isDone { break }
@@ -60,26 +60,26 @@ final class InputOutputLoop {
     /// Whether there is nothing more to do before the end.
     private var isDone: Bool {
         guard let stopDeadline else { return false }
-        return (shared.isIdle && pools.allSatisfy(\.isIdle)) || stopDeadline <= context.now
+        return (shared.isIdle && exclusivePools.allSatisfy(\.isIdle)) || stopDeadline <= context.now
     }
 
     // MARK: Commands
 
     private func takeCommands() {
-        context.mailbox.take(&commands)
+        context.commandQueue.take(&commands)
         for command in commands { take(command) }
     }
 
-    private func take(_ command: Mailbox.Command) {
+    private func take(_ command: CommandQueue.Command) {
         switch command {
         case .submit(let request):
             if context.isStopping { request.fail(.shutDown) } else { shared.submit(request) }
-        case .submitLeased(let request, let lease): lane(of: lease).submit(request, lease: lease)
+        case .submitLeased(let request, let lease): pool(of: lease).submit(request, lease: lease)
         case .start(let request): shared.start(request)
-        case .lease(let request): pools[request.pool.rawValue].lease(request)
-        case .cancel(let request, let lease): lane(of: lease).cancel(request, lease: lease)
-        case .cancelSent(let lease): lane(of: lease).didSendCancel(lease: lease)
-        case .release(let lease, let request): lane(of: lease).release(lease: lease, request)
+        case .lease(let request): exclusivePools[request.purpose.rawValue].lease(request)
+        case .cancel(let request, let lease): pool(of: lease).cancel(request, lease: lease)
+        case .cancelSent(let lease): pool(of: lease).didSendCancel(lease: lease)
+        case .release(let lease, let request): pool(of: lease).release(lease: lease, request)
         case .listen(let id, let channels, let continuation): listeners.listen(id: id, channels: channels, continuation)
         case .unlisten(let id): listeners.unlisten(id: id)
         case .shutDown:
@@ -90,7 +90,7 @@ final class InputOutputLoop {
         }
     }
 
-    private func lane(of lease: Int) -> ExclusiveLane { pools[ConnectionPool(lease: lease).rawValue] }
+    private func pool(of lease: Int) -> ExclusivePool { exclusivePools[PoolPurpose(lease: lease).rawValue] }
 
     // MARK: Connections
 
@@ -101,8 +101,8 @@ final class InputOutputLoop {
     }
 
     private func flush() {
-        for lane in lanes {
-            for connection in lane.connections where connection.needsFlush && connection.failure == nil {
+        for pool in pools {
+            for connection in pool.connections where connection.needsFlush && connection.failure == nil {
                 connection.flush()
             }
         }
@@ -113,8 +113,8 @@ final class InputOutputLoop {
     private func clearAwayBroken() {
         while context.hasBroken {
             context.hasBroken = false
-            for lane in lanes {
-                for connection in lane.connections {
+            for pool in pools {
+                for connection in pool.connections {
                     if let reason = connection.failure { connection.clearAway(because: reason) }
                 }
             }
@@ -126,14 +126,14 @@ final class InputOutputLoop {
     private func wait() {
         descriptors.removeAll(keepingCapacity: true)
         polled.removeAll(keepingCapacity: true)
-        descriptors.append(pollfd(fd: context.mailbox.descriptor, events: Int16(POLLIN), revents: 0))
+        descriptors.append(pollfd(fd: context.commandQueue.descriptor, events: Int16(POLLIN), revents: 0))
         var statistics = PostgresStatistics()
-        var deadline = EarliestMoment()
+        var deadline = EarliestInstant()
         deadline.consider(stopDeadline)
-        for lane in lanes {
-            statistics.waiting += lane.waiting
-            deadline.consider(lane.nextDeadline)
-            for connection in lane.connections {
+        for pool in pools {
+            statistics.waiting += pool.waiting
+            deadline.consider(pool.nextDeadline)
+            for connection in pool.connections {
                 let socket = connection.socket
                 guard socket >= 0 else { continue }
                 polled.append(connection)
@@ -145,36 +145,36 @@ final class InputOutputLoop {
         }
         statistics.reconnects = context.breaks
         let mustFlush = polled.contains { $0.needsFlush }
-        let isAsleep = context.mailbox.fallAsleep(statistics, shared.attention)
-        var longest = deadline.moment.map { Int32(clamping: $0.milliseconds(from: context.now)) } ?? -1
-        // Without a pipe nobody can wake the thread: then it has to look by itself.
-        if context.mailbox.descriptor < 0 { longest = 10 }
+        let isAsleep = context.commandQueue.fallAsleep(statistics, shared.wakeCondition)
+        var longest = deadline.instant.map { Int32(clamping: $0.milliseconds(from: context.now)) } ?? -1
+        // Without a pipe no command can wake the thread: then it has to look by itself.
+        if context.commandQueue.descriptor < 0 { longest = 10 }
         _ = poll(&descriptors, nfds_t(descriptors.count), isAsleep && !mustFlush ? longest : 0)
-        context.mailbox.awake(wasSignalled: descriptors[0].revents != 0)
+        context.commandQueue.awake(wasSignalled: descriptors[0].revents != 0)
     }
 
     // MARK: The end
 
     private func end() {
-        for command in context.mailbox.close() {
+        for command in context.commandQueue.close() {
             switch command {
             case .submit(let request), .submitLeased(let request, _): request.fail(.shutDown)
-            case .start(let request): request.answer.give(.failure(.shutDown))
-            case .lease(let request): request.answer.give(.failure(.shutDown))
-            case .release(_, let request): request?.answer.give(.success(()))
+            case .start(let request): request.promise.fulfill(.failure(.shutDown))
+            case .lease(let request): request.promise.fulfill(.failure(.shutDown))
+            case .release(_, let request): request?.promise.fulfill(.success(()))
             case .listen(_, _, let continuation): continuation.finish()
             case .cancel, .cancelSent, .unlisten, .shutDown: break
             }
         }
         let lost = PostgresError(.connectionLost, "the PostgreSQL client was shut down")
-        for lane in lanes {
-            for connection in lane.connections {
+        for pool in pools {
+            for connection in pool.connections {
                 for request in connection.inFlight { request.fail(lost) }
                 connection.close()
             }
         }
         shared.end()
-        for pool in pools { pool.end() }
+        for pool in exclusivePools { pool.end() }
         listeners.end()
     }
 }

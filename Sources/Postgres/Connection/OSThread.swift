@@ -8,7 +8,7 @@
 
 /// A thread of the operating system, for what waits in system calls. Swift's own threads must not.
 ///
-/// `@unchecked Sendable`: the handle is set once, before anybody else sees it; some systems make it a pointer.
+/// `@unchecked Sendable`: the handle is set once, before another thread sees it; some systems make it a pointer.
 final class OSThread: @unchecked Sendable {
     private final class Body {
         let run: @Sendable () -> Void

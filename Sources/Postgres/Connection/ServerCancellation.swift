@@ -7,13 +7,13 @@ import CLibpq
 struct ServerCancellation: @unchecked Sendable {
     private let pointer: OpaquePointer
 
-    /// Starts the thread; false when that was not possible. `mailbox` hears when the server was told.
-    static func send(to connection: OpaquePointer, lease: Int, through mailbox: Mailbox) -> Bool {
+    /// Starts the thread; false when that was not possible. `commandQueue` hears when the server was told.
+    static func send(to connection: OpaquePointer, lease: Int, through commandQueue: CommandQueue) -> Bool {
         guard let pointer = PQgetCancel(connection) else { return false }
         let cancellation = ServerCancellation(pointer: pointer)
         let thread = OSThread {
             cancellation.run()
-            _ = mailbox.send(.cancelSent(lease: lease))
+            _ = commandQueue.send(.cancelSent(lease: lease))
         }
         thread.detach()
         if !thread.isRunning { PQfreeCancel(pointer) }

@@ -1,57 +1,64 @@
-/// What a connection is lent for. Each purpose has connections of its own, so that none starves another: slow reads of
-/// some callers leave transactions theirs, and a row that somebody has locked keeps neither waiting.
-enum ConnectionPool: Int, CaseIterable, Sendable {
-    /// Changes of classes, installations, scripts.
-    case administration
-    /// Requests that are transactions.
-    case transactions
-    /// Batches that are transactions.
-    case batches
-    /// Reads that can be slow.
-    case slowReads
-    /// Reads that can be slow, of callers who get little time for them.
-    case limitedReads
-    /// Reads that keep a processor of the server busy.
-    case heavyReads
-    /// Statements that met a lock on a shared connection.
-    case lockWaits
+import Logging
 
-    /// The pool that a lease is of.
-    init(lease: Int) { self = Self.allCases[lease % Self.allCases.count] }
+/// A set of connections for one purpose. All its functions are called on the I/O thread.
+protocol ConnectionPool: AnyObject {
+    /// All connections, for polling.
+    var connections: [Connection] { get }
+    /// How many requests wait for a connection.
+    var waiting: Int { get }
+    /// When ``tick()`` must be called at the latest.
+    var nextDeadline: MonotonicInstant? { get }
+
+    /// A connection stands and takes requests.
+    func didConnect(_ connection: Connection)
+    /// A request is done: its results are there, or its error.
+    func didFinish(_ request: Request, on connection: Connection)
+    /// A connection broke, or could not be made; what was under way on it has no answer.
+    func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError)
+    /// A notification came on a listening connection.
+    func didNotify(_ connection: Connection, channel: String, payload: String)
+    /// The result that comes takes too much memory: the pool tells its caller, and tells the server to stop.
+    func didOutgrow(_ connection: Connection, _ handle: OpaquePointer)
+    /// Does what is due.
+    func tick()
 }
 
-extension PostgresConfiguration {
-    /// The most connections of a pool.
-    func limit(of pool: ConnectionPool) -> Int {
-        switch pool {
-        // A lock may be held on one connection while a class is changed on another.
-        case .administration: min(exclusiveConnections, max(2, exclusiveConnections / 4))
-        case .transactions, .batches, .slowReads, .lockWaits: max(1, exclusiveConnections / 2)
-        case .limitedReads: max(1, exclusiveConnections / 4)
-        case .heavyReads: max(1, heavyConnections)
-        }
+extension ConnectionPool {
+    func didNotify(_ connection: Connection, channel: String, payload: String) {}
+    func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {}
+}
+
+/// What all parts on the I/O thread share.
+final class LoopContext {
+    let configuration: PostgresConfiguration
+    let logger: Logger
+    let notices: NoticeLog
+    let commandQueue: CommandQueue
+    /// The time, as of the last look at the clock.
+    var now = MonotonicInstant.now
+    /// Whether the client is being shut down: no new connections, no waiting.
+    var isStopping = false
+    /// Whether a connection is broken and waits to be cleared away.
+    var hasBroken = false
+    /// How often connections broke or could not be made.
+    var breaks = 0
+
+    init(configuration: PostgresConfiguration, logger: Logger, commandQueue: CommandQueue) {
+        self.configuration = configuration
+        self.logger = logger
+        self.commandQueue = commandQueue
+        notices = NoticeLog(logger)
+    }
+}
+
+/// How long to wait before connecting again: longer each time, up to two seconds.
+struct BackOff {
+    private var pause: Duration = .milliseconds(50)
+
+    mutating func next() -> Duration {
+        defer { pause = min(pause * 2, .seconds(2)) }
+        return pause
     }
 
-    /// How long a request waits for a connection of a pool.
-    func patience(of pool: ConnectionPool) -> Duration {
-        switch pool {
-        case .administration: connectTimeout
-        // Who waits for others' heavy statements waits for as long as one of its own may take.
-        case .heavyReads: connectTimeout + statementTimeout
-        case .transactions, .batches, .slowReads, .limitedReads, .lockWaits: connectionWait
-        }
-    }
-
-    /// What the server is told for the connections of a pool.
-    func parameters(of pool: ConnectionPool) -> ConnectionParameters {
-        switch pool {
-        // Who builds an index beside a table waits for all who use it.
-        case .administration: ConnectionParameters(self)
-        // The client ends a transaction that takes too long; the server does if the client cannot.
-        case .transactions, .batches:
-            ConnectionParameters(self, lockTimeout: lockTimeout, idleTimeout: transactionTimeout)
-        case .slowReads, .limitedReads, .lockWaits: ConnectionParameters(self, lockTimeout: lockTimeout)
-        case .heavyReads: ConnectionParameters(self, lockTimeout: lockTimeout, isParallel: false)
-        }
-    }
+    mutating func reset() { pause = .milliseconds(50) }
 }

@@ -1,13 +1,13 @@
 import Collections
 
-/// A connection while somebody has it alone. Only the I/O thread touches it.
+/// A connection while one caller has it alone. Only the I/O thread touches it.
 final class Lease {
     let number: Int
     let connection: Connection
-    /// The row whose lock is waited for on it.
-    let row: String?
+    /// The conflict key of the request that it was lent for.
+    let conflictKey: String?
     /// When it has been lent for long enough; nil where there is no limit.
-    let end: Moment?
+    let end: MonotonicInstant?
     /// What is still to be sent before the first statement.
     var prelude: EncodedStatement?
     /// Requests that cannot be sent yet.
@@ -15,7 +15,7 @@ final class Lease {
     /// Whether the server is being told to stop, so that nothing new may be sent which it could stop instead.
     var isCancelling = false
     /// When to tell the server again, if what shall stop goes on.
-    var cancelAgain: Moment?
+    var cancelAgain: MonotonicInstant?
     var cancelPause = BackOff()
     /// Whether its time is over, so that nothing more is sent.
     var isExpired = false
@@ -27,14 +27,14 @@ final class Lease {
     var isReleased = false
     /// Whether a transaction that was left open is being undone.
     var isRollingBack = false
-    /// Who waits until the connection is clean again.
+    /// The task that waits until the connection is clean again.
     var releaseRequest: ReleaseRequest?
 
     init(number: Int, connection: Connection, for request: LeaseRequest) {
         self.number = number
         self.connection = connection
         prelude = request.prelude
-        row = request.row
+        conflictKey = request.conflictKey
         end = request.end
     }
 }

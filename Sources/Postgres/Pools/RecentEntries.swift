@@ -2,7 +2,7 @@
 struct RecentEntries<Key: Hashable> {
     /// How long an entry counts, in milliseconds.
     private let memory: Int64
-    private var moments: [Key: Moment] = [:]
+    private var instants: [Key: MonotonicInstant] = [:]
 
     /// How many entries are kept at most; beyond that all are forgotten, and learned anew.
     private static var capacity: Int { 4096 }
@@ -10,17 +10,17 @@ struct RecentEntries<Key: Hashable> {
     init(memory: Int64) { self.memory = memory }
 
     /// Notes an entry, from now on.
-    mutating func note(_ key: Key?, at now: Moment) {
+    mutating func note(_ key: Key?, at now: MonotonicInstant) {
         guard let key else { return }
-        if moments.count >= Self.capacity { moments.removeAll() }
-        moments[key] = now
+        if instants.count >= Self.capacity { instants.removeAll() }
+        instants[key] = now
     }
 
     /// Whether an entry was noted lately.
-    mutating func include(_ key: Key?, at now: Moment) -> Bool {
-        guard !moments.isEmpty, let key, let moment = moments[key] else { return false }
-        guard moment.isOlder(than: memory, at: now) else { return true }
-        moments[key] = nil
+    mutating func include(_ key: Key?, at now: MonotonicInstant) -> Bool {
+        guard !instants.isEmpty, let key, let instant = instants[key] else { return false }
+        guard instant.isOlder(than: memory, at: now) else { return true }
+        instants[key] = nil
         return false
     }
 }

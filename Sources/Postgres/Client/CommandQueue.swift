@@ -1,7 +1,7 @@
 import Synchronization
 
-/// How callers reach the I/O thread: a list of commands, and a way to wake the thread where it sleeps.
-final class Mailbox: Sendable {
+/// The commands of callers to the I/O thread, with a way to wake the thread from its sleep.
+final class CommandQueue: Sendable {
     /// What the I/O thread is asked to do.
     enum Command: Sendable {
         /// Report how the first connection goes.
@@ -26,7 +26,7 @@ final class Mailbox: Sendable {
     private struct State {
         var commands: [Command] = []
         var isAsleep = false
-        var attention = Attention()
+        var wakeCondition = WakeCondition()
         var isClosed = false
         var statistics = PostgresStatistics()
         var endWaiters: [UnsafeContinuation<Void, Never>] = []
@@ -43,7 +43,7 @@ final class Mailbox: Sendable {
         let (isOpen, mustWake) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
             state.commands.append(command)
-            guard state.isAsleep, state.attention.isDrawn(by: command) else { return (true, false) }
+            guard state.isAsleep, state.wakeCondition.isMet(by: command) else { return (true, false) }
             state.isAsleep = false
             return (true, true)
         }
@@ -80,22 +80,22 @@ final class Mailbox: Sendable {
     }
 
     /// Says that the thread goes to sleep, and what it wakes up for; false when there are commands.
-    func fallAsleep(_ statistics: PostgresStatistics, _ attention: Attention) -> Bool {
+    func fallAsleep(_ statistics: PostgresStatistics, _ wakeCondition: WakeCondition) -> Bool {
         state.withLock { state in
             state.statistics = statistics
-            state.attention = attention
+            state.wakeCondition = wakeCondition
             state.isAsleep = state.commands.isEmpty
             return state.isAsleep
         }
     }
 
-    /// Says that the thread is awake, so that nobody wakes it any more.
+    /// Says that the thread is awake, so that no command wakes it any more.
     func awake(wasSignalled: Bool) {
         state.withLock { $0.isAsleep = false }
         if wasSignalled { wakeUp.clear() }
     }
 
-    /// Takes no more commands, and gives back what nobody looked at.
+    /// Takes no more commands, and gives back the commands that the thread did not take.
     func close() -> [Command] {
         state.withLock { state in
             state.isClosed = true
@@ -105,7 +105,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Tells those who wait for the end.
+    /// Resumes the tasks that wait for the end.
     func reportEnd() {
         let waiters = state.withLock { state in
             defer { state.endWaiters = [] }
@@ -115,37 +115,39 @@ final class Mailbox: Sendable {
     }
 }
 
-/// Somebody who waits for the first connection.
+/// A task that waits for the first connection.
 final class StartRequest: Sendable {
-    let answer = Answer<Void>()
+    let promise = OneShotPromise<Void>()
 }
 
-/// Somebody who waits until a lent connection is clean again.
+/// A task that waits until a lent connection is clean again.
 final class ReleaseRequest: Sendable {
-    let answer = Answer<Void>()
+    let promise = OneShotPromise<Void>()
 }
 
-/// Somebody who wants a connection alone.
+/// A task that wants a connection of its own.
 ///
 /// `@unchecked Sendable`: the deadline is touched by the I/O thread alone.
 final class LeaseRequest: @unchecked Sendable {
-    /// The lease's number comes here.
-    let answer = Answer<Int>()
+    /// Gives the lease's number.
+    let promise = OneShotPromise<Int>()
     /// What is sent before the first statement, in the same go.
     let prelude: EncodedStatement?
-    /// Which connections it may get.
-    let pool: ConnectionPool
-    /// The row whose lock it waits for, where that is known: nobody else gets a connection for it meanwhile.
-    let row: String?
+    /// What the connection is for.
+    let purpose: PoolPurpose
+    /// A name for what it locks first, where that is known: no other request with that name gets a connection meanwhile.
+    let conflictKey: String?
     /// Until when it may have the connection; nil for as long as it likes.
-    let end: Moment?
+    let end: MonotonicInstant?
     /// Until when it waits for a connection.
-    var deadline: Moment?
+    var deadline: MonotonicInstant?
 
-    init(pool: ConnectionPool, prelude: EncodedStatement? = nil, row: String? = nil, end: Moment? = nil) {
-        self.pool = pool
+    init(
+        purpose: PoolPurpose, prelude: EncodedStatement? = nil, conflictKey: String? = nil, end: MonotonicInstant? = nil
+    ) {
+        self.purpose = purpose
         self.prelude = prelude
-        self.row = row
+        self.conflictKey = conflictKey
         self.end = end
     }
 }

@@ -2,7 +2,7 @@ import Postgres
 import Testing
 
 @Suite("Lent connections")
-struct ExclusiveLaneTests {
+struct ExclusivePoolTests {
     @Test("A caller waits for a connection, but not longer than the limit")
     func waiting() async throws {
         try await TestDatabase.run(exclusive: 1, connectTimeout: .seconds(1)) { (database) async throws in

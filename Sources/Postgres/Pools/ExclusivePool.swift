@@ -2,49 +2,49 @@ import CLibpq
 import Collections
 
 /// The connections that are lent to one caller at a time, opened on demand.
-final class ExclusiveLane: Lane {
+final class ExclusivePool: ConnectionPool {
     let context: LoopContext
     private(set) var connections: [Connection] = []
-    /// Connections that nobody has, the one used last at the end, with the time since when.
-    private var idle: [(connection: Connection, since: Moment)] = []
+    /// Connections that are not lent, the one used last at the end, with the time since when.
+    private var idle: [(connection: Connection, since: MonotonicInstant)] = []
     private var leases: [Int: Lease] = [:]
     private var lastNumber: Int
-    /// Who waits for a connection, in the order in which they came.
+    /// Requests that wait for a connection, in the order in which they came.
     private var waiters: Deque<LeaseRequest> = []
-    /// Who waits for a row that another one waits for already, or has a connection for: one is enough.
-    private var rows: [String: Deque<LeaseRequest>] = [:]
+    /// By conflict key, requests for a row that another request waits for already, or has a connection for: one is enough.
+    private var queuesByKey: [String: Deque<LeaseRequest>] = [:]
     private var backOff = BackOff()
-    private var nextOpening = Moment.now
+    private var nextOpening = MonotonicInstant.now
     private var lastFailure: PostgresError?
 
     /// How many connections there are at most.
     private let limit: Int
     /// How long a request waits for one.
-    private let patience: Duration
+    private let waitLimit: Duration
     private let parameters: ConnectionParameters
 
     private static let idleTimeout: Int64 = 60_000
 
-    /// Makes a lane.
+    /// Makes the pool for a purpose.
     ///
-    /// The lease numbers of a pool are those that ``ConnectionPool/init(lease:)`` says.
-    init(_ context: LoopContext, pool: ConnectionPool) {
+    /// The lease numbers of a pool are those that ``PoolPurpose/init(lease:)`` says.
+    init(_ context: LoopContext, purpose: PoolPurpose) {
         self.context = context
-        limit = context.configuration.limit(of: pool)
-        patience = context.configuration.patience(of: pool)
-        parameters = context.configuration.parameters(of: pool)
-        lastNumber = pool.rawValue
+        limit = context.configuration.limit(of: purpose)
+        waitLimit = context.configuration.waitLimit(of: purpose)
+        parameters = context.configuration.parameters(of: purpose)
+        lastNumber = purpose.rawValue
     }
 
     var waiting: Int {
-        leases.values.reduce(waiters.count) { $0 + $1.pending.count } + rows.values.reduce(0) { $0 + $1.count }
+        leases.values.reduce(waiters.count) { $0 + $1.pending.count } + queuesByKey.values.reduce(0) { $0 + $1.count }
     }
 
-    /// Whether nobody has a connection.
-    var isIdle: Bool { leases.isEmpty && waiters.isEmpty && rows.isEmpty }
+    /// Whether no connection is lent or waited for.
+    var isIdle: Bool { leases.isEmpty && waiters.isEmpty && queuesByKey.isEmpty }
 
-    var nextDeadline: Moment? {
-        var earliest = EarliestMoment()
+    var nextDeadline: MonotonicInstant? {
+        var earliest = EarliestInstant()
         for connection in connections { earliest.consider(connection.connectDeadline) }
         for lease in leases.values {
             earliest.consider(lease.cancelAgain)
@@ -52,66 +52,66 @@ final class ExclusiveLane: Lane {
         }
         if let oldest = idle.first { earliest.consider(oldest.since.after(.milliseconds(Self.idleTimeout + 1))) }
         earliest.consider(waiters.first?.deadline)
-        for queue in rows.values { earliest.consider(queue.first?.deadline) }
+        for queue in queuesByKey.values { earliest.consider(queue.first?.deadline) }
         if mayOpen { earliest.consider(nextOpening) }
-        return earliest.moment
+        return earliest.instant
     }
 
     // MARK: Lending
 
     /// Lends a connection, now or when there is one.
     func lease(_ request: LeaseRequest) {
-        guard !request.answer.isGiven else { return }
+        guard !request.promise.isFulfilled else { return }
         if context.isStopping { return give(request, .failure(.shutDown)) }
-        request.deadline = context.now.after(patience)
-        if let row = request.row {
-            guard rows[row] == nil else {
-                rows[row]?.append(request)
+        request.deadline = context.now.after(waitLimit)
+        if let key = request.conflictKey {
+            guard queuesByKey[key] == nil else {
+                queuesByKey[key]?.append(request)
                 return
             }
-            rows[row] = []
+            queuesByKey[key] = []
         }
         waiters.append(request)
         lendIdle()
         openWhereUseful()
     }
 
-    /// Lends connections that nobody has to those who wait.
+    /// Lends idle connections to the requests that wait.
     private func lendIdle() {
         while !waiters.isEmpty, let entry = idle.popLast() {
             if entry.connection.isReady { offer(entry.connection) }
         }
     }
 
-    /// Gives a clean connection to the first who waits.
+    /// Gives a clean connection to the first request that waits.
     private func offer(_ connection: Connection) {
         connection.deallocateDropped()
         while let waiter = waiters.popFirst() {
-            lastNumber += ConnectionPool.allCases.count
+            lastNumber += PoolPurpose.allCases.count
             let lease = Lease(number: lastNumber, connection: connection, for: waiter)
             leases[lease.number] = lease
-            if waiter.answer.give(.success(lease.number)) { return }
+            if waiter.promise.fulfill(.success(lease.number)) { return }
             leases[lease.number] = nil
-            leave(waiter.row)
+            leave(waiter.conflictKey)
         }
         idle.append((connection, context.now))
     }
 
-    /// Lets the next wait for a connection who waits for a row.
-    private func leave(_ row: String?) {
-        guard let row, rows[row] != nil else { return }
-        while let next = rows[row]?.popFirst() {
-            guard !next.answer.isGiven else { continue }
-            // It came before some of those who wait.
+    /// Lets the next request with a conflict key wait for a connection.
+    private func leave(_ key: String?) {
+        guard let key, queuesByKey[key] != nil else { return }
+        while let next = queuesByKey[key]?.popFirst() {
+            guard !next.promise.isFulfilled else { continue }
+            // It came before some of those that wait.
             let index = waiters.firstIndex { waiter in
                 if let its = waiter.deadline, let own = next.deadline { own < its } else { false }
             }
             return waiters.insert(next, at: index ?? waiters.endIndex)
         }
-        rows[row] = nil
+        queuesByKey[key] = nil
     }
 
-    private func give(_ request: LeaseRequest, _ result: Result<Int, PostgresError>) { request.answer.give(result) }
+    private func give(_ request: LeaseRequest, _ result: Result<Int, PostgresError>) { request.promise.fulfill(result) }
 
     private var mayOpen: Bool {
         connections.count < limit && !context.isStopping
@@ -120,7 +120,7 @@ final class ExclusiveLane: Lane {
 
     private func openWhereUseful() {
         while mayOpen, nextOpening <= context.now {
-            let connection = Connection(context, lane: self, parameters)
+            let connection = Connection(context, pool: self, parameters)
             connections.append(connection)
             connection.open()
             if connection.failure != nil { break }
@@ -190,7 +190,7 @@ final class ExclusiveLane: Lane {
 
     func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
         guard let lease = lease(of: connection), let head = connection.inFlight.first else { return }
-        head.answer.give(.failure(.tooLarge))
+        head.promise.fulfill(.failure(.tooLarge))
         head.isCancelled = true
         cancelHead(lease)
     }
@@ -198,7 +198,7 @@ final class ExclusiveLane: Lane {
     /// Stops a request: takes it back if it was not sent, else tells the server.
     func cancel(_ request: Request, lease number: Int) {
         request.isCancelled = true
-        guard let lease = leases[number], !request.answer.isGiven else { return }
+        guard let lease = leases[number], !request.promise.isFulfilled else { return }
         if let index = lease.pending.firstIndex(where: { $0 === request }) {
             lease.pending.remove(at: index)
             return request.fail(.cancelled)
@@ -222,7 +222,7 @@ final class ExclusiveLane: Lane {
         guard let head = lease.connection.inFlight.first, head.isCancelled, !lease.isCancelling,
             lease.failure == nil, let handle = lease.connection.handle
         else { return }
-        lease.isCancelling = ServerCancellation.send(to: handle, lease: lease.number, through: context.mailbox)
+        lease.isCancelling = ServerCancellation.send(to: handle, lease: lease.number, through: context.commandQueue)
         if !lease.isCancelling { lease.cancelAgain = context.now.after(lease.cancelPause.next()) }
     }
 
@@ -241,7 +241,7 @@ final class ExclusiveLane: Lane {
     /// Takes a connection back; it is lent again when it is clean.
     func release(lease number: Int, _ request: ReleaseRequest?) {
         guard let lease = leases[number], !lease.isReleased else {
-            request?.answer.give(.success(()))
+            request?.promise.fulfill(.success(()))
             return
         }
         lease.isReleased = true
@@ -276,7 +276,7 @@ final class ExclusiveLane: Lane {
         if lease.isReleased {
             end(lease)
         } else {
-            leave(lease.row)
+            leave(lease.conflictKey)
             lease.isBrokenOff = true
         }
         offer(connection)
@@ -284,8 +284,8 @@ final class ExclusiveLane: Lane {
 
     private func end(_ lease: Lease) {
         leases[lease.number] = nil
-        if !lease.isBrokenOff { leave(lease.row) }
-        lease.releaseRequest?.answer.give(.success(()))
+        if !lease.isBrokenOff { leave(lease.conflictKey) }
+        lease.releaseRequest?.promise.fulfill(.success(()))
     }
 
     // MARK: Connections
@@ -325,11 +325,11 @@ final class ExclusiveLane: Lane {
         while let first = waiters.first, hasWaitedEnough(first) {
             waiters.removeFirst()
             giveUp(first)
-            leave(first.row)
+            leave(first.conflictKey)
         }
-        for row in rows.keys {
-            while let first = rows[row]?.first, hasWaitedEnough(first) {
-                rows[row]?.removeFirst()
+        for key in queuesByKey.keys {
+            while let first = queuesByKey[key]?.first, hasWaitedEnough(first) {
+                queuesByKey[key]?.removeFirst()
                 giveUp(first)
             }
         }
@@ -343,7 +343,7 @@ final class ExclusiveLane: Lane {
     }
 
     private func hasWaitedEnough(_ request: LeaseRequest) -> Bool {
-        request.answer.isGiven || context.isStopping || request.deadline.map { $0 <= context.now } ?? false
+        request.promise.isFulfilled || context.isStopping || request.deadline.map { $0 <= context.now } ?? false
     }
 
     private func giveUp(_ request: LeaseRequest) {
@@ -354,12 +354,12 @@ final class ExclusiveLane: Lane {
     /// Gives up all that waits, when the client ends.
     func end() {
         for waiter in waiters { give(waiter, .failure(.shutDown)) }
-        for waiter in rows.values.joined() { give(waiter, .failure(.shutDown)) }
+        for waiter in queuesByKey.values.joined() { give(waiter, .failure(.shutDown)) }
         waiters.removeAll()
-        rows.removeAll()
+        queuesByKey.removeAll()
         for lease in leases.values {
             for request in lease.pending { request.fail(.shutDown) }
-            lease.releaseRequest?.answer.give(.success(()))
+            lease.releaseRequest?.promise.fulfill(.success(()))
         }
         leases.removeAll()
     }

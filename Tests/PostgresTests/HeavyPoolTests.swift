@@ -2,7 +2,7 @@ import Postgres
 import Testing
 
 @Suite("Heavy statements")
-struct HeavyLaneTests {
+struct HeavyPoolTests {
     /// How many statements of a mark run at this moment, and how many processes of the server work on them.
     private static func running(_ mark: String, _ client: PostgresClient) async throws -> Int64 {
         let found = try await client.query(

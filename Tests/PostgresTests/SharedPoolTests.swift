@@ -2,7 +2,7 @@ import Postgres
 import Testing
 
 @Suite("Requests on shared connections")
-struct SharedLaneTests {
+struct SharedPoolTests {
     @Test(
         "A failing request leaves its neighbours on the same connection alone, wherever in a group it fails",
         arguments: [false, true])

@@ -1,11 +1,12 @@
 /// Which of the shared connections a request is sent on.
-extension SharedLane {
-    /// How long a request may take before the connection is avoided, and nobody waits for it, in milliseconds.
-    private static let patience: Int64 = 20
+extension SharedPool {
+    /// How long a request may take before its connection counts as stalled: others avoid it and no longer wait for it. In
+    /// milliseconds.
+    private static let stallThreshold: Int64 = 20
 
     /// Whether something slow is in front, perhaps a lock: better to wait behind many quick ones.
     private func isSlow(_ connection: Connection) -> Bool {
-        !connection.inFlight.isEmpty && connection.headSince.isOlder(than: Self.patience, at: context.now)
+        !connection.inFlight.isEmpty && connection.headSince.isOlder(than: Self.stallThreshold, at: context.now)
     }
 
     /// Whether it changes rows, and is not slow, so that the next ones can wait for it.
@@ -13,9 +14,9 @@ extension SharedLane {
         connection.changes > 0 && !isSlow(connection)
     }
 
-    /// When nobody waits any more for what a connection is busy with; nil when nobody does.
-    func endOfPatience(with connection: Connection) -> Moment? {
-        isBusyWithChanges(connection) ? connection.headSince.after(.milliseconds(Self.patience)) : nil
+    /// When requests stop waiting for what a connection is busy with; nil when none waits.
+    func stallDeadline(of connection: Connection) -> MonotonicInstant? {
+        isBusyWithChanges(connection) ? connection.headSince.after(.milliseconds(Self.stallThreshold)) : nil
     }
 
     /// The connection for the next that only read: not one with a write before them, whose commit they would wait for, if

@@ -2,14 +2,14 @@
 ///
 /// A request that nothing can be done about before an answer comes may lie until then: the answer wakes the thread, and it
 /// finds all that came meanwhile. To wake a thread costs both sides more than to hand in a request.
-struct Attention {
+struct WakeCondition {
     /// Whether requests that only read can be sent.
     var reads = true
     /// Whether requests that change one row each can be sent.
     var changes = true
 
     /// Whether to wake up, now that a command was handed in.
-    func isDrawn(by command: Mailbox.Command) -> Bool {
+    func isMet(by command: CommandQueue.Command) -> Bool {
         guard case .submit(let request) = command else { return true }
         if request.isReadOnly { return reads }
         return request.sharesTransaction ? changes : true

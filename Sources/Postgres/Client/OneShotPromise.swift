@@ -1,40 +1,40 @@
 import Synchronization
 
-/// What one task waits for. It is given once, by whoever comes first; what comes later is dropped.
-struct Answer<Value: Sendable>: ~Copyable, Sendable {
+/// A value that one task waits for. The first call fulfills it; later values are dropped.
+struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
     // Not private: Swift 6.3 breaks off compiling other files that embed the mutex.
     enum State {
         case open
         case awaited(UnsafeContinuation<Value, any Error>)
-        /// Given before anybody waited.
-        case given(Result<Value, PostgresError>)
+        /// Fulfilled before a task waited.
+        case fulfilled(Result<Value, PostgresError>)
         case closed
     }
 
     private let state = Mutex(State.open)
 
-    /// Whether it was given already, so that nobody waits any longer.
-    var isGiven: Bool {
+    /// Whether it has its value already, so that no task waits any longer.
+    var isFulfilled: Bool {
         state.withLock {
             switch $0 {
             case .open, .awaited: false
-            case .given, .closed: true
+            case .fulfilled, .closed: true
             }
         }
     }
 
-    /// Gives it; false when somebody was faster.
+    /// Fulfills it; false when it was fulfilled before.
     @discardableResult
-    func give(_ result: Result<Value, PostgresError>) -> Bool {
+    func fulfill(_ result: Result<Value, PostgresError>) -> Bool {
         let (isFirst, continuation) = state.withLock { state -> (Bool, UnsafeContinuation<Value, any Error>?) in
             switch state {
             case .open:
-                state = .given(result)
+                state = .fulfilled(result)
                 return (true, nil)
             case .awaited(let continuation):
                 state = .closed
                 return (true, continuation)
-            case .given, .closed:
+            case .fulfilled, .closed:
                 return (false, nil)
             }
         }
@@ -42,10 +42,10 @@ struct Answer<Value: Sendable>: ~Copyable, Sendable {
         return isFirst
     }
 
-    /// Makes a continuation wait for it; false when it was given before, and the continuation resumed with it.
+    /// Makes a continuation wait for it; false when it was fulfilled before, and the continuation is resumed with the value.
     func wait(with continuation: UnsafeContinuation<Value, any Error>) -> Bool {
         let result = state.withLock { state -> Result<Value, PostgresError>? in
-            guard case .given(let result) = state else {
+            guard case .fulfilled(let result) = state else {
                 state = .awaited(continuation)
                 return nil
             }

@@ -3,7 +3,7 @@ import Collections
 /// Requests of many callers that change one row each, and wait to be sent together.
 ///
 /// Together they are one transaction: one packet, one commit, and one wait for the disk.
-struct ChangeQueue {
+struct GroupCommitQueue {
     /// How many go together at most: the first ones are answered when all are done.
     private static let mostMembers = 32
 
@@ -17,14 +17,14 @@ struct ChangeQueue {
     /// Puts requests back that were undone for the sake of another, before all that came meanwhile.
     mutating func putBack(_ undone: [Request]) { requests.prepend(contentsOf: undone) }
 
-    /// Takes the requests that go next as one; nil when none is left that anybody waits for.
+    /// Takes the requests that go next as one; nil when no caller waits for any of them.
     ///
-    /// They are in the order of their rows, so that two processes never wait for each other crosswise.
+    /// They are in the order of their conflict keys, so that two processes never wait for each other crosswise.
     mutating func next() -> Request? {
-        let members = requests.prefix(Self.mostMembers).filter { !$0.answer.isGiven }
+        let members = requests.prefix(Self.mostMembers).filter { !$0.promise.isFulfilled }
         requests.removeFirst(min(requests.count, Self.mostMembers))
         guard members.count > 1 else { return members.first }
-        return Request(together: members.sorted { ($0.row ?? "") < ($1.row ?? "") })
+        return Request(together: members.sorted { ($0.conflictKey ?? "") < ($1.conflictKey ?? "") })
     }
 
     /// Takes all requests.

@@ -1,21 +1,21 @@
 import CLibpq
 
 /// The connections that wait for notifications: one for each call of `listen`.
-final class ListenerLane: Lane {
+final class ListenerPool: ConnectionPool {
     private final class Listener {
         let id: Int
         let channels: [EncodedStatement]
         let continuation: AsyncStream<PostgresEvent>.Continuation
         let connection: Connection
         var backOff = BackOff()
-        var reopening: Moment?
+        var reopening: MonotonicInstant?
         var isConnected = false
         /// When the server was last heard, or asked.
-        var lastSign: Moment
+        var lastSign: MonotonicInstant
 
         init(
             id: Int, channels: [EncodedStatement], _ continuation: AsyncStream<PostgresEvent>.Continuation,
-            _ connection: Connection, now: Moment
+            _ connection: Connection, now: MonotonicInstant
         ) {
             self.id = id
             self.channels = channels
@@ -30,7 +30,7 @@ final class ListenerLane: Lane {
         didSet { connections = listeners.map(\.connection) }
     }
 
-    /// A network may lose a connection without telling; who only listens would never notice.
+    /// A network may lose a connection without telling; a listener would never notice.
     private static let heartbeat: Int64 = 30_000
     private static let heartbeatTimeout: Int64 = 10_000
     private static let sign = EncodedStatement(constant: "SELECT 1")
@@ -40,14 +40,14 @@ final class ListenerLane: Lane {
     private(set) var connections: [Connection] = []
     var waiting: Int { 0 }
 
-    var nextDeadline: Moment? {
-        var earliest = EarliestMoment()
+    var nextDeadline: MonotonicInstant? {
+        var earliest = EarliestInstant()
         for listener in listeners {
             earliest.consider(
                 listener.reopening ?? listener.connection.connectDeadline
                     ?? listener.lastSign.after(.milliseconds(Self.pause(of: listener) + 1)))
         }
-        return earliest.moment
+        return earliest.instant
     }
 
     private static func pause(of listener: Listener) -> Int64 {
@@ -57,12 +57,12 @@ final class ListenerLane: Lane {
     /// Listens, until the stream ends.
     func listen(id: Int, channels: [EncodedStatement], _ continuation: AsyncStream<PostgresEvent>.Continuation) {
         guard !context.isStopping else { return continuation.finish() }
-        let connection = Connection(context, lane: self, ConnectionParameters(context.configuration))
+        let connection = Connection(context, pool: self, ConnectionParameters(context.configuration))
         listeners.append(Listener(id: id, channels: channels, continuation, connection, now: context.now))
         connection.open()
     }
 
-    /// Nobody reads the stream any longer.
+    /// Ends a listener whose stream is no longer read.
     func unlisten(id: Int) {
         for listener in listeners where listener.id == id { listener.connection.close() }
         listeners.removeAll { $0.id == id }

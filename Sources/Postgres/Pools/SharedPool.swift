@@ -1,44 +1,45 @@
 import CLibpq
 import Collections
 
-/// The connections that everybody shares.
+/// The connections that all callers share.
 ///
 /// A request that writes is sent at once. It is a transaction of its own, and ends with a sync of its own, so that an
-/// error in one leaves its neighbours alone. One connection is without writes, so that nobody who only reads has to wait
-/// until the disk has what another wrote.
+/// error in one leaves its neighbours alone. One connection is without writes, so that no read has to wait
+/// until the disk has what another request wrote.
 ///
 /// Requests that change one row each share a transaction, so that the server commits and waits for the disk once for
-/// several. There is one such transaction under way, and whoever comes meanwhile makes up the next. When one of them
+/// several. There is one such transaction under way, and the changes that come meanwhile make up the next. When one of them
 /// fails, none was carried out: that one is sent again by itself, the others together. Callers whose changes failed lately
 /// send theirs alone.
 ///
 /// No statement waits long for a lock here (``PostgresConfiguration/sharedLockTimeout``): its caller then takes a
-/// connection of its own, where it keeps nobody waiting. So do all who change the same row within the next second.
+/// connection of its own, where it keeps no others waiting. So do all requests with the same conflict key within the next
+/// second.
 ///
-/// Requests that only read go in batches: a few of them share a sync, and thus a packet and a transaction. Of these there
-/// is one batch under way on each connection, and whoever comes meanwhile makes up the next. That way batches are as
-/// large as the load asks for, and nobody waits where there is none. What an error keeps from being carried out is sent
+/// Requests that only read go in read batches: a few of them share a sync, and thus a packet and a transaction. Of these there
+/// is one batch under way on each connection, and the reads that come meanwhile make up the next. That way read batches are
+/// as large as the load asks for, and no read waits where there is none. What an error keeps from being carried out is sent
 /// again.
-final class SharedLane: Lane {
+final class SharedPool: ConnectionPool {
     let context: LoopContext
     private(set) var connections: [Connection] = []
     private var backOffs: [BackOff] = []
     /// When to connect again, for connections that are closed.
-    private var reopenings: [Moment?] = []
+    private var reopenings: [MonotonicInstant?] = []
     /// Requests that only read, and wait until those before them are answered.
     private var reads: Deque<Request> = []
     /// Requests that change one row each, and wait until those before them are answered.
-    private var changes = ChangeQueue()
+    private var changes = GroupCommitQueue()
     /// Callers whose changes were refused lately.
     private var refusals = RecentEntries<ObjectIdentifier>(memory: 1000)
-    /// Rows that somebody waited for in vain lately.
-    private var lockedRows = RecentEntries<String>(memory: 1000)
+    /// Conflict keys of rows that a request waited for in vain lately.
+    private var lockedKeys = RecentEntries<String>(memory: 1000)
     /// Requests that wait for a connection.
     private var backlog: Deque<Request> = []
     /// Requests that the server undid for the sake of others, with the time of their next attempt.
-    private var postponed: [(Moment, Request)] = []
+    private var postponed: [(MonotonicInstant, Request)] = []
     private var starters: [StartRequest] = []
-    private var startDeadline = Moment.now
+    private var startDeadline = MonotonicInstant.now
     private var lastFailure: PostgresError?
 
     /// How often a change is undone for the sake of others at most, before it is sent alone.
@@ -51,7 +52,7 @@ final class SharedLane: Lane {
         let parameters = ConnectionParameters(
             configuration, lockTimeout: configuration.sharedLockTimeout, isParallel: false)
         for _ in 0..<max(1, configuration.sharedConnections) {
-            connections.append(Connection(context, lane: self, parameters))
+            connections.append(Connection(context, pool: self, parameters))
             backOffs.append(BackOff())
             reopenings.append(context.now)
         }
@@ -59,22 +60,22 @@ final class SharedLane: Lane {
 
     var waiting: Int { reads.count + changes.count + backlog.count + postponed.count }
 
-    var nextDeadline: Moment? {
-        var earliest = EarliestMoment()
+    var nextDeadline: MonotonicInstant? {
+        var earliest = EarliestInstant()
         for index in connections.indices {
             earliest.consider(reopenings[index])
             earliest.consider(connections[index].connectDeadline)
-            earliest.consider(endOfPatience(with: connections[index]))
+            earliest.consider(stallDeadline(of: connections[index]))
         }
-        for (moment, _) in postponed { earliest.consider(moment) }
+        for (instant, _) in postponed { earliest.consider(instant) }
         earliest.consider(backlog.first?.deadline)
-        return earliest.moment
+        return earliest.instant
     }
 
     /// What is worth waking up for.
-    var attention: Attention {
-        guard connections.contains(where: \.isReady) else { return Attention() }
-        return Attention(
+    var wakeCondition: WakeCondition {
+        guard connections.contains(where: \.isReady) else { return WakeCondition() }
+        return WakeCondition(
             reads: connectionForReads() != nil, changes: !connections.contains(where: isBusyWithChanges))
     }
 
@@ -84,7 +85,7 @@ final class SharedLane: Lane {
     /// Reports the first connection, or why there is none.
     func start(_ request: StartRequest) {
         if connections.contains(where: \.isReady) {
-            request.answer.give(.success(()))
+            request.promise.fulfill(.success(()))
         } else {
             startDeadline = context.now.after(context.configuration.connectTimeout)
             starters.append(request)
@@ -93,8 +94,8 @@ final class SharedLane: Lane {
 
     /// Sends a request on the connection with the fewest before it, or lets it wait.
     func submit(_ request: Request) {
-        guard !request.answer.isGiven else { return }
-        if lockedRows.include(request.row, at: context.now) { return request.fail(.rowIsLocked) }
+        guard !request.promise.isFulfilled else { return }
+        if lockedKeys.include(request.conflictKey, at: context.now) { return request.fail(.rowIsLocked) }
         if refusals.include(request.caller, at: context.now) { request.travelsAlone = true }
         if !request.travelsAlone, connections.contains(where: \.isReady) {
             if request.isReadOnly {
@@ -113,7 +114,7 @@ final class SharedLane: Lane {
     /// Sends as many of the requests that only read as there is room for.
     private func sendReads() {
         while let request = reads.first {
-            if !request.answer.isGiven {
+            if !request.promise.isFulfilled {
                 guard let connection = connectionForReads(), connection.sendInBatch(request) else { return }
             }
             reads.removeFirst()
@@ -158,7 +159,7 @@ final class SharedLane: Lane {
             postponed.removeAll { $0.0 <= context.now || context.isStopping }
             for (_, request) in due { submit(request) }
         }
-        while let first = backlog.first, first.answer.isGiven || context.isStopping || isOverdue(first) {
+        while let first = backlog.first, first.promise.isFulfilled || context.isStopping || isOverdue(first) {
             backlog.removeFirst()
             first.fail(context.isStopping ? .shutDown : unavailable)
         }
@@ -174,7 +175,7 @@ final class SharedLane: Lane {
         if let index = connections.firstIndex(where: { $0 === connection }) { backOffs[index].reset() }
         if lastFailure != nil { context.logger.info("connected to PostgreSQL again") }
         lastFailure = nil
-        for starter in starters { starter.answer.give(.success(())) }
+        for starter in starters { starter.promise.fulfill(.success(())) }
         starters.removeAll()
         let requests = backlog
         backlog.removeAll()
@@ -210,7 +211,7 @@ final class SharedLane: Lane {
             return postponed.append((context.now.after(pause), request))
         }
         if error.isLockTimeout {
-            lockedRows.note(request.row, at: context.now)
+            lockedKeys.note(request.conflictKey, at: context.now)
         } else {
             refusals.note(request.caller, at: context.now)
         }
@@ -222,7 +223,8 @@ final class SharedLane: Lane {
         guard let told = connection.outgrownAt, !told.isOlder(than: Self.lateness, at: context.now) else {
             return false
         }
-        return !request.answer.isGiven && !request.hasEndedTransaction && request.strikes < 2 && !context.isStopping
+        return !request.promise.isFulfilled && !request.hasEndedTransaction && request.strikes < 2
+            && !context.isStopping
     }
 
     /// For how many milliseconds the server may still stop something after it was told to.
@@ -232,7 +234,7 @@ final class SharedLane: Lane {
         // What a write did may be committed by now: its caller must not hear that it was not.
         guard let head = connection.inFlight.first, head.isReadOnly else { return }
         // What shared its sync is skipped by the server, and sent again.
-        if ServerCancellation.send(to: handle, lease: 0, through: context.mailbox) {
+        if ServerCancellation.send(to: handle, lease: 0, through: context.commandQueue) {
             head.fail(.tooLarge)
         } else {
             connection.isOutgrown = false
@@ -247,7 +249,7 @@ final class SharedLane: Lane {
             member.undoings += 1
             if index == failed, error.isLockTimeout {
                 // Its caller goes where it may wait.
-                lockedRows.note(member.row, at: context.now)
+                lockedKeys.note(member.conflictKey, at: context.now)
                 member.fail(error)
             } else if failed != nil, index != failed, member.undoings <= Self.mostUndoings {
                 undone.append(member)
@@ -287,13 +289,13 @@ final class SharedLane: Lane {
         let failure = unavailable
         // 57P03: the server is starting up, or recovering, and will be there soon.
         if failure.sqlState == "57P03", context.now < startDeadline { return }
-        for starter in starters { starter.answer.give(.failure(failure)) }
+        for starter in starters { starter.promise.fulfill(.failure(failure)) }
         starters.removeAll()
     }
 
     /// Gives up all that waits, when the client ends.
     func end() {
-        for starter in starters { starter.answer.give(.failure(.shutDown)) }
+        for starter in starters { starter.promise.fulfill(.failure(.shutDown)) }
         for request in reads { request.fail(.shutDown) }
         for request in changes.removeAll() { request.fail(.shutDown) }
         for request in backlog { request.fail(.shutDown) }

@@ -1,5 +1,5 @@
 /// What cannot go on a connection that many callers share.
-enum SharedLaneRules {
+enum SharedPoolRules {
     /// Statements that begin or end transactions, change the session or leave pipeline mode would hit the neighbours.
     private static let refused: Set<UInt64> = Set(
         [

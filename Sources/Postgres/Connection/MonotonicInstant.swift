@@ -1,0 +1,57 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// A time by the system's monotonic clock: cheaper than `ContinuousClock` where every request looks at it.
+struct MonotonicInstant: Comparable, Sendable {
+    private var nanoseconds: Int64
+
+    static var now: MonotonicInstant {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return MonotonicInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    /// The instant that comes so much later.
+    func after(_ duration: Duration) -> MonotonicInstant {
+        MonotonicInstant(nanoseconds: nanoseconds &+ duration.nanoseconds)
+    }
+
+    /// How long until this instant, in milliseconds, rounded up; zero when it is past.
+    func milliseconds(from now: MonotonicInstant) -> Int64 {
+        max(0, (nanoseconds - now.nanoseconds + 999_999) / 1_000_000)
+    }
+
+    /// Whether this instant lies more than that many milliseconds back.
+    func isOlder(than milliseconds: Int64, at now: MonotonicInstant) -> Bool {
+        now.nanoseconds - nanoseconds > milliseconds * 1_000_000
+    }
+
+    static func < (one: MonotonicInstant, other: MonotonicInstant) -> Bool { one.nanoseconds < other.nanoseconds }
+}
+
+/// The earliest of several instants, some of which may not be set.
+struct EarliestInstant {
+    private(set) var instant: MonotonicInstant?
+
+    mutating func consider(_ other: MonotonicInstant?) {
+        guard let other else { return }
+        if let instant, instant <= other { return }
+        instant = other
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds, at most a hundred years.
+    var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return min(max(seconds, 0), 3_153_600_000) * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+
+    /// Whole milliseconds.
+    var milliseconds: Int64 { nanoseconds / 1_000_000 }
+}

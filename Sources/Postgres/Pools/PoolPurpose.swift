@@ -1,0 +1,57 @@
+/// What a connection is lent for. Each purpose has connections of its own, so that none starves another: slow reads of
+/// some callers leave transactions theirs, and a locked row keeps neither waiting.
+enum PoolPurpose: Int, CaseIterable, Sendable {
+    /// Changes of classes, installations, scripts.
+    case administration
+    /// Requests that are transactions.
+    case transactions
+    /// Batches that are transactions.
+    case batches
+    /// Reads that can be slow.
+    case slowReads
+    /// Reads that can be slow, of callers that get little time for them.
+    case limitedReads
+    /// Reads that keep a processor of the server busy.
+    case heavyReads
+    /// Statements that met a lock on a shared connection.
+    case lockWaits
+
+    /// The purpose that a lease is for.
+    init(lease: Int) { self = Self.allCases[lease % Self.allCases.count] }
+}
+
+extension PostgresConfiguration {
+    /// The most connections of a pool for a purpose.
+    func limit(of purpose: PoolPurpose) -> Int {
+        switch purpose {
+        // A lock may be held on one connection while a class is changed on another.
+        case .administration: min(exclusiveConnections, max(2, exclusiveConnections / 4))
+        case .transactions, .batches, .slowReads, .lockWaits: max(1, exclusiveConnections / 2)
+        case .limitedReads: max(1, exclusiveConnections / 4)
+        case .heavyReads: max(1, heavyConnections)
+        }
+    }
+
+    /// How long a request waits for a connection of the pool for a purpose.
+    func waitLimit(of purpose: PoolPurpose) -> Duration {
+        switch purpose {
+        case .administration: connectTimeout
+        // A request that waits for others' heavy statements waits for as long as one of its own may take.
+        case .heavyReads: connectTimeout + statementTimeout
+        case .transactions, .batches, .slowReads, .limitedReads, .lockWaits: connectionWait
+        }
+    }
+
+    /// What the server is told for the connections of the pool for a purpose.
+    func parameters(of purpose: PoolPurpose) -> ConnectionParameters {
+        switch purpose {
+        // Building an index beside a table waits for all statements that use the table.
+        case .administration: ConnectionParameters(self)
+        // The client ends a transaction that takes too long; the server does if the client cannot.
+        case .transactions, .batches:
+            ConnectionParameters(self, lockTimeout: lockTimeout, idleTimeout: transactionTimeout)
+        case .slowReads, .limitedReads, .lockWaits: ConnectionParameters(self, lockTimeout: lockTimeout)
+        case .heavyReads: ConnectionParameters(self, lockTimeout: lockTimeout, isParallel: false)
+        }
+    }
+}
