@@ -41,7 +41,7 @@ let package = Package(
             ],
             swiftSettings: stayOnExecutor),
         .target(
-            name: "Postgres", dependencies: ["CLibpq", collections, logging],
+            name: "Postgres", dependencies: ["CLibpq", "Encoding", collections, logging],
             swiftSettings: stayOnExecutor),
         .target(name: "LocalPostgres", dependencies: ["CSpawn", "Encoding", logging]),
         .target(name: "ParseModel", dependencies: ["Encoding", "JSON", collections]),

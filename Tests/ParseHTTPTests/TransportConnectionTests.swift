@@ -166,8 +166,8 @@ struct TransportConnectionTests {
     @Test("A request may take longer than a connection may be idle")
     func longRequest() async throws {
         // Long enough for the request to be sent before, also where all tests share two processors.
-        try await Server.run(limits: Self.impatient(.seconds(4))) { client in
-            let answer = try await client.request("GET", "/parse/seconds/7", headers: Server.client)
+        try await Server.run(limits: Self.impatient(.seconds(10))) { client in
+            let answer = try await client.request("GET", "/parse/seconds/12", headers: Server.client)
             #expect(answer.status == 200)
         }
     }

@@ -226,7 +226,7 @@ struct SharedResourceTests {
                 try await client.query(
                     """
                     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                    WHERE datname = current_database() AND query LIKE 'SELECT 42%' AND state = 'active'
+                    WHERE datname = current_database() AND query LIKE 'SELECT 42%' AND wait_event = 'PgSleep'
                     """
                 ).rowCount == 1
             }

@@ -23,7 +23,10 @@ public struct DatabaseInstaller: Sendable {
     private var patient: SchemaTransaction { SchemaTransaction(client: client, patience: .seconds(30)) }
 
     /// Installs what is missing and loads the schema.
+    ///
+    /// - Throws: `UnsupportedEncoding`, `PostgresError`.
     public func install() async throws {
+        try await checkEncoding()
         // Start-ups take turns: two processes that create the same function at once would collide.
         try await patient.retrying {
             try await client.execute(
@@ -46,6 +49,23 @@ public struct DatabaseInstaller: Sendable {
         for name in ["_User", "_Role", "_Session", "_Installation"] { try await complete(name) }
         await createIndexes()
         try await IndexBuild(client: client, logger: logger).clear()
+    }
+
+    /// In every other encoding some texts cannot be kept, and names that differ in case would be counted in bytes.
+    private func checkEncoding() async throws {
+        let encoding = try await client.query("SHOW server_encoding").string(0, 0) ?? ""
+        if encoding != "UTF8" { throw UnsupportedEncoding(encoding: encoding) }
+    }
+
+    /// The database keeps texts in another encoding than UTF-8.
+    public struct UnsupportedEncoding: Error, CustomStringConvertible {
+        /// PostgreSQL's name of the encoding, `LATIN1` for one.
+        public let encoding: String
+        /// What to tell whoever chose the database.
+        public var description: String {
+            "the database keeps texts as \(encoding), and Roost needs UTF8: make another with createdb --encoding=UTF8 "
+                + "--template=template0, and bring the data over with pg_dump and pg_restore"
+        }
     }
 
     /// Makes the columns that a system class has today and that a server of its time did not make.

@@ -136,14 +136,15 @@ final class LeaseRequest: @unchecked Sendable {
     /// What the connection is for.
     let purpose: PoolPurpose
     /// A name for what it locks first, where that is known: no other request with that name gets a connection meanwhile.
-    let conflictKey: String?
+    let conflictKey: ConflictKey?
     /// Until when it may have the connection; nil for as long as it likes.
     let end: MonotonicInstant?
     /// Until when it waits for a connection.
     var deadline: MonotonicInstant?
 
     init(
-        purpose: PoolPurpose, prelude: EncodedStatement? = nil, conflictKey: String? = nil, end: MonotonicInstant? = nil
+        purpose: PoolPurpose, prelude: EncodedStatement? = nil, conflictKey: ConflictKey? = nil,
+        end: MonotonicInstant? = nil
     ) {
         self.purpose = purpose
         self.prelude = prelude

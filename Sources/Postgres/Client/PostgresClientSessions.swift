@@ -14,7 +14,7 @@ extension PostgresClient {
     /// - Parameter conflictKey: The row that the caller waits for: of several callers that do, one at a time has a
     ///   connection.
     func exclusively<R: Sendable>(
-        in purpose: PoolPurpose, conflictKey: String? = nil, _ body: @Sendable (PostgresSession) async throws -> R
+        in purpose: PoolPurpose, conflictKey: ConflictKey? = nil, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
         let session = try await lease(LeaseRequest(purpose: purpose, conflictKey: conflictKey))
         do {
@@ -54,7 +54,9 @@ extension PostgresClient {
         var attempt = 0
         while true {
             let session = try await lease(
-                LeaseRequest(purpose: purpose.poolPurpose, prelude: begin, conflictKey: conflictKey, end: end))
+                LeaseRequest(
+                    purpose: purpose.poolPurpose, prelude: begin, conflictKey: conflictKey.map(ConflictKey.init),
+                    end: end))
             do {
                 let result = try await body(session)
                 try await session.commit()

@@ -18,7 +18,7 @@ final class Request: @unchecked Sendable {
     let isReadOnly: Bool
     /// A name for the one row that it adds or changes; nil when it does something else. Requests with the same name
     /// conflict.
-    let conflictKey: String?
+    let conflictKey: ConflictKey?
     /// Whether it may share a transaction with others that change one row each, or is several such.
     let sharesTransaction: Bool
     /// The requests of other callers that this one carries out as one; see ``init(together:)``.
@@ -72,7 +72,7 @@ final class Request: @unchecked Sendable {
     init(_ content: Content, isReadOnly: Bool = false, conflictKey: String? = nil, sharesTransaction: Bool = false) {
         self.content = content
         self.isReadOnly = isReadOnly
-        self.conflictKey = conflictKey
+        self.conflictKey = conflictKey.map(ConflictKey.init)
         self.sharesTransaction = sharesTransaction
         caller = sharesTransaction ? CallerPresence.current.map { ObjectIdentifier($0) } : nil
         members = []

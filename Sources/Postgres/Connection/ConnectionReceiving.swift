@@ -3,6 +3,7 @@ import CLibpq
 extension Connection {
     /// Reads what came.
     func receive() {
+        watch.willReceive(from: socket)
         let isOpen = PQconsumeInput(handle) == 1
         // Also when it is closed: the last words, and answers before them, may have come with the end.
         let before = resultsTaken
@@ -24,9 +25,7 @@ extension Connection {
             isOutgrown = false
             return
         }
-        guard let growth = watch.note(), growth > context.configuration.resultLimit, !isOutgrown, let handle else {
-            return
-        }
+        guard watch.isBeyond(context.configuration.resultLimit), !isOutgrown, let handle else { return }
         isOutgrown = true
         outgrownAt = context.now
         pool.didOutgrow(self, handle)

@@ -35,24 +35,3 @@ enum ResidentMemory {
         #endif
     }
 }
-
-/// Watches what a result takes in memory while libpq collects it, which keeps all rows until the last has come.
-///
-/// libpq does not tell how much it holds. So the memory of the process is looked at, every few times that more came of a
-/// result that is still not whole; usual results are whole before that.
-struct ResultWatch {
-    private static let interval = 8
-    private var receives = 0
-    private var before: Int?
-
-    /// Notes that more came; gives by how many bytes the process has grown meanwhile, when that was looked at.
-    mutating func note() -> Int? {
-        receives += 1
-        guard receives % Self.interval == 0, let now = ResidentMemory.bytes else { return nil }
-        guard let before else {
-            before = now
-            return nil
-        }
-        return now - before
-    }
-}

@@ -12,7 +12,7 @@ final class ExclusivePool: ConnectionPool {
     /// Requests that wait for a connection, in the order in which they came.
     private var waiters: Deque<LeaseRequest> = []
     /// By conflict key, requests for a row that another request waits for already, or has a connection for: one is enough.
-    private var queuesByKey: [String: Deque<LeaseRequest>] = [:]
+    private var queuesByKey: [ConflictKey: Deque<LeaseRequest>] = [:]
     private var backOff = BackOff()
     private var nextOpening = MonotonicInstant.now
     private var lastFailure: PostgresError?
@@ -22,6 +22,7 @@ final class ExclusivePool: ConnectionPool {
     /// How long a request waits for one.
     private let waitLimit: Duration
     private let parameters: ConnectionParameters
+    private let keepsWrites: Bool
 
     private static let idleTimeout: Int64 = 60_000
 
@@ -33,6 +34,7 @@ final class ExclusivePool: ConnectionPool {
         limit = context.configuration.limit(of: purpose)
         waitLimit = context.configuration.waitLimit(of: purpose)
         parameters = context.configuration.parameters(of: purpose)
+        keepsWrites = purpose.keepsWrites
         lastNumber = purpose.rawValue
     }
 
@@ -98,7 +100,7 @@ final class ExclusivePool: ConnectionPool {
     }
 
     /// Lets the next request with a conflict key wait for a connection.
-    private func leave(_ key: String?) {
+    private func leave(_ key: ConflictKey?) {
         guard let key, queuesByKey[key] != nil else { return }
         while let next = queuesByKey[key]?.popFirst() {
             guard !next.promise.isFulfilled else { continue }
@@ -190,6 +192,8 @@ final class ExclusivePool: ConnectionPool {
 
     func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
         guard let lease = lease(of: connection), let head = connection.inFlight.first else { return }
+        // What a write did outside of a transaction may be committed by now: its caller must not hear that it was not.
+        guard head.isReadOnly || !keepsWrites else { return }
         head.promise.fulfill(.failure(.tooLarge))
         head.isCancelled = true
         cancelHead(lease)

@@ -24,7 +24,12 @@ struct GroupCommitQueue {
         let members = requests.prefix(Self.mostMembers).filter { !$0.promise.isFulfilled }
         requests.removeFirst(min(requests.count, Self.mostMembers))
         guard members.count > 1 else { return members.first }
-        return Request(together: members.sorted { ($0.conflictKey ?? "") < ($1.conflictKey ?? "") })
+        return Request(together: members.sorted { Self.isBefore($0.conflictKey, $1.conflictKey) })
+    }
+
+    private static func isBefore(_ one: ConflictKey?, _ other: ConflictKey?) -> Bool {
+        guard let other else { return false }
+        return one.map { $0 < other } ?? true
     }
 
     /// Takes all requests.

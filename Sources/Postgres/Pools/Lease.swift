@@ -5,7 +5,7 @@ final class Lease {
     let number: Int
     let connection: Connection
     /// The conflict key of the request that it was lent for.
-    let conflictKey: String?
+    let conflictKey: ConflictKey?
     /// When it has been lent for long enough; nil where there is no limit.
     let end: MonotonicInstant?
     /// What is still to be sent before the first statement.

@@ -16,6 +16,14 @@ enum PoolPurpose: Int, CaseIterable, Sendable {
     /// Statements that met a lock on a shared connection.
     case lockWaits
 
+    /// Whether what a statement wrote stays without more being said, since its connection is not lent for a transaction.
+    var keepsWrites: Bool {
+        switch self {
+        case .administration, .lockWaits: true
+        case .transactions, .batches, .slowReads, .limitedReads, .heavyReads: false
+        }
+    }
+
     /// The purpose that a lease is for.
     init(lease: Int) { self = Self.allCases[lease % Self.allCases.count] }
 }

@@ -33,7 +33,7 @@ final class SharedPool: ConnectionPool {
     /// Callers whose changes were refused lately.
     private var refusals = RecentEntries<ObjectIdentifier>(memory: 1000)
     /// Conflict keys of rows that a request waited for in vain lately.
-    private var lockedKeys = RecentEntries<String>(memory: 1000)
+    private var lockedKeys = RecentEntries<ConflictKey>(memory: 1000)
     /// Requests that wait for a connection.
     private var backlog: Deque<Request> = []
     /// Requests that the server undid for the sake of others, with the time of their next attempt.

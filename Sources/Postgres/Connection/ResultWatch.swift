@@ -1,0 +1,40 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Watches what a result takes in memory while libpq collects it, which keeps all rows until the last has come.
+///
+/// libpq does not tell how much it holds. So the memory of the process is looked at, every few times that more came of a
+/// result that is still not whole; usual results are whole before that. What others hold makes the process grow too, so a
+/// result is beyond the limit only where as many bytes lay ready for its connection.
+struct ResultWatch {
+    private static let interval = 8
+    private var receives = 0
+    private var before: Int?
+    /// The bytes that lay ready each time, of which libpq took all or a part.
+    private var offered = 0
+
+    /// Counts what lies ready on the socket of a result of which a part has come already.
+    mutating func willReceive(from socket: Int32) {
+        guard receives > 0 else { return }
+        var count: Int32 = 0
+        if ioctl(socket, UInt(FIONREAD), &count) == 0 { offered += Int(count) }
+    }
+
+    /// Notes that more came of a result that is not whole.
+    ///
+    /// - Returns: Whether the result takes more than `limit` bytes, as far as that can be told.
+    mutating func isBeyond(_ limit: Int) -> Bool {
+        receives += 1
+        guard receives % Self.interval == 0, let now = ResidentMemory.bytes else { return false }
+        guard let before else {
+            before = now
+            return false
+        }
+        return now - before > limit && offered > limit
+    }
+}
