@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 import ParseModel
 
@@ -103,7 +104,7 @@ struct CredentialReader: Sendable {
     private func readBasic(_ authorization: String, into credentials: inout Credentials) {
         let parts = authorization.utf8.prefix { $0 != UInt8(ascii: ",") }.split(
             separator: UInt8(ascii: " "), maxSplits: 1)
-        guard parts.count == 2, Substring(parts[0]).lowercased() == "basic" else { return }
+        guard parts.count == 2, Substring(parts[0]).asciiLowercased == "basic" else { return }
         let decoded = String(decoding: Base64.decode(parts[1]), as: UTF8.self)
         guard let colon = decoded.utf8.firstIndex(of: UInt8(ascii: ":")) else { return }
         let applicationID = String(Substring(decoded.utf8[..<colon]))

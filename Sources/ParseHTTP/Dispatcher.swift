@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 import Logging
 import ParseModel
@@ -50,7 +51,7 @@ struct Dispatcher: Sendable {
             return Reply(body: .text("OK", contentType: "text/plain; charset=utf-8"))
         }
         let components = target.components
-        switch components.first?.lowercased() {
+        switch components.first?.asciiLowercased {
         case "health" where components.count == 1:
             return health
         case "files":

@@ -105,7 +105,7 @@ struct EnvelopeOpener: Sendable {
 
     /// Whether the route that a path leads to takes files out of a form; everywhere else a body is JSON.
     private static func takesForms(_ target: RequestTarget) -> Bool {
-        ["import_data", "import_relation_data"].contains(target.components.first?.lowercased())
+        ["import_data", "import_relation_data"].contains(target.components.first?.asciiLowercased)
     }
 
     /// Refuses text in other character sets than UTF-8: nothing here converts it, and what is read as UTF-8 all the same
@@ -113,15 +113,15 @@ struct EnvelopeOpener: Sendable {
     private static func refuseCharset(_ contentType: String?) throws(HTTPFault) {
         // Nearly every type says nothing of a character set, or `utf-8`.
         guard let contentType, contentType.utf8.contains(UInt8(ascii: ";")),
-            let charset = HeaderParameters(contentType.utf8)?.parameters["charset"]?.lowercased(),
+            let charset = HeaderParameters(contentType.utf8)?.parameters["charset"]?.asciiLowercased,
             charset != "utf-8", charset != "utf8"
         else { return }
-        throw HTTPFault(status: 415, message: "unsupported charset \"\(charset.uppercased())\"")
+        throw HTTPFault(status: 415, message: "unsupported charset \"\(charset.asciiUppercased)\"")
     }
 
     /// Refuses compressed bodies: nothing here unpacks them.
     static func refuseEncodings(_ headers: RequestHeaders) throws(HTTPFault) {
-        guard let encoding = headers[.contentEncoding]?.lowercased(), encoding != "identity" else { return }
+        guard let encoding = headers[.contentEncoding]?.asciiLowercased, encoding != "identity" else { return }
         throw HTTPFault(status: 415, message: "unsupported content encoding \"\(encoding)\"")
     }
 }

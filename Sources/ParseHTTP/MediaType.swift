@@ -1,3 +1,5 @@
+import Encoding
+
 /// A content type: `type/subtype`, with its parameters set aside.
 public struct MediaType: Sendable, Equatable {
     /// `type/subtype`, in lower case.
@@ -15,7 +17,7 @@ public struct MediaType: Sendable, Equatable {
 
     /// Reads a content type; nil if it does not have the form that HTTP demands.
     public init?(_ text: some StringProtocol) {
-        let essence = text.prefix { $0 != ";" }.trimmingSpaces().lowercased()
+        let essence = text.prefix { $0 != ";" }.trimmingSpaces().asciiLowercased
         let parts = essence.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(Self.isTokenByte) }) else {
             return nil

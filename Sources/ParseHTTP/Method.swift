@@ -1,3 +1,5 @@
+import Encoding
+
 /// What a request wants to do with the thing that its path names.
 public enum Method: String, Sendable {
     case get = "GET"
@@ -13,7 +15,7 @@ public enum Method: String, Sendable {
         case "PUT", "PATCH": self = .put
         case "DELETE": self = .delete
         default:
-            let capitals = name.uppercased()
+            let capitals = name.asciiUppercased
             guard capitals != name else { return nil }
             self.init(name: capitals)
         }

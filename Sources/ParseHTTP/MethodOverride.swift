@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 
 /// The method that a request means: SDKs send most things as `POST` with `_method` in the body.
@@ -9,6 +10,6 @@ enum MethodOverride {
         guard name == "POST", let value = body["_method"], !value.isFalsy else { return name }
         body["_method"] = nil
         guard case .string(let method) = value else { return "" }
-        return method.uppercased()
+        return method.asciiUppercased
     }
 }

@@ -1,3 +1,4 @@
+import Encoding
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -33,7 +34,7 @@ struct Responder: Sendable {
         let start = ContinuousClock.now
         let headers = RequestHeaders(head.headers)
         let body = IncomingBody(headers: headers, connection: connection, stallGuard: stallGuard)
-        if !body.isComplete, headers[.expect]?.lowercased() == "100-continue" {
+        if !body.isComplete, headers[.expect]?.asciiLowercased == "100-continue" {
             if dispatcher.mayTake(body, headers: headers) {
                 try await connection.send(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n"))
             } else {

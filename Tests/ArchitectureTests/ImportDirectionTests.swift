@@ -7,7 +7,7 @@ import Testing
     private static let mayImport: [String: Set<String>] = [
         "Encoding": [],
         "JSON": ["Encoding"],
-        "Postgres": ["CLibpq"],
+        "Postgres": ["CLibpq", "Encoding"],
         "LocalPostgres": ["CSpawn", "Encoding"],
         "FileStorage": ["Encoding", "JSON"],
         "ParseModel": ["Encoding", "JSON"],

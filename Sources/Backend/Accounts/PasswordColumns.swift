@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 import OrderedCollections
 import ParseModel
@@ -12,7 +13,7 @@ extension Backend {
     ///   - path: The path below the mount, such as `["users", "abc"]`.
     ///   - isWrite: Whether the method writes.
     public static func computesHashes(_ path: [String], isWrite: Bool, _ body: JSONObject) -> Bool {
-        switch path.first?.lowercased() {
+        switch path.first?.asciiLowercased {
         case "login", "verifypassword": path.count == 1
         default: isWrite && body["password"] != nil && userPlace(path) != nil
         }
@@ -25,7 +26,7 @@ extension Backend {
 
     /// Whether a path leads to users, and to which.
     private static func userPlace(_ path: [String]) -> UserPlace? {
-        switch path.first?.lowercased() {
+        switch path.first?.asciiLowercased {
         case "users": UserPlace(objectId: path.dropFirst().first)
         case "classes" where path.dropFirst().first == "_User": UserPlace(objectId: path.dropFirst(2).first)
         default: nil

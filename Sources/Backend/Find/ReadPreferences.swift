@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 import ParseModel
 import ParseStorage
@@ -19,7 +20,7 @@ extension Backend {
     /// - Throws: 102 for one that does not exist.
     func place(_ preference: JSONValue?) throws(ParseError) -> ReadPlace {
         guard configuration.readReplicaURI != nil, let preference, !preference.isNull else { return .primary }
-        switch preference.stringValue?.uppercased() {
+        switch preference.stringValue?.asciiUppercased {
         case "", "PRIMARY", "PRIMARY_PREFERRED": return .primary
         case "SECONDARY": return .replica
         case "SECONDARY_PREFERRED", "NEAREST": return .replicaIfReachable

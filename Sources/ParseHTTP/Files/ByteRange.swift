@@ -1,3 +1,5 @@
+import Encoding
+
 /// The part of a file that a request asks for with `Range`.
 enum ByteRange: Equatable {
     /// All of it: no range was asked for, or one that is not understood, or several at once.
@@ -18,7 +20,7 @@ enum ByteRange: Equatable {
 
     private static func parse(_ header: Substring, size: Int64) -> ByteRange? {
         let unit = header.prefix { $0 != "=" }
-        guard unit.lowercased() == "bytes", unit.endIndex < header.endIndex else { return nil }
+        guard unit.asciiLowercased == "bytes", unit.endIndex < header.endIndex else { return nil }
         let specification = header[header.index(after: unit.endIndex)...].trimmingSpaces()
         let bounds = specification.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         guard bounds.count == 2, bounds.allSatisfy({ $0.utf8.allSatisfy(isDigit) }) else { return nil }

@@ -1,10 +1,11 @@
+import Encoding
 import JSON
 
 /// Sizes as configurations write them: `20mb`, `512kb`, `1048576`.
 enum ByteSize {
     /// The number of bytes; nil when the text is no size. Units count in steps of 1024.
     static func parse(_ text: String) -> Int? {
-        let lowercased = text.trimmingSpaces().lowercased()
+        let lowercased = text.trimmingSpaces().asciiLowercased
         let digits = lowercased.prefix { $0.isNumber || $0 == "." }
         let unit = lowercased[digits.endIndex...].trimmingSpaces()
         guard let number = Double(digits), number >= 0, let factor = factors[String(unit)] else { return nil }

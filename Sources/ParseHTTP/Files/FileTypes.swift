@@ -1,10 +1,11 @@
+import Encoding
 import JSON
 
 /// Content types of files: which extension means which type, and which types a browser may show.
 enum FileTypes {
     /// The type that an extension stands for, in any case; nil if it is not known.
     static func type(forExtension fileExtension: some StringProtocol) -> MediaType? {
-        byExtension[fileExtension.lowercased()]
+        byExtension[fileExtension.asciiLowercased]
     }
 
     /// The usual extension of a type; nil if there is none.

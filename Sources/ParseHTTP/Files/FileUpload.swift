@@ -1,4 +1,5 @@
 import Backend
+import Encoding
 import FileStorage
 import JSON
 import NIOCore
@@ -148,7 +149,7 @@ struct FileUpload {
     }
 
     private func tooLarge(_ limit: Int) -> any Error {
-        guard headers[.parseUploadMode]?.lowercased() == "stream" else { return HTTPFault.bodyTooLarge }
+        guard headers[.parseUploadMode]?.asciiLowercased == "stream" else { return HTTPFault.bodyTooLarge }
         return ParseError(ParseError.fileSaveError, "File size exceeds maximum allowed: \(limit) bytes.")
     }
 

@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 
 /// A header field of the form `value; name=value; name="value"`.
@@ -15,14 +16,14 @@ struct HeaderParameters: Equatable {
         while reader.skip(UInt8(ascii: ";")) {
             reader.skipSpaces()
             if reader.isAtEnd { break }
-            guard let name = reader.text(until: [UInt8(ascii: "="), UInt8(ascii: ";")])?.lowercased(), !name.isEmpty,
+            guard let name = reader.text(until: [UInt8(ascii: "="), UInt8(ascii: ";")])?.asciiLowercased, !name.isEmpty,
                 reader.skip(UInt8(ascii: "=")), let parameter = reader.parameterValue(), parameters[name] == nil
             else { return nil }
             parameters[name] = parameter
             reader.skipSpaces()
         }
         guard reader.isAtEnd else { return nil }
-        self.value = value.lowercased()
+        self.value = value.asciiLowercased
         self.parameters = parameters
     }
 

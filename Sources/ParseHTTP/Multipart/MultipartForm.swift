@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 
 /// The parts of a body of the type `multipart/form-data` (RFC 7578), read strictly: a body that two readers could
@@ -99,7 +100,7 @@ struct MultipartForm {
             let line = try line(upTo: end)
             if line.isEmpty { break }
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
-                let name = String(validating: line[..<colon], as: UTF8.self)?.lowercased()
+                let name = String(validating: line[..<colon], as: UTF8.self)?.asciiLowercased
             else { throw Self.malformed("a part has a header that is none") }
             let value = line[(colon + 1)...]
             switch name {
@@ -109,7 +110,7 @@ struct MultipartForm {
                 }
                 disposition = parsed
             case "content-transfer-encoding":
-                let encoding = String(decoding: value, as: UTF8.self).trimmingSpaces().lowercased()
+                let encoding = String(decoding: value, as: UTF8.self).trimmingSpaces().asciiLowercased
                 guard ["7bit", "8bit", "binary"].contains(encoding) else {
                     throw Self.malformed("a part has an encoding that is not known")
                 }

@@ -1,3 +1,4 @@
+import Encoding
 import ParseModel
 
 /// The option `routeAllowList`: routes that are not on it are for the master and maintenance keys alone.
@@ -13,6 +14,6 @@ extension ParseRoutes {
         let path = RouteTable.canonical(components).joined(separator: "/")
         guard !list.contains(path) else { return }
         throw .denied(
-            ParseError.operationForbidden, "Route not allowed by routeAllowList: \(method.uppercased()) \(path)")
+            ParseError.operationForbidden, "Route not allowed by routeAllowList: \(method.asciiUppercased) \(path)")
     }
 }

@@ -171,7 +171,7 @@ extension ParseRoutes {
 
     /// Whether a call makes an object of a class without rules of its own.
     private static func isPlainCreation(_ element: Envelope) -> Bool {
-        element.method == .post && element.path.count == 2 && element.path[0].lowercased() == "classes"
+        element.method == .post && element.path.count == 2 && element.path[0].asciiLowercased == "classes"
             && !element.path[1].hasPrefix("_")
     }
 

@@ -1,4 +1,5 @@
 import Backend
+import Encoding
 import JSON
 import Logging
 import ParseModel
@@ -87,7 +88,7 @@ public struct ParseRoutes: RequestHandler {
     private func claim(_ envelope: Envelope, _ context: RequestContext) async throws {
         guard !envelope.isBatchElement, let id = envelope.credentials.requestID, !id.isEmpty else { return }
         // The Objective-C SDKs send one id for the whole life of the process: it says nothing about a request.
-        let version = envelope.credentials.clientVersion?.lowercased() ?? ""
+        let version = envelope.credentials.clientVersion?.asciiLowercased ?? ""
         guard !["i", "osx", "apple-"].contains(where: version.hasPrefix) || version.hasPrefix("ios-") else { return }
         try await backend.claim(request: id, path: envelope.path.joined(separator: "/"), context)
     }
