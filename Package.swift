@@ -88,7 +88,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "JSON", "ParseHTTP", "Postgres", "ServerConfiguration", "TestTools", logging,
+                "JSON", "ParseHTTP", "ParseStorage", "Postgres", "ServerConfiguration", "TestTools", logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -52,7 +52,11 @@ public struct TestServer: Sendable {
         _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
         try await gate.enter {
-            try await withDatabase { try await serve($0, options, passwordCost, logger, extensions, body) }
+            // What a server makes at its first start is copied: that takes a fraction of the time.
+            let template = try await TestTemplate.name()
+            return try await withDatabase(options: "TEMPLATE \(template)") {
+                try await serve($0, options, passwordCost, logger, extensions, body)
+            }
         }
     }
 
@@ -104,6 +108,7 @@ public struct TestServer: Sendable {
             "appId": .string(applicationID), "masterKey": .string(masterKey),
             "maintenanceKey": .string(maintenanceKey), "restAPIKey": .string(restKey), "host": "127.0.0.1",
             "port": 0, "allowClientClassCreation": true, "enforcePrivateUsers": false,
+            "databaseOptions": ["sharedConnections": 2],
         ]
         for (name, value) in options ?? [:] { file[name] = value }
         let (configuration, _) = try Configuration.load(file: file.serialized(), environment: [:], flags: [])
@@ -155,7 +160,7 @@ public struct TestServer: Sendable {
     }
 
     /// The cluster's connection string with another database.
-    private static func databaseURI(_ name: String) -> String {
+    static func databaseURI(_ name: String) -> String {
         guard var parts = URLComponents(string: cluster) else { return cluster }
         parts.path = "/" + name
         return parts.string ?? cluster
