@@ -29,6 +29,7 @@ let package = Package(
         .systemLibrary(name: "CSpawn"),
         .systemLibrary(name: "CMalloc"),
         .target(name: "Encoding"),
+        .target(name: "Tasks"),
         .target(name: "JSON", dependencies: [collections]),
         .target(
             name: "FileStorage",
@@ -41,35 +42,53 @@ let package = Package(
             ],
             swiftSettings: stayOnExecutor),
         .target(
-            name: "Postgres", dependencies: ["CLibpq", "Encoding", collections, logging],
+            name: "Postgres", dependencies: ["CLibpq", "Encoding", "Tasks", collections, logging],
             swiftSettings: stayOnExecutor),
         .target(name: "LocalPostgres", dependencies: ["CSpawn", "Encoding", logging]),
         .target(name: "ParseModel", dependencies: ["Encoding", "JSON", collections]),
+        .target(name: "Logs", dependencies: ["JSON", "ParseModel", collections, logging]),
         .target(name: "ServerConfiguration", dependencies: ["JSON", collections]),
         .target(
             name: "Schema", path: "schema",
             resources: [.embedInCode("sql"), .embedInCode("classes")]),
         .target(
             name: "ParseStorage",
-            dependencies: ["Encoding", "JSON", "ParseModel", "Postgres", "Schema", collections, logging],
+            dependencies: ["Encoding", "JSON", "ParseModel", "Postgres", "Schema", "Tasks", collections, logging],
             swiftSettings: stayOnExecutor),
         .target(name: "Rules", dependencies: ["JSON", "ParseModel", "ServerConfiguration", collections]),
         .target(
-            name: "Backend",
+            name: "Operations",
             dependencies: [
-                "CCrypt", "Encoding", "JSON", "ParseModel", "ParseStorage", "Postgres", "Rules",
-                "ServerConfiguration", collections, logging,
+                "CCrypt", "Encoding", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
+                "ServerConfiguration", "Tasks", collections, logging,
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
         .target(
-            name: "ParseHTTP",
+            name: "HTTP",
             dependencies: [
-                "Backend", "Encoding", "FileStorage", "JSON", "ParseModel", "ParseStorage", "Postgres", "Rules",
-                "Schema",
-                "ServerConfiguration", collections, logging,
+                "Encoding", "JSON", "Logs", "Tasks", collections, logging,
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: stayOnExecutor),
+        .target(
+            name: "REST",
+            dependencies: [
+                "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres",
+                "Rules",
+                "ServerConfiguration", "Tasks", collections, logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: stayOnExecutor),
+        .target(
+            name: "App",
+            dependencies: [
+                "CMalloc", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Operations", "ParseModel",
+                "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -78,17 +97,16 @@ let package = Package(
         .executableTarget(
             name: "roost",
             dependencies: [
-                "Backend", "CMalloc", "JSON", "LocalPostgres", "ParseHTTP", "ParseModel", "ServerConfiguration",
-                logging,
+                "App", "HTTP", "ServerConfiguration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ]),
+            ],
+            path: "Sources/CLI"),
         .target(
             name: "TestSupport",
             dependencies: [
-                "JSON", "ParseHTTP", "ParseStorage", "Postgres", "ServerConfiguration", "TestTools", logging,
+                "App", "JSON", "ParseStorage", "Postgres", "ServerConfiguration", "TestTools", logging,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -99,7 +117,7 @@ let package = Package(
         .testTarget(name: "ArchitectureTests"),
         .testTarget(name: "EncodingTests", dependencies: ["Encoding"]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestTools"]),
-        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "TestTools", logging]),
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "Tasks", "TestTools", logging]),
         .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres", "Postgres", logging]),
         .testTarget(name: "ParseModelTests", dependencies: ["ParseModel", "JSON"]),
         .testTarget(name: "ServerConfigurationTests", dependencies: ["ServerConfiguration", "JSON"]),
@@ -109,18 +127,13 @@ let package = Package(
                 "JSON", "ParseModel", "ParseStorage", "Postgres", "TestSupport", "TestTools", collections, logging,
             ]),
         .testTarget(
-            name: "BackendTests",
-            dependencies: [
-                "Backend", "FileStorage", "JSON", "LocalPostgres", "ParseHTTP", "ParseModel", "Postgres", "Rules",
-                "ServerConfiguration", "TestSupport", logging,
-                .product(name: "NIOCore", package: "swift-nio"),
-            ]),
+            name: "OperationsTests",
+            dependencies: ["Operations", "JSON", "ParseModel", "Rules", "TestTools"]),
         .testTarget(
-            name: "ParseHTTPTests",
+            name: "HTTPTests",
             dependencies: [
-                "Backend", "FileStorage", "JSON", "ParseHTTP", "ParseModel", "ParseStorage", "ServerConfiguration",
-                "TestSupport",
-                logging,
+                "FileStorage", "HTTP", "JSON", "Logs", "ParseModel", "REST", "Rules", "ServerConfiguration", "Tasks",
+                "TestSupport", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -129,9 +142,17 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         .testTarget(
+            name: "RESTTests",
+            dependencies: [
+                "App", "FileStorage", "JSON", "LocalPostgres", "Operations", "ParseModel", "Postgres", "REST", "Rules",
+                "ServerConfiguration", "Tasks", "TestSupport", logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+        .testTarget(
             name: "AppTests",
             dependencies: [
-                "Backend", "JSON", "LocalPostgres", "ServerConfiguration", "TestSupport", "TestTools", "roost",
+                "App", "JSON", "LocalPostgres", "Logs", "Operations", "ServerConfiguration", "TestSupport", "TestTools",
+                "roost",
             ]),
     ]
 )

@@ -1,7 +1,7 @@
 import ServerConfiguration
 import Testing
 
-@testable import roost
+@testable import App
 
 @Suite("What the server prints when it listens")
 struct BannerTests {

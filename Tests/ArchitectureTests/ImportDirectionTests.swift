@@ -6,22 +6,30 @@ import Testing
     /// The modules from the lowest on, as docs/architecture.md has them, with those that each may import.
     private static let mayImport: [String: Set<String>] = [
         "Encoding": [],
+        "Tasks": [],
         "JSON": ["Encoding"],
-        "Postgres": ["CLibpq", "Encoding"],
+        "Postgres": ["CLibpq", "Encoding", "Tasks"],
         "LocalPostgres": ["CSpawn", "Encoding"],
         "FileStorage": ["Encoding", "JSON"],
         "ParseModel": ["Encoding", "JSON"],
+        "Logs": ["JSON", "ParseModel"],
         "ServerConfiguration": ["JSON"],
+        "ParseStorage": ["Encoding", "JSON", "ParseModel", "Postgres", "Schema", "Tasks"],
         "Rules": ["JSON", "ParseModel", "ServerConfiguration"],
-        "ParseStorage": ["Encoding", "JSON", "ParseModel", "Postgres", "Schema"],
-        "Backend": [
-            "CCrypt", "Encoding", "JSON", "ParseModel", "ParseStorage", "Postgres", "Rules", "ServerConfiguration",
+        "Operations": [
+            "CCrypt", "Encoding", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
+            "ServerConfiguration", "Tasks",
         ],
-        "ParseHTTP": [
-            "Backend", "Encoding", "FileStorage", "JSON", "ParseModel", "ParseStorage", "Postgres", "Rules", "Schema",
-            "ServerConfiguration",
+        "HTTP": ["Encoding", "JSON", "Logs", "Tasks"],
+        "REST": [
+            "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Rules",
+            "ServerConfiguration", "Tasks",
         ],
-        "roost": ["Backend", "CMalloc", "JSON", "LocalPostgres", "ParseHTTP", "ParseModel", "ServerConfiguration"],
+        "App": [
+            "CMalloc", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Operations", "ParseModel",
+            "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration",
+        ],
+        "CLI": ["App", "HTTP", "ServerConfiguration"],
     ]
 
     private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

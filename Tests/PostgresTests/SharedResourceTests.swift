@@ -1,4 +1,5 @@
 import Postgres
+import Tasks
 import Testing
 
 @Suite("What callers share, and one of them holds")
@@ -179,7 +180,7 @@ struct SharedResourceTests {
 
     @Test("A transaction that does nothing for too long loses its locks and its connection, even if it never ends")
     func idleTransaction() async throws {
-        let settings: (inout PostgresConfiguration) -> Void = { $0.transactionTimeout = .milliseconds(300) }
+        let settings: (inout PostgresConfiguration) -> Void = { $0.transactionTimeout = .seconds(2) }
         try await TestDatabase.run(exclusive: 1, configure: settings) {
             (database) async throws in
             let client = database.client
@@ -187,6 +188,8 @@ struct SharedResourceTests {
             let error = try await failure {
                 try await client.transaction { session in
                     _ = try await session.query(Self.update(1))
+                    // So that the other still has time when this one's is over.
+                    try await Task.sleep(for: .milliseconds(1500))
                     // The only connection and the row go to others meanwhile.
                     try await client.transaction { session in _ = try await session.query(Self.update(1)) }
                     _ = try await session.query(Self.update(1))

@@ -1,9 +1,9 @@
+import App
 import AsyncHTTPClient
 import Foundation
 import JSON
 import Logging
 import NIOCore
-import ParseHTTP
 import Postgres
 import ServerConfiguration
 import ServiceLifecycle

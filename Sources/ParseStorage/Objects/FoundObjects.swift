@@ -1,6 +1,7 @@
 public import JSON
 import ParseModel
 import Postgres
+import Tasks
 
 extension ObjectStore {
     /// What a find gave: rows, not yet JSON.

@@ -1,6 +1,7 @@
 import JSON
 import ParseModel
 import Postgres
+import Tasks
 
 /// Fetches what is included, level by level: all classes of a level in one round trip.
 struct IncludeLoader {

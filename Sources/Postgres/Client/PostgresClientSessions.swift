@@ -1,3 +1,5 @@
+import Tasks
+
 extension PostgresClient {
     /// Lends a connection that no other caller uses meanwhile.
     ///

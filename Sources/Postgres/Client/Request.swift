@@ -1,3 +1,5 @@
+import Tasks
+
 /// A request on its way: statements that succeed or fail together, and the promise of their results.
 ///
 /// `@unchecked Sendable`: its constants and the promise are safe to share; the fields that change are touched by the

@@ -1,0 +1,161 @@
+import FileStorage
+import HTTP
+import JSON
+public import Logging
+import NIOCore
+import Operations
+import ParseModel
+import ParseStorage
+import Postgres
+import REST
+import Schema
+public import ServerConfiguration
+public import ServiceLifecycle
+
+/// The whole server over one database: driver, storage, rules, routes and HTTP.
+public struct RoostServer: Service {
+    private let http: HTTPServer
+    private let client: PostgresClient
+    private let replica: PostgresClient?
+    private let backend: Backend
+    private let state: ServerState
+    private let installer: DatabaseInstaller
+    private let indexer: DateIndexer
+    private let files: any FileStorage
+    private let configuration: Configuration
+    private let logger: Logger
+
+    /// Puts the parts together; nothing is opened yet.
+    ///
+    /// - Parameters:
+    ///   - connectionString: The database, as libpq takes it.
+    ///   - filesDirectory: The folder of uploaded files.
+    ///   - passwordCost: The cost of new password hashes; below 10 for tests only.
+    ///   - extensions: What the deployment adds, or puts in place of the server's parts.
+    /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration, `ConfigurationError` for a login
+    ///   provider that there is not.
+    public init(
+        configuration: Configuration, connectionString: String, filesDirectory: String, passwordCost: Int = 10,
+        extensions: ServerExtensions = ServerExtensions(), logger: Logger
+    ) throws {
+        self.configuration = configuration
+        try extensions.backend.checkProviders(configuration)
+        let log = LogRing()
+        let logger = log.recording(logger)
+        self.logger = logger
+        var database = PostgresConfiguration(connectionString: connectionString)
+        database.statementTimeout = .milliseconds(configuration.statementTimeout)
+        // Declared classes are made under a lock that is a connection's, and so are the changes themselves.
+        database.exclusiveConnections = max(2, configuration.databaseOptions.poolSize)
+        database.sharedConnections =
+            configuration.databaseOptions.sharedConnections ?? min(16, max(4, System.coreCount))
+        // PostgreSQL often shares the processors.
+        database.heavyConnections = configuration.databaseOptions.heavyStatements ?? max(1, System.coreCount / 2)
+        // Rows take more while they come than the answer that is made of them.
+        database.resultLimit = max(32 * 1024 * 1024, 4 * configuration.maxResponseSize)
+        database.lockTimeout = .milliseconds(configuration.lockTimeout)
+        database.transactionTimeout = .milliseconds(configuration.transactionTimeout)
+        database.connectionWait = .milliseconds(configuration.connectionTimeout)
+        client = PostgresClient(configuration: database, logger: logger)
+        replica = configuration.readReplicaURI.map { uri in
+            var database = database
+            database.connectionString = uri
+            // Who prefers the replica has the primary to turn to, and is not kept waiting for long.
+            database.connectTimeout = .seconds(2)
+            database.connectionWait = min(database.connectionWait, .seconds(2))
+            return PostgresClient(configuration: database, logger: logger)
+        }
+        let catalog = SchemaCatalog(
+            client: client, senderId: Identifiers.hexadecimal(32), refusesMixedMembership: configuration.preset >= 9,
+            logger: logger)
+        installer = DatabaseInstaller(client: client, catalog: catalog, logger: logger)
+        indexer = DateIndexer(configuration: database, client: client, logger: logger)
+        let store = ObjectStore(client: client, replica: replica, catalog: catalog, logger: logger)
+        backend = Backend(
+            configuration: configuration, store: store,
+            passwords: Passwords(
+                cost: passwordCost, threads: configuration.passwordHashingThreads,
+                places: configuration.passwordHashingQueue), logger: logger, log: log,
+            extensions: extensions.backend)
+        state = ServerState(.starting)
+        let storage = extensions.files ?? DiskStorage(directory: filesDirectory)
+        files = configuration.encryptionKey.map { EncryptedStorage(storage, cipher: FileCipher(secret: $0)) } ?? storage
+        let routes = ParseRoutes(backend: backend, logger: logger)
+        let settings = try InterfaceSettings(configuration)
+        var limits = HTTPServer.Limits()
+        limits.connections = DescriptorLimit.connections(
+            wanted: configuration.maximumConnections,
+            database: (database.mostConnections) * (replica == nil ? 1 : 2))
+        limits.transferMemory = configuration.transferMemory
+        let dispatcher = Dispatcher(
+            settings: settings, handler: routes,
+            files: FileRoutes(storage: files, resolver: routes, settings: settings, logger: logger), state: state,
+            logger: logger)
+        http = HTTPServer(
+            host: configuration.host, port: configuration.port, handler: dispatcher, crossOrigin: settings.crossOrigin,
+            maximumBodySize: settings.maximumBodySize, limits: limits, logger: logger)
+    }
+
+    /// The port that the server listens on, once it does.
+    public var boundPort: Int {
+        get async throws { try await http.boundPort }
+    }
+
+    /// Opens the database, installs what it lacks, and makes the classes that the configuration names.
+    ///
+    /// - Throws: `PostgresError` when the database cannot be reached, `UnknownDefinitions` for a name of none,
+    ///   `DeclaredSchemas.Failure` when classes that must be as declared cannot be.
+    public func prepare() async throws {
+        try await client.start()
+        try await installer.install()
+        if let name = configuration.classDefinitions {
+            guard let definitions = Schema.classDefinitions(name) else { throw UnknownDefinitions(name: name) }
+            try await installer.define(definitions)
+        }
+        await connectReplica()
+        let declared = DeclaredSchemas(configuration, client: client, catalog: backend.catalog, logger: logger)
+        try await declared?.apply()
+        try await files.prepare()
+        if configuration.security.enableCheckLog, let report = backend.securityReport() {
+            logger.notice("security report", metadata: ["report": "\(JSONValue.object(report).text)"])
+        }
+        state.phase = .ok
+    }
+
+    /// A replica that is out of reach keeps nobody from starting: the client goes on trying to reach it.
+    private func connectReplica() async {
+        do {
+            try await replica?.start()
+        } catch {
+            logger.warning("the read replica cannot be reached", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Serves until the service is shut down; requests under way are finished.
+    public func run() async throws {
+        defer {
+            Task { [client, replica] in
+                await client.shutdown()
+                await replica?.shutdown()
+            }
+        }
+        // Requests are served meanwhile: an index only makes them faster.
+        async let _ = indexer.run()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await backend.followInvalidations() }
+            group.addTask { try await http.run() }
+            // Following ends only with the server, so the first end is that of the server.
+            try await group.next()
+            await client.shutdown()
+            await replica?.shutdown()
+            group.cancelAll()
+        }
+    }
+
+    /// Class definitions that the binary does not have.
+    public struct UnknownDefinitions: Error, CustomStringConvertible {
+        let name: String
+        /// What to tell whoever wrote the configuration.
+        public var description: String { "option classDefinitions: there are no definitions named \(name)" }
+    }
+}

@@ -1,0 +1,30 @@
+import App
+import ArgumentParser
+import HTTP
+import NIOCore
+import NIOPosix
+
+/// The command line.
+@main
+struct Roost: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "roost",
+        abstract: "A Parse-compatible backend on PostgreSQL.",
+        version: Version.text,
+        subcommands: [Serve.self, PrintVersion.self])
+
+    /// Runs the command on the event loops themselves: a request then changes threads as seldom as it can.
+    static func main() async {
+        MemoryLimits.set()
+        DescriptorLimit.raise()
+        _ = NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
+        await main(nil)
+    }
+}
+
+/// `roost version`
+struct PrintVersion: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "version", abstract: "Prints the version.")
+
+    func run() { print(Version.text) }
+}

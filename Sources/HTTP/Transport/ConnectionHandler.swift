@@ -1,0 +1,129 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+import Tasks
+
+/// Serves connections: SwiftNIO's parser of HTTP/1.1 in front, and behind it a task on the connection's event loop that
+/// answers one request after the other, and writes the answers to the socket.
+struct ConnectionHandler: Sendable {
+    let responder: Responder
+    let connections: OpenConnections
+    /// The most bytes of all header fields of a request together.
+    let headerLimit: Int
+    let logger: Logger
+    private let flushCoalescers: [ObjectIdentifier: FlushCoalescer]
+
+    /// - Parameter eventLoops: Those on which connections come.
+    init(
+        responder: Responder, connections: OpenConnections, headerLimit: Int, eventLoops: any EventLoopGroup,
+        logger: Logger
+    ) {
+        self.responder = responder
+        self.logger = logger
+        self.connections = connections
+        self.headerLimit = headerLimit
+        flushCoalescers = Dictionary(
+            uniqueKeysWithValues: eventLoops.makeIterator().map { (ObjectIdentifier($0), FlushCoalescer(of: $0)) })
+    }
+
+    /// Puts the parser in front of a connection that was just accepted. To be called on its event loop.
+    func setUp(_ channel: any Channel) throws -> HTTPConnection {
+        let flushCoalescer =
+            flushCoalescers[ObjectIdentifier(channel.eventLoop)] ?? FlushCoalescer(of: channel.eventLoop)
+        let connection = HTTPConnection(channel, flushCoalescer: flushCoalescer)
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderFieldSize = headerLimit / 2
+        limits.maxHeaderListSize = headerLimit
+        limits.maxHeaderFieldCount = Self.mostHeaderFields
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
+        try pipeline.addHandler(ConnectionReader(connection, connections: connections))
+        return connection
+    }
+
+    private static let mostHeaderFields = 1000
+
+    /// Answers the requests of a connection until there are no more.
+    func handle(_ connection: HTTPConnection) async {
+        await withTaskExecutorPreference(EventLoopTaskExecutor(connection.channel.eventLoop)) {
+            await CallerPresence.$current.withValue(connection.caller) {
+                do {
+                    try await answerRequests(on: connection)
+                } catch {
+                    // The client is gone: there is nobody to tell.
+                    logger.trace("connection ended", metadata: ["error": "\(error)"])
+                }
+                connection.close()
+            }
+        }
+    }
+
+    private func answerRequests(on connection: HTTPConnection) async throws {
+        do {
+            while let part = try await connection.nextPart() {
+                // Ends of requests come by here when nobody asked for their bodies.
+                guard case .head(let head) = part else { continue }
+                let isUsable = try await responder.respond(to: head, on: connection)
+                if connection.activity.withLock({ $0.finishRequest(at: .now) }) || !isUsable { break }
+            }
+        } catch is HTTPParserError {
+            try await connection.send(Self.badRequest)
+        }
+        connection.activity.withLock { $0.end(at: .now) }
+        try await connection.flush()
+    }
+
+    private static let badRequest = ByteBuffer(
+        staticString: "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+}
+
+/// Passes on what the parser makes of a connection, keeps the connection in the list of open ones, and tells it what its
+/// client does.
+private final class ConnectionReader: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundIn = ByteBuffer
+
+    private let connection: HTTPConnection
+    private let connections: OpenConnections
+
+    init(_ connection: HTTPConnection, connections: OpenConnections) {
+        self.connection = connection
+        self.connections = connections
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        connections.insert(connection)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        connections.remove(connection)
+        connection.caller.leave()
+        connection.parts.finish(.success(()))
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if connection.mayRead() { context.read() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        if case .head = part { connection.activity.withLock { $0.beginRequest() } }
+        connection.parts.append(part)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        connection.parts.finish(.failure(error))
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case ChannelEvent.inputClosed:
+            // A client that closes its half counts as gone. That stops only slow statements that read; an answer that
+            // comes all the same is sent.
+            connection.caller.leave()
+            connection.parts.finish(.success(()))
+        default:
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import NIOCore
+import NIOHTTP1
+import Synchronization
+import Tasks
+
+/// A connection of a client: where requests come from and answers go, and what is under way on it.
+final class HTTPConnection: Sendable {
+    let channel: any Channel
+    /// The IP address of the other end; empty when there is none.
+    let peer: String
+    /// Tells slow statements when the client leaves.
+    let caller = CallerPresence()
+    /// What the client sends.
+    let parts = RequestParts()
+
+    /// What is under way on it.
+    let activity = Mutex(ConnectionActivity(at: .now))
+    /// Whether nothing is read because too much is waiting.
+    private let holdsReads = Atomic(false)
+    private let flushCoalescer: FlushCoalescer
+
+    /// - Parameter flushCoalescer: That of the channel's event loop.
+    init(_ channel: any Channel, flushCoalescer: FlushCoalescer) {
+        self.channel = channel
+        self.flushCoalescer = flushCoalescer
+        peer = channel.remoteAddress?.ipAddress ?? ""
+    }
+
+    /// Takes the next part of what the client sends; see ``RequestParts/next()``.
+    func nextPart() async throws -> HTTPServerRequestPart? {
+        let part = try await parts.next()
+        if holdsReads.exchange(false, ordering: .sequentiallyConsistent) { channel.read() }
+        return part
+    }
+
+    /// Whether more may be read from the client now; if not, it will be asked for when some of it has been taken.
+    func mayRead() -> Bool {
+        guard parts.isFull else { return true }
+        holdsReads.store(true, ordering: .sequentiallyConsistent)
+        // Whoever took parts before that did not see it.
+        return !parts.isFull && holdsReads.exchange(false, ordering: .sequentiallyConsistent)
+    }
+
+    /// Takes bytes that leave with those that are sent next.
+    func hold(_ buffer: ByteBuffer) {
+        channel.write(buffer, promise: nil)
+    }
+
+    /// Sends bytes without waiting. Few bytes leave when the turn of the event loop ends.
+    ///
+    /// - Returns: Whether the connection can take more.
+    func write(_ buffer: ByteBuffer) -> Bool {
+        if buffer.readableBytes <= Self.few {
+            channel.write(buffer, promise: nil)
+            flushCoalescer.flush(channel)
+        } else {
+            // Many bytes keep a client busy for longer than a change of processes takes, so it may begin.
+            channel.writeAndFlush(buffer, promise: nil)
+        }
+        return channel.isWritable
+    }
+
+    private static let few = 16 * 1024
+
+    /// Sends bytes; returns when the connection can take more.
+    ///
+    /// - Throws: The error of the connection, when it is known already.
+    func send(_ buffer: ByteBuffer) async throws {
+        if !write(buffer) { try await flush() }
+    }
+
+    /// Returns when all that was sent has left.
+    ///
+    /// - Throws: The error of the connection.
+    func flush() async throws {
+        try await channel.writeAndFlush(ByteBuffer()).get()
+    }
+
+    /// Ends the connection unless a request is under way. What has come of one by then counts.
+    func closeIfIdle() {
+        channel.eventLoop.execute { [self] in
+            if activity.withLock({ $0.idleTime }) != nil { close() }
+        }
+    }
+
+    /// Ends the connection when the requests that are under way are answered.
+    func finish() {
+        channel.eventLoop.execute { [self] in
+            if activity.withLock({ $0.quiesce() }) { close() }
+        }
+    }
+
+    /// Ends the connection; answers that wait for the end of a turn are sent before.
+    func close() {
+        channel.flush()
+        channel.close(promise: nil)
+    }
+}

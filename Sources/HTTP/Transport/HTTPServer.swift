@@ -1,0 +1,124 @@
+import Logging
+import NIOCore
+import NIOPosix
+public import ServiceLifecycle
+import Tasks
+
+/// The HTTP server: listens, has requests answered, and turns replies into responses.
+///
+/// Run it as a service. On a graceful shutdown it takes no more connections, finishes the requests under way, and closes
+/// what is still open after ``Limits/shutdown``.
+public struct HTTPServer: Service {
+    /// How long things may take, and how large they may be.
+    public struct Limits: Sendable {
+        /// How long a connection may be idle, and a body stand still.
+        public var idle: Duration = .seconds(60)
+        /// How long a client may read nothing of its answer.
+        public var stall: Duration = .seconds(20)
+        /// How long a transfer is left alone however slow it is, when room is needed for others.
+        public var grace: Duration = .seconds(2)
+        /// How long a body, or an answer that is kept in memory, may take at most; what is larger than usual gets more.
+        public var transfer: Duration = .seconds(300)
+        /// How long requests under way may take to finish when the server is shut down.
+        public var shutdown: Duration = .seconds(10)
+        /// The most bytes of all header fields of a request together.
+        public var headers: Int = 64 * 1024
+
+        /// The most connections that are open at a time.
+        public var connections: Int = 10_000
+        /// The most bytes of bodies and of answers that clients have not read that are kept in memory.
+        public var transferMemory: Int = 256 * 1024 * 1024
+
+        /// The usual limits.
+        public init() {}
+    }
+
+    private let host: String
+    private let port: Int
+    private let limits: Limits
+    private let logger: Logger
+    private let responder: Responder
+    private let connections: OpenConnections
+    private let transferTimeout: TransferTimeout
+    private let listeningPort = ListeningPort()
+
+    /// Makes a server; it listens when it is run.
+    ///
+    /// - Parameters:
+    ///   - host: The address to listen on.
+    ///   - port: The port to listen on; 0 for any that is free.
+    ///   - handler: Answers the requests.
+    ///   - crossOrigin: What pages of other origins are told.
+    ///   - maximumBodySize: The most bytes of a body that is no file.
+    ///   - limits: How long things may take.
+    ///   - logger: Gets one line a request at level info.
+    package init(
+        host: String, port: Int, handler: some HTTPHandler, crossOrigin: CrossOrigin, maximumBodySize: Int,
+        limits: Limits = Limits(), logger: Logger
+    ) {
+        self.host = host
+        self.port = port
+        self.limits = limits
+        self.logger = logger
+        transferTimeout = TransferTimeout(limits: limits)
+        HeavyWork.executor = LongWork.large
+        connections = OpenConnections(transferTimeout: transferTimeout)
+        responder = Responder(
+            handler: handler, crossOrigin: crossOrigin, maximumBodySize: maximumBodySize,
+            transferTimeout: transferTimeout, logger: logger)
+    }
+
+    /// The port on which the server listens; waits until it does.
+    ///
+    /// - Throws: What kept the server from listening.
+    public var boundPort: Int {
+        get async throws { try await listeningPort.value }
+    }
+
+    /// Listens and answers until the service is shut down or the task is cancelled.
+    ///
+    /// - Throws: The error of the socket when the address cannot be listened on.
+    public func run() async throws {
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await listen() }
+                group.addTask { await transferTimeout.run() }
+                group.addTask { await connections.closeIdle(after: limits.idle) }
+                group.addTask { await closeLateConnections() }
+                try await group.next()
+                group.cancelAll()
+            }
+            listeningPort.settle(.failure(CancellationError()))
+        } catch {
+            listeningPort.settle(.failure(error))
+            throw error
+        }
+    }
+
+    private func listen() async throws {
+        let eventLoops = MultiThreadedEventLoopGroup.singleton
+        let listener = HTTPListener(
+            handler: ConnectionHandler(
+                responder: responder, connections: connections, headerLimit: limits.headers, eventLoops: eventLoops,
+                logger: logger),
+            connections: connections, connectionLimit: limits.connections, eventLoops: eventLoops, logger: logger)
+        try await withTaskCancellationHandler {
+            try await listener.run(host: host, port: port) { listeningPort.settle(.success($0)) }
+        } onCancel: {
+            connections.closeAll()
+        }
+    }
+
+    /// Waits for a shutdown, gives the requests under way their time, and closes the connections that are left. When it
+    /// returns, what still runs is cancelled.
+    private func closeLateConnections() async {
+        do {
+            try await gracefulShutdown()
+            try await Task.sleep(for: limits.shutdown)
+        } catch {
+            return
+        }
+        logger.warning("closing connections whose requests did not finish in time")
+        connections.closeAll()
+    }
+}

@@ -1,0 +1,172 @@
+import NIOCore
+
+/// The body of a request while it arrives: read at most once, counted, and watched for standing still.
+///
+/// It belongs to the task that answers the request.
+package final class IncomingBody: AsyncSequence {
+    package typealias Element = ByteBuffer
+
+    /// The number of bytes that the client promised, if it did.
+    package let declaredLength: Int?
+    /// The number of bytes that arrived.
+    package private(set) var receivedLength = 0
+    /// Whether all of it has been read.
+    package private(set) var isComplete = false
+    /// Whether the connection ended before the body did.
+    package private(set) var isBroken = false
+    /// Whether the client waits for a word before it sends the body, and has not had one.
+    package var awaitsContinue = false
+
+    private var firstChunk: ByteBuffer?
+    /// Whether all of it is being kept.
+    private var isCollecting = false
+    /// Whether its memory is counted.
+    private var isCounted = false
+    private var ticket: TransferTimeout.Ticket?
+    private let connection: HTTPConnection
+    private let transferTimeout: TransferTimeout
+
+    init(headers: RequestHeaders, connection: HTTPConnection, transferTimeout: TransferTimeout) {
+        self.connection = connection
+        self.transferTimeout = transferTimeout
+        let length = headers[.contentLength]
+        let hasBody = length != nil || headers[.transferEncoding] != nil
+        declaredLength = hasBody ? length.flatMap { Int($0) } : 0
+        isComplete = declaredLength == 0
+    }
+
+    /// Reads the next bytes.
+    ///
+    /// - Returns: The bytes, or nil at the end.
+    /// - Throws: ``HTTPError/aborted`` when the connection ends before the body does.
+    package func next() async throws -> ByteBuffer? {
+        if let chunk = firstChunk {
+            firstChunk = nil
+            return chunk
+        }
+        return try await receive()
+    }
+
+    /// Whether the body has no bytes at all. What is read to find out is not lost.
+    package func isEmpty() async throws -> Bool {
+        while firstChunk == nil {
+            guard let chunk = try await receive() else { return true }
+            if chunk.readableBytes > 0 { firstChunk = chunk }
+        }
+        return false
+    }
+
+    /// Reads all of the body.
+    ///
+    /// What is large counts as memory that the transfer keeps, until the request is answered.
+    /// - Parameter limit: The most bytes that are taken.
+    /// - Throws: ``HTTPError/bodyTooLarge`` when there are more, promised or sent; ``HTTPError/overloaded`` when there is
+    ///   no memory for it now; ``HTTPError/aborted``.
+    package func collect(upTo limit: Int) async throws -> [UInt8] {
+        if let declaredLength, declaredLength > limit { throw HTTPError.bodyTooLarge }
+        var bytes: [UInt8] = []
+        isCollecting = true
+        do {
+            while let chunk = try await next() {
+                guard receivedLength <= limit else { throw HTTPError.bodyTooLarge }
+                if bytes.count + chunk.readableBytes > Self.uncounted { try hold(chunk.readableBytes, bytes.count) }
+                bytes.append(contentsOf: chunk.readableBytesView)
+            }
+        } catch {
+            isCollecting = false
+            endTicket()
+            throw error
+        }
+        isCollecting = false
+        if isCounted, let ticket { transferTimeout.rest(ticket) } else { endTicket() }
+        return bytes
+    }
+
+    /// The bytes that a body may keep without being counted.
+    private static let uncounted = 64 * 1024
+
+    /// Counts bytes that were received, and with the first of them all that came before.
+    private func hold(_ count: Int, _ before: Int) throws(HTTPError) {
+        guard let ticket else { return }
+        guard transferTimeout.hold(ticket, bytes: isCounted ? count : before + count) else { throw .overloaded }
+        isCounted = true
+    }
+
+    /// Counts the memory of the body no more: what was made of it is done with.
+    package func release() {
+        if isComplete { endTicket() }
+    }
+
+    /// Reads and forgets what is left, so that the next request on the connection can be read.
+    ///
+    /// - Parameter limit: The most bytes that are worth it.
+    /// - Returns: Whether the end was reached.
+    package func drain(upTo limit: Int) async -> Bool {
+        var drained = 0
+        do {
+            while let chunk = try await next() {
+                drained += chunk.readableBytes
+                if drained > limit { return false }
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    package func makeAsyncIterator() -> Iterator {
+        Iterator(body: self)
+    }
+
+    package struct Iterator: AsyncIteratorProtocol {
+        let body: IncomingBody
+
+        package mutating func next() async throws -> ByteBuffer? {
+            try await body.next()
+        }
+    }
+
+    private func receive() async throws -> ByteBuffer? {
+        guard !isComplete else { return nil }
+        let ticket = self.ticket ?? transferTimeout.begin(.body, on: connection.channel)
+        self.ticket = ticket
+        guard let chunk = try await nextFromConnection() else {
+            finish()
+            return nil
+        }
+        receivedLength += chunk.readableBytes
+        if receivedLength == declaredLength {
+            finish()
+        } else {
+            transferTimeout.moved(ticket, bytes: chunk.readableBytes)
+        }
+        return chunk
+    }
+
+    private func nextFromConnection() async throws -> ByteBuffer? {
+        do {
+            switch try await connection.nextPart() {
+            case .body(let chunk): return chunk
+            case .end: return nil
+            case .head, nil: throw HTTPError.aborted
+            }
+        } catch {
+            isBroken = true
+            throw HTTPError.aborted
+        }
+    }
+
+    private func finish() {
+        isComplete = true
+        if !isCollecting { endTicket() }
+    }
+
+    private func endTicket() {
+        if let ticket { transferTimeout.end(ticket) }
+        ticket = nil
+    }
+
+    deinit {
+        if let ticket { transferTimeout.end(ticket) }
+    }
+}

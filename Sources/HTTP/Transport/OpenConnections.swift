@@ -1,0 +1,102 @@
+import Synchronization
+
+/// The connections that are open, so that those that nobody uses can be closed, and the last of them when a shutdown
+/// takes too long.
+final class OpenConnections: Sendable {
+    private struct State {
+        var connections: [ObjectIdentifier: HTTPConnection] = [:]
+        /// Connections that were accepted and are not closed; some of them are not in the list yet.
+        var count = 0
+        var isFinishing = false
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let transferTimeout: TransferTimeout
+
+    /// - Parameter transferTimeout: Knows the transfers on the connections.
+    init(transferTimeout: TransferTimeout) {
+        self.transferTimeout = transferTimeout
+    }
+
+    /// How many were accepted and are not closed.
+    var count: Int { state.withLock { $0.count } }
+
+    /// Counts a connection that was accepted.
+    ///
+    /// - Returns: How many there are now.
+    func admit() -> Int {
+        state.withLock { state in
+            state.count += 1
+            return state.count
+        }
+    }
+
+    /// Counts a connection that was closed.
+    func dismiss() {
+        state.withLock { $0.count -= 1 }
+    }
+
+    /// Closes every connection, whatever it is doing, and those that are still to come.
+    func closeAll() {
+        let connections = state.withLock { state in
+            state.isClosed = true
+            return Array(state.connections.values)
+        }
+        for connection in connections { connection.close() }
+    }
+
+    /// Closes every connection when the requests under way on it are answered, and those that are still to come.
+    func finishAll() {
+        let connections = state.withLock { state in
+            state.isFinishing = true
+            return Array(state.connections.values)
+        }
+        for connection in connections { connection.finish() }
+    }
+
+    /// Closes connections without requests until the task is cancelled.
+    ///
+    /// - Parameter patience: How long a connection may be without.
+    func closeIdle(after patience: Duration) async {
+        while (try? await Task.sleep(for: min(patience / 4, .seconds(5)))) != nil {
+            let moment = ContinuousClock.now - patience
+            for connection in list where connection.activity.withLock({ $0.isIdle(since: moment) }) {
+                connection.close()
+            }
+        }
+    }
+
+    /// Closes so many connections, to make room for others: those that have been without a request for the longest time,
+    /// and when there are not enough of them, those with the slowest transfers.
+    func closeUnused(_ count: Int) {
+        let idle = list.compactMap { connection in
+            connection.activity.withLock { $0.idleTime }.map { (since: $0, connection: connection) }
+        }
+        let oldest = idle.sorted { $0.since < $1.since }.prefix(count)
+        for (_, connection) in oldest { connection.closeIfIdle() }
+        if oldest.count < count { transferTimeout.closeSlowest(count - oldest.count) }
+    }
+
+    private var list: [HTTPConnection] {
+        state.withLock { Array($0.connections.values) }
+    }
+
+    /// Takes a connection into the list.
+    func insert(_ connection: HTTPConnection) {
+        let (isFinishing, isClosed) = state.withLock { state in
+            state.connections[ObjectIdentifier(connection)] = connection
+            return (state.isFinishing, state.isClosed)
+        }
+        if isClosed {
+            connection.close()
+        } else if isFinishing {
+            connection.finish()
+        }
+    }
+
+    /// Takes a connection out of the list.
+    func remove(_ connection: HTTPConnection) {
+        state.withLock { _ = $0.connections.removeValue(forKey: ObjectIdentifier(connection)) }
+    }
+}

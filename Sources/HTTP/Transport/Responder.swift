@@ -1,0 +1,151 @@
+import Encoding
+import Logging
+import Logs
+import NIOCore
+import NIOHTTP1
+
+/// Answers one request on a connection.
+struct Responder: Sendable {
+    private let handler: any HTTPHandler
+    private let crossOrigin: CrossOrigin
+    private let maximumBodySize: Int
+    private let transferTimeout: TransferTimeout
+    private let logger: Logger
+    private let requestIDs = RequestIDs()
+
+    init(
+        handler: some HTTPHandler, crossOrigin: CrossOrigin, maximumBodySize: Int, transferTimeout: TransferTimeout,
+        logger: Logger
+    ) {
+        self.handler = handler
+        self.crossOrigin = crossOrigin
+        self.maximumBodySize = maximumBodySize
+        self.transferTimeout = transferTimeout
+        self.logger = logger
+    }
+
+    /// The most bytes of an unwanted body that are read to keep the connection.
+    private var drainLimit: Int { 2 * maximumBodySize + 1024 * 1024 }
+
+    /// Reads, answers and logs a request.
+    ///
+    /// - Parameters:
+    ///   - head: The request line and the header fields.
+    ///   - connection: Where the body comes from, and the answer goes.
+    /// - Returns: Whether the connection can carry another request.
+    /// - Throws: The error of the connection when the answer cannot be sent.
+    func respond(to head: HTTPRequestHead, on connection: HTTPConnection) async throws -> Bool {
+        let start = ContinuousClock.now
+        let headers = RequestHeaders(head.headers)
+        let body = IncomingBody(headers: headers, connection: connection, transferTimeout: transferTimeout)
+        if !body.isComplete, headers[.expect]?.asciiLowercased == "100-continue" {
+            if handler.mayTake(body, headers: headers) {
+                try await connection.send(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n"))
+            } else {
+                body.awaitsContinue = true
+            }
+        }
+        let request = IncomingRequest(
+            id: requestIDs.next(), method: head.method.rawValue, target: head.uri, headers: headers,
+            authority: headers[.host], peer: connection.peer, body: body)
+        var reply = await handler.answer(request)
+        body.release()
+        let ticket = watch(&reply, on: connection)
+        defer { if let ticket { transferTimeout.end(ticket) } }
+        let tag = await longTag(of: reply, to: request)
+        var response = ResponseHead(reply: reply, request: request, tag: tag, crossOrigin: crossOrigin)
+        let keepsConnection =
+            head.isKeepAlive && !body.isBroken && !body.awaitsContinue && (body.declaredLength ?? 0) <= drainLimit
+        response.announce(keepsConnection: keepsConnection, to: head.version)
+        try await send(response, on: connection, ticket)
+        log(request, status: response.status, duration: .now - start)
+        guard !body.isBroken, !body.awaitsContinue else { return false }
+        if !body.isComplete, await !body.drain(upTo: drainLimit) { return false }
+        return keepsConnection
+    }
+
+    /// Begins to watch an answer that does not fit into one piece. When there is no memory for it until its client has
+    /// read it, another answer says so instead.
+    private func watch(_ reply: inout Reply, on connection: HTTPConnection) -> TransferTimeout.Ticket? {
+        let held = reply.body.bytesInMemory
+        if case .stream(let stream) = reply.body, held == 0 {
+            return stream.length > 0 ? transferTimeout.begin(.file, on: connection.channel) : nil
+        }
+        guard held > Self.pieceSize else { return nil }
+        let ticket = transferTimeout.begin(.answer, on: connection.channel)
+        if transferTimeout.hold(ticket, bytes: held) { return ticket }
+        transferTimeout.end(ticket)
+        reply = handler.overloaded
+        return nil
+    }
+
+    /// The tag of an answer whose hash takes longer than an event loop should; nil for all others.
+    private func longTag(of reply: Reply, to request: IncomingRequest) async -> String? {
+        guard case .json(let bytes) = reply.body, bytes.count > Self.quicklyHashed, request.isConditional else {
+            return nil
+        }
+        return await LongWork.large.run { EntityTag.weak(bytes) }
+    }
+
+    /// The bytes of which a hash is made within a tenth of a millisecond.
+    private static let quicklyHashed = 1024 * 1024
+
+    private func send(
+        _ response: ResponseHead, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?
+    ) async throws {
+        var buffer = ByteBufferAllocator().buffer(capacity: min(response.size, Self.pieceSize))
+        response.write(to: &buffer)
+        switch response.content {
+        case .none: try await sendSmall(buffer, on: connection)
+        case .stream(let stream):
+            guard stream.length > 0 else { return try await sendSmall(buffer, on: connection) }
+            // It leaves with the first piece.
+            connection.hold(buffer)
+            try await stream.produce { try await send($0, on: connection, ticket) }
+        case .bytes(let bytes):
+            if bytes.count <= Self.pieceSize {
+                // One piece of memory and one write for all of an answer that is not large.
+                buffer.writeBytes(bytes)
+                return try await sendSmall(buffer, on: connection)
+            }
+            connection.hold(buffer)
+            var start = 0
+            while start < bytes.count {
+                let end = min(start + Self.pieceSize, bytes.count)
+                try await send(ByteBuffer(bytes: bytes[start..<end]), on: connection, ticket)
+                start = end
+            }
+        }
+    }
+
+    private func send(_ piece: ByteBuffer, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?)
+        async throws
+    {
+        try await connection.send(piece)
+        if let ticket { transferTimeout.moved(ticket, bytes: piece.readableBytes) }
+    }
+
+    /// Sends an answer in one write. When the client has not read what came before it, it counts as one that waits.
+    private func sendSmall(_ buffer: ByteBuffer, on connection: HTTPConnection) async throws {
+        if connection.write(buffer) { return }
+        let ticket = transferTimeout.begin(.answer, on: connection.channel)
+        defer { transferTimeout.end(ticket) }
+        guard transferTimeout.hold(ticket, bytes: buffer.readableBytes) else { throw HTTPError.overloaded }
+        try await connection.flush()
+    }
+
+    /// The bytes that are written at once.
+    private static let pieceSize = 128 * 1024
+
+    /// One line a request.
+    private func log(_ request: IncomingRequest, status: Int, duration: Duration) {
+        logger.info(
+            "request",
+            metadata: [
+                "request": .fields(
+                    RequestFields(
+                        id: request.id, method: request.method, target: request.target, status: status,
+                        duration: duration))
+            ])
+    }
+}

@@ -1,0 +1,199 @@
+import NIOCore
+import Synchronization
+
+/// Watches transfers: bodies that arrive, and answers that leave.
+///
+/// It closes connections on which a transfer does not move: clients that send a body byte by byte, or that do not read
+/// what they asked for. And it counts the memory that transfers keep. When there is no room for more, those that are
+/// slow make room, and whoever comes while there is none to be had is refused.
+final class TransferTimeout: Sendable {
+    /// What is transferred.
+    enum Kind {
+        /// A body that a client sends.
+        case body
+        /// An answer that waits in memory until the client has read it.
+        case answer
+        /// An answer that is read from a file while it is sent.
+        case file
+    }
+
+    /// A transfer that is being watched.
+    struct Ticket: Sendable {
+        fileprivate var number: UInt64
+    }
+
+    private struct Transfer: Sendable {
+        var channel: any Channel
+        var begin: ContinuousClock.Instant
+        /// How long it may stand still.
+        var patience: Duration
+        /// When it is closed unless it moves on.
+        var deadline: ContinuousClock.Instant
+        /// Whether it may not go on for ever.
+        var isBounded: Bool
+        /// The bytes that went over the connection.
+        var moved = 0
+        /// The bytes that it keeps in memory.
+        var held = 0
+        /// Whether the client has done its part.
+        var isResting = false
+
+        /// Bytes a second since it began.
+        func pace(at now: ContinuousClock.Instant) -> Double {
+            Double(moved) / max(0.001, (now - begin) / .seconds(1))
+        }
+    }
+
+    private struct State: Sendable {
+        var transfers: [UInt64: Transfer] = [:]
+        /// Those that keep memory.
+        var holders: Set<UInt64> = []
+        var held = 0
+        var lastNumber: UInt64 = 0
+
+        mutating func remove(_ number: UInt64) -> Transfer? {
+            guard let transfer = transfers.removeValue(forKey: number) else { return nil }
+            if transfer.held > 0 {
+                holders.remove(number)
+                held -= transfer.held
+            }
+            return transfer
+        }
+    }
+
+    private let state = Mutex(State())
+    private let limits: HTTPServer.Limits
+
+    /// The slowest pace, in bytes a second, at which a transfer counts as moving.
+    private static let slowestPace = 512
+    /// The pace, in bytes a second, at which a transfer may go on for ever.
+    private static let usualPace = 64 * 1024
+    /// The pace, in bytes a second, at which a transfer need not make room for others.
+    private static let fastPace = 1024.0 * 1024
+
+    init(limits: HTTPServer.Limits) {
+        self.limits = limits
+    }
+
+    /// The bytes that all transfers keep in memory.
+    var heldBytes: Int { state.withLock { $0.held } }
+
+    /// Begins to watch a transfer.
+    func begin(_ kind: Kind, on channel: any Channel) -> Ticket {
+        let now = ContinuousClock.now
+        let patience = kind == .body ? limits.idle : limits.stall
+        return state.withLock { state in
+            state.lastNumber += 1
+            state.transfers[state.lastNumber] = Transfer(
+                channel: channel, begin: now, patience: patience, deadline: now + patience, isBounded: kind != .file)
+            return Ticket(number: state.lastNumber)
+        }
+    }
+
+    /// Counts memory that a transfer keeps from now on.
+    ///
+    /// - Returns: Whether there is room; if not, nothing is counted.
+    func hold(_ ticket: Ticket, bytes: Int) -> Bool {
+        let now = ContinuousClock.now
+        let (hasRoom, victims) = state.withLock { state in
+            guard state.transfers[ticket.number] != nil else { return (false, [any Channel]()) }
+            let victims = makeRoom(for: bytes, of: ticket.number, in: &state, at: now)
+            // One that is alone has room, however large it is.
+            let others = state.held - (state.transfers[ticket.number]?.held ?? 0)
+            guard state.held + bytes <= limits.transferMemory || others == 0 else { return (false, victims) }
+            state.transfers[ticket.number]?.held += bytes
+            state.held += bytes
+            state.holders.insert(ticket.number)
+            return (true, victims)
+        }
+        for channel in victims { channel.close(promise: nil) }
+        return hasRoom
+    }
+
+    /// Ends the slowest transfers until so many bytes fit, or there are no slow ones.
+    ///
+    /// - Returns: The connections to close.
+    private func makeRoom(
+        for bytes: Int, of number: UInt64, in state: inout State, at now: ContinuousClock.Instant
+    ) -> [any Channel] {
+        guard state.held + bytes > limits.transferMemory else { return [] }
+        let slow = slowest(of: state.holders, in: state, at: now).filter { $0 != number }
+        var victims: [any Channel] = []
+        for candidate in slow {
+            guard state.held + bytes > limits.transferMemory else { break }
+            if let transfer = state.remove(candidate) { victims.append(transfer.channel) }
+        }
+        return victims
+    }
+
+    /// Those of some transfers that had their time and are slow all the same, the slowest first.
+    private func slowest(
+        of numbers: some Sequence<UInt64>, in state: State, at now: ContinuousClock.Instant
+    ) -> [UInt64] {
+        let paces = numbers.compactMap { number -> (number: UInt64, pace: Double)? in
+            guard let transfer = state.transfers[number], !transfer.isResting, now - transfer.begin >= limits.grace
+            else { return nil }
+            let pace = transfer.pace(at: now)
+            return pace < Self.fastPace ? (number, pace) : nil
+        }
+        return paces.sorted { $0.pace < $1.pace }.map(\.number)
+    }
+
+    /// Closes the connections of the slowest transfers, at most so many.
+    func closeSlowest(_ count: Int) {
+        let now = ContinuousClock.now
+        let victims = state.withLock { state in
+            slowest(of: state.transfers.keys, in: state, at: now).prefix(count)
+                .compactMap { state.remove($0)?.channel }
+        }
+        for channel in victims { channel.close(promise: nil) }
+    }
+
+    /// Grants a transfer the time that so many bytes may take.
+    func moved(_ ticket: Ticket, bytes: Int) {
+        let now = ContinuousClock.now
+        state.withLock { state in
+            guard var transfer = state.transfers[ticket.number] else { return }
+            transfer.moved += bytes
+            let earned = transfer.deadline + .milliseconds(bytes * 1000 / Self.slowestPace)
+            transfer.deadline = min(earned, now + transfer.patience)
+            if transfer.isBounded {
+                let end = transfer.begin + limits.transfer + .seconds(transfer.moved / Self.usualPace)
+                transfer.deadline = min(transfer.deadline, end)
+            }
+            state.transfers[ticket.number] = transfer
+        }
+    }
+
+    /// Notes that a transfer is over, and keeps counting the memory that it still takes.
+    func rest(_ ticket: Ticket) {
+        state.withLock { state in
+            guard let held = state.transfers[ticket.number]?.held else { return }
+            if held > 0 {
+                state.transfers[ticket.number]?.isResting = true
+            } else {
+                _ = state.remove(ticket.number)
+            }
+        }
+    }
+
+    /// Ends watching a transfer.
+    func end(_ ticket: Ticket) {
+        state.withLock { _ = $0.remove(ticket.number) }
+    }
+
+    /// Closes overdue connections until the task is cancelled.
+    func run() async {
+        let pause = min(limits.idle / 4, limits.stall / 4, .seconds(1))
+        while (try? await Task.sleep(for: pause)) != nil {
+            for channel in takeOverdue(at: .now) { channel.close(promise: nil) }
+        }
+    }
+
+    private func takeOverdue(at now: ContinuousClock.Instant) -> [any Channel] {
+        state.withLock { state in
+            let overdue = state.transfers.filter { $0.value.deadline < now && !$0.value.isResting }
+            return overdue.keys.compactMap { state.remove($0)?.channel }
+        }
+    }
+}

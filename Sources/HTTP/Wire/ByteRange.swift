@@ -1,0 +1,49 @@
+import Encoding
+
+/// The part of a file that a request asks for with `Range`.
+package enum ByteRange: Equatable {
+    /// All of it: no range was asked for, or one that is not understood, or several at once.
+    case whole
+    /// Some bytes.
+    case part(Range<Int64>)
+    /// Bytes that the file does not have.
+    case unsatisfiable
+
+    /// Reads the header field.
+    ///
+    /// - Parameters:
+    ///   - header: Its value.
+    ///   - size: The size of the file.
+    package init(_ header: String?, size: Int64) {
+        self = header.flatMap { Self.parse($0.trimmingSpaces(), size: size) } ?? .whole
+    }
+
+    private static func parse(_ header: Substring, size: Int64) -> ByteRange? {
+        let unit = header.prefix { $0 != "=" }
+        guard unit.asciiLowercased == "bytes", unit.endIndex < header.endIndex else { return nil }
+        let specification = header[header.index(after: unit.endIndex)...].trimmingSpaces()
+        let bounds = specification.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        guard bounds.count == 2, bounds.allSatisfy({ $0.utf8.allSatisfy(isDigit) }) else { return nil }
+        switch (bounds[0].isEmpty, bounds[1].isEmpty) {
+        case (true, true):
+            return nil
+        case (true, false):
+            let length = min(number(bounds[1]), size)
+            return length > 0 ? .part(size - length..<size) : .unsatisfiable
+        case (false, let isOpen):
+            let first = number(bounds[0])
+            let last = isOpen ? Int64.max : number(bounds[1])
+            guard first <= last else { return nil }
+            return first < size ? .part(first..<min(last, size - 1) + 1) : .unsatisfiable
+        }
+    }
+
+    /// The number, or the largest there is when it is larger.
+    private static func number(_ digits: Substring) -> Int64 {
+        Int64(digits) ?? .max
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+}

@@ -1,0 +1,74 @@
+import Encoding
+import JSON
+import OrderedCollections
+
+/// Names and values in the form `name=value&name=value`: query strings and form bodies.
+package enum FormEncoding {
+    /// How deep a JSON value in a query string may be nested.
+    package static let maximumDepth = 200
+
+    /// Reads every value as a string. A repeated name gives an array, a name without `=` the empty string.
+    package static func strings(_ text: some StringProtocol) -> JSONObject {
+        read(pairs(text)) { .string($0) }
+    }
+
+    /// Reads every value as JSON if it is JSON, else as a string. A repeated name gives an array, one in brackets a
+    /// member: `where[score][$gt]=3`.
+    package static func values(_ text: some StringProtocol) -> JSONObject {
+        let pairs = pairs(text)
+        guard pairs.contains(where: { BracketedNames.place($0.name) != nil }) else { return read(pairs, value) }
+        let tree = BracketedNames()
+        for (name, text) in pairs {
+            if let place = BracketedNames.place(name) {
+                tree.add(.string(text), at: place)
+            } else {
+                tree.add(value(text), at: [name])
+            }
+        }
+        return tree.object
+    }
+
+    private static func read(
+        _ pairs: [(name: String, value: String)], _ interpret: (String) -> JSONValue
+    ) -> JSONObject {
+        var values: OrderedDictionary<Name, [JSONValue]> = [:]
+        for (name, value) in pairs { values[Name(name), default: []].append(interpret(value)) }
+        return values.mapValues { $0.count == 1 ? $0[0] : .array($0) }
+    }
+
+    /// Names and values, decoded; a pair without a name is left out.
+    private static func pairs(_ text: some StringProtocol) -> [(name: String, value: String)] {
+        let parts = Substring(text).utf8.split(separator: UInt8(ascii: "&"))
+        var pairs: [(name: String, value: String)] = []
+        pairs.reserveCapacity(parts.count)
+        for part in parts {
+            let end = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
+            let name = decode(Substring(part[..<end]))
+            guard !name.isEmpty else { continue }
+            let value = end < part.endIndex ? decode(Substring(part[part.index(after: end)...])) : ""
+            pairs.append((name, value))
+        }
+        return pairs
+    }
+
+    private static func decode(_ text: some StringProtocol) -> String {
+        PercentEncoding.decode(text, plusIsSpace: true) ?? String(text)
+    }
+
+    private static func value(_ text: String) -> JSONValue {
+        guard let first = text.utf8.first(where: { $0 > 0x20 }), startsJSON(first),
+            let value = try? JSONValue(parsing: Array(text.utf8), maximumDepth: maximumDepth)
+        else { return .string(text) }
+        return value
+    }
+
+    private static func startsJSON(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""), UInt8(ascii: "-"), UInt8(ascii: "t"),
+            UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default:
+            false
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// An error that has an HTTP status but none of Parse's numbers: `{"error": message}`.
+public struct HTTPError: Error, Sendable, Equatable {
+    /// The HTTP status.
+    public var status: Int
+    /// The exact text.
+    public var message: String
+    /// What a caller sees instead when the server answers permission errors with a generic text.
+    public var publicMessage: String?
+
+    /// Makes an error with a status, an exact text, and the generic text that may replace it.
+    public init(status: Int, message: String, publicMessage: String? = nil) {
+        self.status = status
+        self.message = message
+        self.publicMessage = publicMessage
+    }
+
+    /// The keys of the request are not good enough.
+    public static let unauthorized = HTTPError(status: 403, message: "unauthorized")
+
+    /// Only the master key may do this.
+    public static let masterKeyRequired = HTTPError(
+        status: 403, message: "unauthorized: master key is required", publicMessage: "Permission denied")
+
+    /// The body is larger than the server takes.
+    public static let bodyTooLarge = HTTPError(status: 413, message: "request entity too large")
+
+    /// There is no memory for a body or an answer now.
+    package static let overloaded = HTTPError(status: 503, message: "The server is busy. Please try again later.")
+
+    /// The connection ended before the body did.
+    package static let aborted = HTTPError(status: 400, message: "request aborted")
+
+    /// Nothing answers at this path.
+    public static func noRoute(method: String, path: some StringProtocol) -> HTTPError {
+        HTTPError(status: 404, message: "Cannot \(method) \(path.isEmpty ? "/" : String(path))")
+    }
+}

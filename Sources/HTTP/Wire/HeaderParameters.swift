@@ -1,0 +1,76 @@
+import Encoding
+import JSON
+
+/// A header field of the form `value; name=value; name="value"`.
+package struct HeaderParameters: Equatable {
+    /// What stands before the first semicolon, in lower case.
+    package let value: String
+    /// The parameters; their names in lower case.
+    package let parameters: [Name: String]
+
+    /// Reads a field; nil when it does not have the form, or names a parameter twice.
+    package init?(_ bytes: some Sequence<UInt8>) {
+        var reader = Reader(bytes: Array(bytes))
+        guard let value = reader.text(until: [UInt8(ascii: ";")])?.trimmingSpaces(), !value.isEmpty else { return nil }
+        var parameters: [Name: String] = [:]
+        while reader.skip(UInt8(ascii: ";")) {
+            reader.skipSpaces()
+            if reader.isAtEnd { break }
+            guard let name = reader.text(until: [UInt8(ascii: "="), UInt8(ascii: ";")])?.asciiLowercased, !name.isEmpty,
+                reader.skip(UInt8(ascii: "=")), let parameter = reader.parameterValue(), parameters[name] == nil
+            else { return nil }
+            parameters[name] = parameter
+            reader.skipSpaces()
+        }
+        guard reader.isAtEnd else { return nil }
+        self.value = value.asciiLowercased
+        self.parameters = parameters
+    }
+
+    private struct Reader {
+        let bytes: [UInt8]
+        var position = 0
+
+        init(bytes: [UInt8]) { self.bytes = bytes }
+
+        var isAtEnd: Bool { position == bytes.count }
+
+        mutating func skip(_ byte: UInt8) -> Bool {
+            guard position < bytes.count, bytes[position] == byte else { return false }
+            position += 1
+            return true
+        }
+
+        mutating func skipSpaces() {
+            while skip(UInt8(ascii: " ")) || skip(UInt8(ascii: "\t")) {}
+        }
+
+        /// The text up to one of some bytes, or the end; nil when it is no UTF-8.
+        mutating func text(until ends: [UInt8]) -> String? {
+            let start = position
+            while position < bytes.count, !ends.contains(bytes[position]) { position += 1 }
+            return String(validating: bytes[start..<position], as: UTF8.self)
+        }
+
+        /// A value with or without quotation marks; nil when there is none.
+        mutating func parameterValue() -> String? {
+            guard skip(UInt8(ascii: "\"")) else {
+                let text = text(until: [UInt8(ascii: ";"), UInt8(ascii: " "), UInt8(ascii: "\t")])
+                return text?.isEmpty == false && text?.contains("\"") == false ? text : nil
+            }
+            var content: [UInt8] = []
+            while position < bytes.count {
+                let byte = bytes[position]
+                position += 1
+                if byte == UInt8(ascii: "\"") { return String(validating: content, as: UTF8.self) }
+                // Some clients send paths of Windows: a backslash stands for itself unless it has to protect.
+                let isProtecting =
+                    byte == UInt8(ascii: "\\") && position < bytes.count
+                    && [UInt8(ascii: "\""), UInt8(ascii: "\\")].contains(bytes[position])
+                content.append(isProtecting ? bytes[position] : byte)
+                if isProtecting { position += 1 }
+            }
+            return nil
+        }
+    }
+}

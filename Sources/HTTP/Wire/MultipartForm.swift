@@ -1,0 +1,149 @@
+import Encoding
+import JSON
+
+/// The parts of a body of the type `multipart/form-data` (RFC 7578), read strictly: a body that two readers could
+/// understand in two ways is refused.
+package struct MultipartForm {
+    /// The parts without a file name, as the texts that they are.
+    package private(set) var fields: JSONObject = [:]
+    /// The parts with a file name.
+    package private(set) var files: [Name: [UInt8]] = [:]
+
+    /// How many parts a body has at most.
+    package static let mostParts = 32
+    /// How long the header of a part is at most.
+    package static let mostHeaderBytes = 8192
+
+    private let bytes: [UInt8]
+    private var position = 0
+
+    /// Reads a body.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole body.
+    ///   - contentType: The content type with the boundary.
+    /// - Throws: ``HTTPError`` 400 for a body that is malformed, cut off, has two parts of one name, or too many.
+    package init(_ bytes: [UInt8], contentType: String) throws(HTTPError) {
+        self.bytes = bytes
+        let delimiter = Self.dashes + (try Self.boundary(of: contentType))
+        if bytes.starts(with: delimiter) {
+            position = delimiter.count
+        } else {
+            _ = try content(before: Self.lineEnd + delimiter)
+        }
+        var count = 0
+        while try !isLastDelimiter() {
+            count += 1
+            guard count <= Self.mostParts else { throw Self.malformed("it has too many parts") }
+            let disposition = try header()
+            let content = try content(before: Self.lineEnd + delimiter)
+            try add(bytes[content], disposition)
+        }
+    }
+
+    private static let dashes = Array("--".utf8)
+    private static let lineEnd = Array("\r\n".utf8)
+
+    private static func malformed(_ reason: String) -> HTTPError {
+        HTTPError(status: 400, message: "Malformed form: \(reason).")
+    }
+
+    /// The boundary, of which RFC 2046 says what it may be made of.
+    private static func boundary(of contentType: String) throws(HTTPError) -> [UInt8] {
+        let marks = Array("'()+_,-./:=? ".utf8)
+        guard let boundary = HeaderParameters(contentType.utf8)?.parameters["boundary"].map({ Array($0.utf8) }),
+            (1...70).contains(boundary.count), boundary.last != UInt8(ascii: " "),
+            boundary.allSatisfy({ byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: marks.contains(byte)
+                }
+            })
+        else { throw malformed("the boundary is missing or wrong") }
+        return boundary
+    }
+
+    /// Goes beyond the next delimiter, and gives the place of what stands before it.
+    private mutating func content(before delimiter: [UInt8]) throws(HTTPError) -> Range<Int> {
+        let start = position
+        var candidate = start
+        while let found = bytes[candidate...].firstIndex(of: delimiter[0]) {
+            if bytes[found...].starts(with: delimiter) {
+                position = found + delimiter.count
+                return start..<found
+            }
+            candidate = found + 1
+        }
+        throw Self.malformed("it ends before its last boundary")
+    }
+
+    /// Reads what follows a delimiter: two dashes after the last part, the end of the line before another one.
+    private mutating func isLastDelimiter() throws(HTTPError) -> Bool {
+        if bytes[position...].starts(with: Self.dashes) { return true }
+        while position < bytes.count, bytes[position] == UInt8(ascii: " ") || bytes[position] == UInt8(ascii: "\t") {
+            position += 1
+        }
+        guard bytes[position...].starts(with: Self.lineEnd) else {
+            throw Self.malformed("a boundary does not end its line")
+        }
+        position += Self.lineEnd.count
+        return false
+    }
+
+    /// Reads the header of a part, and gives its disposition.
+    private mutating func header() throws(HTTPError) -> HeaderParameters {
+        let end = min(position + Self.mostHeaderBytes, bytes.count)
+        var disposition: HeaderParameters?
+        while true {
+            let line = try line(upTo: end)
+            if line.isEmpty { break }
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
+                let name = String(validating: line[..<colon], as: UTF8.self)?.asciiLowercased
+            else { throw Self.malformed("a part has a header that is none") }
+            let value = line[(colon + 1)...]
+            switch name {
+            case "content-disposition":
+                guard disposition == nil, let parsed = HeaderParameters(value) else {
+                    throw Self.malformed("a part has a wrong disposition")
+                }
+                disposition = parsed
+            case "content-transfer-encoding":
+                let encoding = String(decoding: value, as: UTF8.self).trimmingSpaces().asciiLowercased
+                guard ["7bit", "8bit", "binary"].contains(encoding) else {
+                    throw Self.malformed("a part has an encoding that is not known")
+                }
+            default: break
+            }
+        }
+        guard let disposition, disposition.value == "form-data" else {
+            throw Self.malformed("a part has no disposition")
+        }
+        return disposition
+    }
+
+    private mutating func line(upTo end: Int) throws(HTTPError) -> ArraySlice<UInt8> {
+        // The whole end of the line has to lie before the limit, or the next line would begin beyond it.
+        guard let carriageReturn = bytes[position..<end].firstIndex(of: UInt8(ascii: "\r")),
+            bytes[carriageReturn..<end].starts(with: Self.lineEnd)
+        else { throw Self.malformed("a part has no end of its header, or one that is too long") }
+        defer { position = carriageReturn + Self.lineEnd.count }
+        return bytes[position..<carriageReturn]
+    }
+
+    private mutating func add(_ content: ArraySlice<UInt8>, _ disposition: HeaderParameters) throws(HTTPError) {
+        guard let name = disposition.parameters["name"], !name.isEmpty, fields[name] == nil, files[name] == nil else {
+            throw Self.malformed("a part has no name, or that of another")
+        }
+        if disposition.parameters["filename"] != nil {
+            files[name] = Array(content)
+            return
+        }
+        guard let text = String(validating: content, as: UTF8.self) else {
+            throw Self.malformed("a text is no UTF-8")
+        }
+        guard !text.utf8.contains(0), !name.utf8.contains(0) else { throw JSONBody.nullCharacter }
+        fields[name] = .string(text)
+    }
+}

@@ -1,0 +1,44 @@
+import Encoding
+import NIOHTTP1
+
+/// The header fields of a request as they came, with the places of those that Roost knows: a request is asked for two
+/// dozen fields, of which it has a handful.
+package struct RequestHeaders {
+    private let fields: HTTPHeaders
+    /// For each known name, the place of the first field with it, counted from one; zero where there is none. There
+    /// are at most 64 names, and a request has at most a thousand fields.
+    private var places = SIMD64<UInt16>()
+    /// Whether a known name occurs twice.
+    private var hasRepetitions = false
+
+    package init(_ fields: HTTPHeaders) {
+        self.fields = fields
+        var place: UInt16 = 0
+        for field in fields {
+            place += 1
+            guard let name = HeaderName(field: field.name) else { continue }
+            if places[Int(name.rawValue)] == 0 {
+                places[Int(name.rawValue)] = place
+            } else {
+                hasRepetitions = true
+            }
+        }
+    }
+
+    /// The value of a field; those of several fields of one name with commas between them (RFC 9110, 5.3); nil when there
+    /// is none.
+    package subscript(name: HeaderName) -> String? {
+        let place = Int(places[Int(name.rawValue)])
+        guard place > 0 else { return nil }
+        let first = fields.index(fields.startIndex, offsetBy: place - 1)
+        guard hasRepetitions else { return Self.withoutTrailingSpaces(fields[first].value) }
+        return fields[first...].lazy.filter { name.matches($0.name) }.map { Self.withoutTrailingSpaces($0.value) }
+            .joined(separator: ", ")
+    }
+
+    /// The parser leaves out the spaces before a value only.
+    private static func withoutTrailingSpaces(_ value: String) -> String {
+        guard let last = value.utf8.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") else { return value }
+        return String(value.trimmingSpaces())
+    }
+}

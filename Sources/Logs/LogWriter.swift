@@ -1,0 +1,84 @@
+import Foundation
+import Logging
+import ParseModel
+import Synchronization
+
+/// Writes log lines to the standard error, on a thread of its own.
+///
+/// Whoever logs only adds a line to a list. A full disk or a slow reader of the standard error stops nobody: while the
+/// list is full, lines are dropped and counted.
+package final class LogWriter: Sendable {
+    private struct State {
+        var lines: [LogLine] = []
+        var dropped = 0
+        /// Whether the thread was told that there are lines.
+        var isSignalled = false
+        /// The lines that were taken and are not written yet.
+        var underWay = 0
+    }
+
+    /// The lines that wait at most.
+    private static let capacity = 8192
+    /// How long lines are gathered before they are written together.
+    private static let pause: TimeInterval = 0.01
+
+    private let state = Mutex(State())
+    private let signal = DispatchSemaphore(value: 0)
+    private let format: LogLine.Format
+
+    /// Makes a writer, and starts its thread.
+    package init(format: LogLine.Format) {
+        self.format = format
+        let thread = Thread { [self] in run() }
+        thread.name = "log"
+        thread.start()
+    }
+
+    /// Adds a line.
+    package func add(_ line: LogLine) {
+        let mustSignal = state.withLock { state in
+            guard state.lines.count < Self.capacity else {
+                state.dropped += 1
+                return false
+            }
+            state.lines.append(line)
+            defer { state.isSignalled = true }
+            return !state.isSignalled
+        }
+        if mustSignal { signal.signal() }
+    }
+
+    /// Waits until what was added is written, for a second at most.
+    package func flush() {
+        for _ in 0..<200 {
+            if state.withLock({ $0.lines.isEmpty && $0.underWay == 0 }) { return }
+            Thread.sleep(forTimeInterval: 0.005)
+        }
+    }
+
+    private func run() {
+        var output: [UInt8] = []
+        while true {
+            signal.wait()
+            Thread.sleep(forTimeInterval: Self.pause)
+            let (lines, dropped) = state.withLock { state in
+                let taken = (state.lines, state.dropped)
+                state.underWay = state.lines.count
+                state.lines = []
+                state.dropped = 0
+                state.isSignalled = false
+                return taken
+            }
+            output.removeAll(keepingCapacity: output.capacity <= 1024 * 1024)
+            for line in lines { line.write(as: format, to: &output) }
+            if dropped > 0 {
+                LogLine(
+                    moment: .now, level: .warning, label: "roost", message: "log lines were dropped",
+                    metadata: ["count": "\(dropped)"]
+                ).write(as: format, to: &output)
+            }
+            try? FileHandle.standardError.write(contentsOf: Data(output))
+            state.withLock { $0.underWay = 0 }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Collections
+import JSON
+import Logging
+import Logs
+import ParseModel
+import Synchronization
+
+/// The latest log lines, kept in memory for `GET /scriptlog`. Errors are kept apart, so that other lines do not push
+/// them out.
+public final class LogRing: Sendable {
+    struct Line {
+        let moment: ParseDate
+        let level: Logger.Level
+        let message: String
+        let metadata: Logger.Metadata
+
+        /// parse-server's names of levels.
+        private var levelName: String {
+            switch level {
+            case .trace: "silly"
+            case .debug: "debug"
+            case .info, .notice: "info"
+            case .warning: "warn"
+            case .error, .critical: "error"
+            }
+        }
+
+        var json: JSONValue {
+            var object: JSONObject = [:]
+            for (name, value) in metadata.sortedFields { object[name] = .string(Self.cut(value)) }
+            object["level"] = .string(levelName)
+            object["message"] = .string(message)
+            object["timestamp"] = .string(moment.iso)
+            return .object(object)
+        }
+
+        /// As parse-server cuts what cloud code logs. What is kept is cut: a client may be quoted in it.
+        fileprivate static func cut(_ text: String) -> String {
+            text.utf8.count > 1000 ? text.prefix(1000) + "... (truncated)" : text
+        }
+
+        fileprivate static func cut(_ metadata: Logger.Metadata) -> Logger.Metadata {
+            let isShort = metadata.values.allSatisfy { value in
+                switch value {
+                case .string(let text): text.utf8.count <= 1000
+                case .stringConvertible(let convertible): convertible is any LogFields
+                default: false
+                }
+            }
+            return isShort ? metadata : metadata.mapValues { .string(cut($0.description)) }
+        }
+    }
+
+    private struct Lines {
+        var all: Deque<Line> = []
+        var errors: Deque<Line> = []
+    }
+
+    private let lines = Mutex(Lines())
+    private let capacity: Int
+
+    /// Makes an empty ring.
+    ///
+    /// - Parameter capacity: How many lines it keeps, and how many errors besides.
+    public init(capacity: Int = 1000) { self.capacity = capacity }
+
+    /// A logger that keeps its lines here as well as it writes them.
+    public func recording(_ logger: Logger) -> Logger {
+        Logger(label: logger.label, factory: { _ in LogRingHandler(ring: self, next: logger.handler) })
+    }
+
+    func add(_ event: LogEvent, _ metadata: Logger.Metadata) {
+        let line = Line(
+            moment: .now, level: event.level,
+            message: Line.cut(event.message.description),
+            metadata: Line.cut(event.metadata.map { metadata.merging($0) { $1 } } ?? metadata))
+        lines.withLock { lines in
+            if lines.all.count == capacity { lines.all.removeFirst() }
+            lines.all.append(line)
+            guard event.level >= .error else { return }
+            if lines.errors.count == capacity { lines.errors.removeFirst() }
+            lines.errors.append(line)
+        }
+    }
+
+    /// Lines of a time, oldest first.
+    func lines(onlyErrors: Bool, from: ParseDate, until: ParseDate) -> [Line] {
+        let kept = lines.withLock { onlyErrors ? $0.errors : $0.all }
+        return kept.filter { $0.moment >= from && $0.moment <= until }
+    }
+}
+
+/// Hands lines to a ring, and on to the handler that was there before.
+private struct LogRingHandler: LogHandler {
+    let ring: LogRing
+    var next: any LogHandler
+
+    var logLevel: Logger.Level {
+        get { next.logLevel }
+        set { next.logLevel = newValue }
+    }
+
+    var metadata: Logger.Metadata {
+        get { next.metadata }
+        set { next.metadata = newValue }
+    }
+
+    var metadataProvider: Logger.MetadataProvider? {
+        get { next.metadataProvider }
+        set { next.metadataProvider = newValue }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { next[metadataKey: key] }
+        set { next[metadataKey: key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        if event.level >= .info { ring.add(event, next.metadata) }
+        next.log(event: event)
+    }
+}

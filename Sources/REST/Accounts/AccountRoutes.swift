@@ -1,0 +1,52 @@
+import HTTP
+import JSON
+import Operations
+import ParseModel
+
+/// Logging in and out, and what else concerns an account. A transaction contains no log-ins: the hash of a password takes
+/// long, and sessions are known outside of it.
+extension RouteTable {
+    static let accounts: [Route] =
+        [Method.get, .post].flatMap { method in
+            [
+                Route(method, "login", [.batchable, .withoutSession]) { routes, call in
+                    .object(try await routes.backend.logIn(call.envelope.loginParameters, call.context))
+                },
+                Route(method, "verifyPassword", [.batchable]) { routes, call in
+                    .object(try await routes.backend.verifyPassword(call.envelope.loginParameters, call.context))
+                },
+            ]
+        } + [
+            Route(.post, "loginAs", [.batchable]) { routes, call in
+                .object(try await routes.backend.logIn(as: call.envelope.parameters, call.context))
+            },
+            Route(.post, "logout", [.batchable]) { routes, call in
+                try await routes.backend.logOut(call.context)
+                return .object([:])
+            },
+            Route(.post, "upgradeToRevocableSession", [.batchable]) { routes, call in
+                .object(try await routes.backend.upgradeSession(call.context))
+            },
+            Route(.post, "requestPasswordReset", [.batchable, .transactional]) { _, _ in throw mailsAreMissing },
+            Route(.post, "verificationEmailRequest", [.batchable, .transactional]) { _, _ in throw mailsAreMissing },
+            Route(.post, "challenge", [.batchable, .transactional]) { routes, call in
+                .object(["challengeData": .object(try routes.backend.challenge(call.envelope.body))])
+            },
+        ]
+
+    /// parse-server answers 500 here, which makes phones ask again and again.
+    private static let mailsAreMissing = ParseError(
+        ParseError.commandUnavailable,
+        "An appName, publicServerURL, and emailAdapter are required for password reset and email "
+            + "verification functionality.")
+}
+
+extension Envelope {
+    /// The body's parameters; those of the query string only when the body names no user.
+    ///
+    /// What stands in a query string is taken as the text that it is: a password may look like JSON.
+    fileprivate var loginParameters: JSONObject {
+        guard body["username"]?.isTruthy != true, body["email"]?.isTruthy != true else { return body }
+        return body.merging(queryText) { _, fromQuery in fromQuery }
+    }
+}

@@ -1,0 +1,93 @@
+import HTTP
+import JSON
+import Operations
+import ParseModel
+import ParseStorage
+import Tasks
+
+/// Configuration, analytics, and the seats of what is not built.
+extension RouteTable {
+    static let configuration = [
+        Route(.get, "config", [.batchable, .transactional]) { routes, call in
+            .object(try await routes.backend.globalConfig(call.context))
+        },
+        Route(.put, "config", [.master, .batchable, .transactional]) { routes, call in
+            try await routes.backend.changeGlobalConfig(call.envelope.body, call.context)
+            return .object(["result": true])
+        },
+        Route(.post, "events/:name", [.batchable, .transactional]) { _, _ in .object([:]) },
+        Route(.get, "serverInfo", [.master, .batchable, .transactional]) { routes, _ in
+            .object(ServerInformation.report(routes.configuration))
+        },
+        Route(.post, "functions/*name", [.idempotent]) { _, call in
+            // There is no cloud code, so there is no function of any name.
+            throw ParseError(
+                ParseError.scriptFailed, "Invalid function: \"\(call.arguments.joined(separator: "/"))\"")
+        },
+        Route(.post, "jobs", [.master]) { _, call in throw noJob(call) },
+        Route(.post, "jobs/:name", [.master]) { _, call in throw noJob(call) },
+    ]
+
+    /// Why a job is not run: there is none of any name, and whoever only reads may run none.
+    private static func noJob(_ call: RouteCall) -> ParseError {
+        call.context.caller.power == .readOnlyMaster
+            ? .denied(ParseError.operationForbidden, "read-only masterKey isn't allowed to run a job.")
+            : ParseError(ParseError.scriptFailed, "Invalid job.")
+    }
+
+    /// The schemas API. Classes cannot be changed inside a transaction.
+    static let schemas = [
+        Route(.get, "schemas", [.master, .batchable, .transactional]) { routes, _ in
+            .object(["results": .array(try await routes.backend.schemas().map { .object($0) })])
+        },
+        Route(.get, "schemas/:class", [.master, .batchable, .transactional]) { routes, call in
+            .object(try await routes.backend.schema(call[0]))
+        },
+        Route(.post, "schemas", [.master, .batchable]) { routes, call in
+            .object(try await routes.backend.createSchema(nil, call.envelope.body, call.context))
+        },
+        Route(.post, "schemas/:class", [.master, .batchable]) { routes, call in
+            .object(try await routes.backend.createSchema(call[0], call.envelope.body, call.context))
+        },
+        Route(.put, "schemas/:class", [.master, .batchable]) { routes, call in
+            .object(try await routes.backend.updateSchema(call[0], call.envelope.body, call.context))
+        },
+        Route(.delete, "schemas/:class", [.master, .batchable]) { routes, call in
+            try await routes.backend.deleteSchema(call[0], call.context)
+            return .object([:])
+        },
+    ]
+
+    /// What else only the master key reaches.
+    static let administration =
+        [
+            Route(.get, "aggregate/:class", [.master, .batchable]) { routes, call in
+                guard call.context.caller.power == .master || routes.configuration.allowAggregationForReadOnlyMasterKey
+                else { throw HTTPError(status: 403, message: "Permission denied") }
+                // Its objects become values on their way to the answer, which takes long.
+                return try await HeavyWork.run {
+                    .object(try await routes.backend.aggregate(call[0], call.envelope.parameters, call.context))
+                }
+            },
+            Route(.delete, "purge/:class", [.master, .batchable, .transactional]) { routes, call in
+                try await routes.backend.purge(call[0], call.context)
+                return .object([:])
+            },
+            Route(.get, "security", [.master]) { routes, _ in
+                guard let report = routes.backend.securityReport() else {
+                    throw HTTPError(
+                        status: 409,
+                        message: "Enable Parse Server option `security.enableCheck` to run security check.")
+                }
+                return .object(report)
+            },
+            Route(.get, "scriptlog", [.master]) { routes, call in
+                .json(JSONValue.array(routes.backend.logLines(call.envelope.parameters)).serialized())
+            },
+            Route(.get, "graphql-config", [.master]) { routes, _ in .object(try await routes.backend.graphQLConfig()) },
+            Route(.put, "graphql-config", [.master]) { routes, call in
+                try await routes.backend.changeGraphQLConfig(call.envelope.body, call.context)
+                return .object(["result": true])
+            },
+        ] + audiences + schedules
+}

@@ -1,0 +1,29 @@
+import HTTP
+import JSON
+import ServerConfiguration
+
+/// What the server says it can do: Parse Dashboard decides by it which menus it shows.
+enum ServerInformation {
+    static func report(_ configuration: Configuration) -> JSONObject {
+        let all: JSONValue = ["create": true, "read": true, "update": true, "delete": true]
+        return [
+            "features": [
+                "globalConfig": all,
+                "hooks": all,
+                "cloudCode": ["jobs": false],
+                "logs": ["level": true, "size": true, "order": true, "until": true, "from": true],
+                "push": [
+                    "immediatePush": false, "scheduledPush": false, "storedPushData": false, "pushAudiences": true,
+                    "localization": false,
+                ],
+                "schemas": [
+                    "addField": true, "removeField": true, "addClass": true, "removeClass": true,
+                    "clearAllDataFromClass": true, "exportClass": false, "editClassLevelPermissions": true,
+                    "editPointerPermissions": true,
+                ],
+                "settings": ["securityCheck": .bool(configuration.security.enableCheck)],
+            ],
+            "parseServerVersion": .string(configuration.parseServerVersion),
+        ]
+    }
+}

@@ -1,0 +1,212 @@
+import Encoding
+import HTTP
+import JSON
+import Operations
+import ParseModel
+import ParseStorage
+import Postgres
+import Rules
+
+extension RouteTable {
+    static let batch = Route(.post, "batch") { routes, call in try await routes.batch(call.envelope, call.context) }
+}
+
+/// `POST /batch`: several calls in one request.
+extension ParseRoutes {
+    /// What SDKs send at most is 50; this only keeps one request from holding the server.
+    private static let mostElements = 1000
+
+    /// How many calls of a batch may check or set a password: each costs as much as thousands of others.
+    private static let mostPasswords = 10
+
+    func batch(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
+        guard let requests = envelope.body["requests"]?.arrayValue else {
+            throw ParseError(ParseError.invalidJSON, "requests must be an array")
+        }
+        let limit = configuration.requestComplexity.batchRequestLimit ?? Self.mostElements
+        guard requests.count <= limit || context.caller.readsEverything else {
+            throw ParseError(
+                ParseError.invalidJSON,
+                "Batch request contains \(requests.count) sub-requests, which exceeds the limit of \(limit).")
+        }
+        var elements: [Envelope] = []
+        let prefixes = prefixes
+        for request in requests { elements.append(try element(request, of: envelope, prefixes: prefixes)) }
+        let passwords = elements.count { Backend.computesHashes($0.path, isWrite: Self.writes($0), $0.body) }
+        guard passwords <= Self.mostPasswords || context.caller.writesEverything else {
+            throw ParseError(
+                ParseError.invalidJSON,
+                "Batch request contains \(passwords) log-ins and passwords, which exceeds the limit of "
+                    + "\(Self.mostPasswords).")
+        }
+        let isTransaction = envelope.body["transaction"] == true
+        let results =
+            isTransaction
+            ? try await together(elements, context) : try await sideBySide(elements, context)
+        var writer = JSONWriter(capacity: results.reduce(16) { $0 + $1.count + 1 })
+        writer.byte(UInt8(ascii: "["))
+        for (index, result) in results.enumerated() {
+            if index > 0 { writer.byte(UInt8(ascii: ",")) }
+            writer.raw(result)
+        }
+        writer.byte(UInt8(ascii: "]"))
+        return .json(writer.bytes)
+    }
+
+    /// One call of a batch, with the credentials of the whole.
+    ///
+    /// - Throws: 107 when it leads nowhere, and 119 when the caller may not use the route, which refuses the whole batch.
+    private func element(_ request: JSONValue, of envelope: Envelope, prefixes: [String]) throws(ParseError) -> Envelope
+    {
+        guard let path = request["path"]?.stringValue else {
+            throw ParseError(ParseError.invalidJSON, "batch request path must be a string")
+        }
+        let (text, query) = Self.split(path)
+        guard let below = Self.below(text, prefixes) else {
+            throw ParseError(ParseError.invalidJSON, "cannot route batch path \(path)")
+        }
+        let given = request["method"]?.stringValue ?? "undefined"
+        // Lines before 9 take methods as they are written.
+        let known = configuration.preset >= 9 ? Method(name: given) : Method(rawValue: given)
+        let name = known?.rawValue ?? given
+        let components = below.utf8.split(separator: Self.slash)
+            .map { PercentEncoding.decode(Substring($0)) ?? String(Substring($0)) }
+        try checkAllowed(name, components, envelope.power)
+        guard let method = known,
+            RouteTable.match(method, components)?.route.traits.contains(.batchable) == true
+        else {
+            throw ParseError(ParseError.invalidJSON, "cannot route \(name) \(below)")
+        }
+        var body = request["body"]?.objectValue ?? [:]
+        if body.keys.contains(where: { $0.utf8.first == UInt8(ascii: "_") }) {
+            for key in Self.credentialKeys { body[key] = nil }
+        }
+        return Envelope(
+            from: envelope.origin, method: method, path: components, rawPath: below, query: FormEncoding.values(query),
+            queryString: query, body: body, isBatchElement: true)
+    }
+
+    /// What old clients send of themselves with each call, where the whole request says it already.
+    private static let credentialKeys = [
+        "_method", "_ApplicationId", "_ClientVersion", "_InstallationId", "_SessionToken", "_JavaScriptKey",
+    ]
+
+    /// What the paths of a batch may begin with, without trailing slashes.
+    private var prefixes: [String] {
+        var prefixes = [configuration.mountPath]
+        for url in [configuration.serverURL, configuration.publicServerURL ?? ""] {
+            if let scheme = url.range(of: "://"), let slash = url[scheme.upperBound...].firstIndex(of: "/") {
+                prefixes.append(String(url[slash...]))
+            }
+        }
+        // Scripts that move apps write the paths of whatever server they were made for.
+        if configuration.preset >= 9 { prefixes += ["/parse", "/1", ""] }
+        return prefixes.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+    }
+
+    private static let slash = UInt8(ascii: "/")
+
+    /// The path below the mount, for a path that begins with the prefix of the interface.
+    private static func below(_ path: String, _ prefixes: [String]) -> String? {
+        for prefix in prefixes {
+            let rest = path.utf8.dropFirst(prefix.utf8.count)
+            guard path.utf8.starts(with: prefix.utf8), prefix.isEmpty || rest.first == slash else { continue }
+            // A server without a mount path makes some SDKs send two slashes.
+            return "/" + String(Substring(rest.drop { $0 == slash }))
+        }
+        return nil
+    }
+
+    private static func split(_ path: String) -> (path: String, query: String) {
+        guard let mark = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (path, "") }
+        return (String(path[..<mark]), String(path[path.utf8.index(after: mark)...]))
+    }
+
+    /// How many calls of a batch with reads are made at a time, each of which can give a large answer.
+    private static let readsAtOnce = 8
+
+    /// All calls at once, each for itself.
+    private func sideBySide(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
+        if elements.count > 1, elements.allSatisfy(Self.isPlainCreation) {
+            // What every "save all" of new objects sends: one round trip and one commit for all of them.
+            let outcomes = try await backend.createAll(elements.map { ($0.path[1], $0.body) }, context)
+            return try outcomes.map { outcome in
+                switch outcome {
+                case .success(let result): return Self.success(Reply.saved(result))
+                case .failure(let error): return try failure(error, requestID: elements[0].id)
+                }
+            }
+        }
+        return try await withThrowingTaskGroup(of: (Int, [UInt8]).self) { group in
+            var waiting = elements.enumerated().makeIterator()
+            func begin() {
+                guard let (index, element) = waiting.next() else { return }
+                group.addTask { (index, try await self.outcome(of: element, context)) }
+            }
+            let reads = elements.contains { $0.method == .get }
+            for _ in 0..<(reads ? min(Self.readsAtOnce, elements.count) : elements.count) { begin() }
+            var results = [[UInt8]](repeating: [], count: elements.count)
+            var size = 0
+            for try await (index, bytes) in group {
+                results[index] = bytes
+                size += bytes.count
+                try AnswerSize.check(size, configuration.maxResponseSize)
+                begin()
+            }
+            return results
+        }
+    }
+
+    /// Whether a call makes or changes something by its body.
+    static func writes(_ element: Envelope) -> Bool { element.method == .post || element.method == .put }
+
+    /// The element of a list of answers for a call that succeeded.
+    static func success(_ reply: Reply) -> [UInt8] {
+        guard case .json(let bytes) = reply.body else { return Array("{\"success\":{}}".utf8) }
+        var writer = JSONWriter(capacity: bytes.count + 12)
+        writer.raw("{\"success\":")
+        writer.raw(bytes)
+        writer.byte(UInt8(ascii: "}"))
+        return writer.bytes
+    }
+
+    /// Whether a call makes an object of a class without rules of its own.
+    private static func isPlainCreation(_ element: Envelope) -> Bool {
+        element.method == .post && element.path.count == 2 && element.path[0].asciiLowercased == "classes"
+            && !element.path[1].hasPrefix("_")
+    }
+
+    private func outcome(of element: Envelope, _ context: RequestContext) async throws -> [UInt8] {
+        do {
+            return Self.success(try await route(element, context))
+        } catch {
+            return try failure(error, requestID: element.id)
+        }
+    }
+
+    /// The element of a list of answers for a call, or a row, that failed.
+    ///
+    /// - Throws: The error itself when the whole request was given up.
+    func failure(_ error: any Error, requestID: RequestID) throws -> [UInt8] {
+        switch error {
+        case let error as ParseError:
+            let error = published(error, requestID: requestID)
+            return JSONValue.object([
+                "error": ["code": .number(Double(error.code)), "error": .string(error.message)]
+            ]).serialized()
+        case let error as ServiceUnavailable:
+            return JSONValue.object([
+                "error": ["code": .number(Double(error.code)), "error": .string(error.message)]
+            ]).serialized()
+        case let error as PostgresError where error.kind == .busy:
+            return try failure(ObjectStore.tooBusy, requestID: requestID)
+        case let fault as HTTPError:
+            return JSONValue.object(["error": ["error": .string(fault.message)]]).serialized()
+        case _ where ErrorReply.isGivenUp(error):
+            throw error
+        default:
+            logger.error("a call of a batch failed", metadata: ["error": "\(error)"])
+            return Array("{\"error\":{\"code\":1,\"error\":\"Internal server error.\"}}".utf8)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import HTTP
+import JSON
+import Operations
+import ParseModel
+import ParseStorage
+import Rules
+
+/// A batch that is one transaction.
+extension ParseRoutes {
+    /// The most calls of a transaction of clients: it holds a connection and locks for as long as they take together.
+    private static let mostCalls = 200
+
+    /// All calls in one transaction, in their order: all or none.
+    ///
+    /// - Throws: The error of the call that failed, which undid those before it.
+    func together(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
+        guard elements.count <= Self.mostCalls || context.caller.readsEverything else {
+            throw ParseError(
+                ParseError.invalidJSON,
+                "Transaction contains \(elements.count) sub-requests, which exceeds the limit of \(Self.mostCalls).")
+        }
+        // A class is changed on a connection of its own, which would wait for this transaction, and it for that. A log-in
+        // computes for long, while the transaction would hold its locks.
+        for element in elements
+        where RouteTable.match(element.method, element.path)?.route.traits.contains(.transactional) != true {
+            throw ParseError(
+                ParseError.invalidJSON, "\(element.method.rawValue) \(element.rawPath) cannot be part of a transaction."
+            )
+        }
+        let writes = elements.map(Self.write)
+        let steps = await backend.plan(writes, context)
+        let (outcomes, replies) = try await backend.transaction(.batch) { backend in
+            try await backend.lock(writes, context)
+            let routes = ParseRoutes(backend: backend, logger: logger)
+            var outcomes: [TransactionOutcome] = []
+            var replies: [[UInt8]] = []
+            var size = 0
+            for (element, step) in zip(elements, steps) {
+                outcomes.append(try await backend.carryOut(step, context))
+                guard case .call = step else {
+                    replies.append([])
+                    continue
+                }
+                let reply = Self.success(try await routes.route(element, context))
+                size += reply.count
+                try AnswerSize.check(size, configuration.maxResponseSize)
+                replies.append(reply)
+            }
+            return (outcomes, replies)
+        }
+        var results = replies
+        for (index, outcome) in outcomes.enumerated() {
+            if case .nothing = outcome { continue }
+            let result = try await backend.finish(outcome)
+            results[index] = Self.success(result.map { Reply.saved($0) } ?? .object([:]))
+        }
+        return results
+    }
+
+    /// What a call writes; nil when it writes no object.
+    private static func write(_ element: Envelope) -> TransactionWrite? {
+        var path = RouteTable.canonical(element.path)[...]
+        guard let first = path.popFirst() else { return nil }
+        let classes = ["users": "_User", "roles": "_Role", "sessions": "_Session", "installations": "_Installation"]
+        guard let className = first == "classes" ? path.popFirst() : classes[first] else { return nil }
+        switch (element.method, path.first) {
+        case (.post, nil): return TransactionWrite(.create, className, element.body)
+        case (.put, .some(let id)): return TransactionWrite(.update(objectId: id), className, element.body)
+        case (.delete, .some(let id)): return TransactionWrite(.delete(objectId: id), className)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Encoding
+import FileStorage
+import HTTP
+
+/// The answer that brings a file, or a part of it, to a client.
+struct FileDownload {
+    let storage: any FileStorage
+    /// The name under which the file is stored.
+    let name: String
+    let file: any StoredFile
+    let headers: RequestHeaders
+
+    /// Works out what to send: the file, a range of it, or that nothing changed.
+    ///
+    /// - Throws: The file system's error.
+    func reply() async throws -> Reply {
+        if isUnchanged { return Reply(status: 304, headers: validators, body: .empty) }
+        let type = try await contentType()
+        var fields = validators
+        fields.append(("Content-Type", FileTypes.contentType(type.essence)))
+        fields.append(("Accept-Ranges", "bytes"))
+        fields.append(("X-Content-Type-Options", "nosniff"))
+        if !FileTypes.isShownInline(type) {
+            fields.append(("Content-Disposition", "attachment; filename*=UTF-8''\(PercentEncoding.encode(givenName))"))
+        }
+        switch requestedRange {
+        case .whole:
+            return Reply(headers: fields, body: .stream(stream(0..<file.size)))
+        case .part(let range):
+            fields.append(("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.size)"))
+            return Reply(status: 206, headers: fields, body: .stream(stream(range)))
+        case .unsatisfiable:
+            let headers = [("Content-Range", "bytes */\(file.size)"), ("X-Content-Type-Options", "nosniff")]
+            return Reply(status: 416, headers: headers, body: .empty)
+        }
+    }
+
+    private var validators: [(String, String)] {
+        [("ETag", file.entityTag), ("Last-Modified", lastModified)]
+    }
+
+    private var lastModified: String {
+        HTTPDate.string(seconds: file.modified.seconds)
+    }
+
+    private var isUnchanged: Bool {
+        if let tags = headers[.ifNoneMatch] { return EntityTag.matches(tags, file.entityTag) }
+        return headers[.ifModifiedSince] == lastModified
+    }
+
+    /// A range only counts for the version of the file that the client already has a part of.
+    private var requestedRange: ByteRange {
+        if let version = headers[.ifRange], !version.hasSameBytes(as: file.entityTag),
+            !version.hasSameBytes(as: lastModified)
+        {
+            return .whole
+        }
+        return ByteRange(headers[.range], size: file.size)
+    }
+
+    /// The type that the extension tells, else the one that was given at the upload.
+    private func contentType() async throws -> MediaType {
+        if let known = NameParts(name).fileExtension.flatMap(FileTypes.type) { return known }
+        return try await storage.details(name: name).contentType.flatMap { MediaType($0) } ?? Self.unknownType
+    }
+
+    private static let unknownType = MediaType(known: "application/octet-stream")
+
+    /// The name that the client gave, without folders and the random prefix.
+    private var givenName: String {
+        let last = name.split(separator: "/").last ?? ""
+        let prefix = last.prefix(33)
+        let isRandom = prefix.utf8.count == 33 && prefix.last == "_" && prefix.dropLast().allSatisfy(\.isHexDigit)
+        return String(isRandom ? last.dropFirst(33) : last)
+    }
+
+    private func stream(_ range: Range<Int64>) -> Reply.ByteStream {
+        let file = file
+        return Reply.ByteStream(length: range.count, isInMemory: file.isInMemory) { sink in
+            guard !range.isEmpty else { return }
+            try await file.give(range, to: sink)
+        }
+    }
+}

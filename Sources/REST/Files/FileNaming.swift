@@ -1,0 +1,121 @@
+import HTTP
+import JSON
+import ParseModel
+
+/// The rules for names and types of uploaded files.
+struct FileNaming {
+    /// The name, with an extension added if it had none and the type tells one.
+    let name: String
+    /// The type that must be kept beside the file because its extension does not tell one; nil otherwise.
+    let typeToKeep: String?
+
+    private static let maximumLength = 128
+    private static let defaultType = MediaType(known: "text/plain")
+    private static let formType = MediaType(known: "application/x-www-form-urlencoded")
+
+    /// Checks a name and a type.
+    ///
+    /// - Parameters:
+    ///   - name: The name that the client gave.
+    ///   - contentType: The type that the client gave; the type of forms counts as none, since some systems add it on
+    ///     their own.
+    ///   - allowedExtensions: Patterns of which one must match; nil to allow all.
+    /// - Throws: `ParseError` 122 or 130.
+    init(name: String, contentType: String?, allowedExtensions: [String]?) throws {
+        try Self.check(name: name)
+        let given = try contentType.map(Self.mediaType)
+        let type = given == Self.formType ? nil : given ?? Self.defaultType
+        let parts = NameParts(name)
+        let known = parts.fileExtension.flatMap(FileTypes.type)
+        if let allowedExtensions {
+            let judged = Self.judgedExtensions(name: name, isKnown: known != nil, given: given)
+            for fileExtension in judged {
+                guard Self.isAllowed(fileExtension, by: allowedExtensions) else {
+                    throw ParseError(
+                        ParseError.fileSaveError, "File upload of extension \(fileExtension) is disabled.")
+                }
+            }
+        }
+        if parts.fileExtension == nil, let type, let fileExtension = FileTypes.fileExtension(for: type) {
+            self.name = name + "." + fileExtension
+            typeToKeep = nil
+        } else {
+            self.name = name
+            typeToKeep = known == nil ? given.flatMap { $0 == Self.formType ? nil : $0.essence } : nil
+        }
+    }
+
+    /// Checks a folder that the client wants the file to be in.
+    ///
+    /// - Throws: `ParseError` 119 when the caller has not the master key, 122 when the folder is not acceptable.
+    static func directory(_ value: JSONValue, isMaster: Bool) throws -> String {
+        guard isMaster else {
+            throw ParseError(
+                ParseError.operationForbidden, "Directory can only be set using the Master Key.")
+        }
+        guard case .string(let directory) = value, !directory.isEmpty else {
+            throw ParseError(ParseError.invalidFileName, "Directory must be a non-empty string.")
+        }
+        guard directory.utf8.count <= 256 else { throw ParseError(ParseError.invalidFileName, "Directory too long.") }
+        let components = directory.split(separator: "/", omittingEmptySubsequences: false)
+        guard components.first != "metadata", components.allSatisfy(isFolderName) else {
+            throw ParseError(ParseError.invalidFileName, "Directory contains invalid characters.")
+        }
+        return directory
+    }
+
+    private static func isFolderName(_ name: Substring) -> Bool {
+        guard let first = name.utf8.first, isAlphanumeric(first) else { return false }
+        return name.utf8.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
+    }
+
+    private static func check(name: String) throws(ParseError) {
+        guard name.unicodeScalars.count <= maximumLength else {
+            throw ParseError(ParseError.invalidFileName, "Filename too long.")
+        }
+        guard let first = name.utf8.first, isAlphanumeric(first) || first == UInt8(ascii: "_"),
+            name.utf8.allSatisfy({ isAlphanumeric($0) || nameMarks.contains($0) })
+        else { throw ParseError(ParseError.invalidFileName, "Filename contains invalid characters.") }
+    }
+
+    private static let nameMarks = Array("@. ~_-".utf8)
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default:
+            false
+        }
+    }
+
+    private static func mediaType(_ text: String) throws(ParseError) -> MediaType {
+        guard let type = MediaType(text) else {
+            throw ParseError(ParseError.fileSaveError, "Invalid Content-Type.")
+        }
+        return type
+    }
+
+    /// The extensions that must be allowed: the name's, without dots and blanks behind it; the one that the given type
+    /// stands for when the name has none, or when nobody knows the name's. With neither a name's nor a type there is
+    /// nothing to judge.
+    private static func judgedExtensions(name: String, isKnown: Bool, given: MediaType?) -> [String] {
+        var trimmed = Substring(name)
+        while let last = trimmed.last, last == "." || last == " " { trimmed.removeLast() }
+        let fileExtension = trimmed.lastIndex(of: ".").map { trimmed[trimmed.index(after: $0)...] }
+        var judged: [String] = []
+        if let fileExtension { judged.append(fileExtension.filter { $0 != " " }) }
+        if fileExtension == nil, let given { judged.append(String(given.subtype)) }
+        if fileExtension != nil, !isKnown, let given, given != formType { judged.append(String(given.subtype)) }
+        return judged.filter { !$0.isEmpty }
+    }
+
+    private static func isAllowed(_ fileExtension: String, by patterns: [String]) -> Bool {
+        patterns.contains { pattern in
+            if pattern == "*" { return true }
+            guard let regex = try? Regex(pattern) else { return false }
+            return fileExtension.firstMatch(of: regex) != nil
+        }
+    }
+}

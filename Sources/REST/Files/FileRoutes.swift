@@ -1,0 +1,136 @@
+import Rules
+public import FileStorage
+import HTTP
+import JSON
+public import Logging
+import ParseModel
+import ParseStorage
+
+/// The routes below `/files`: upload, download, metadata, delete.
+public struct FileRoutes: Sendable {
+    let storage: any FileStorage
+    let resolver: any CallerResolver
+    let settings: InterfaceSettings
+    let logger: Logger
+
+    /// Makes the routes.
+    ///
+    /// - Parameters:
+    ///   - storage: Where the files are.
+    ///   - resolver: Finds out who a caller is.
+    ///   - settings: Who may do what.
+    ///   - logger: Gets the reasons why files could not be stored.
+    public init(
+        storage: any FileStorage, resolver: some CallerResolver, settings: InterfaceSettings, logger: Logger
+    ) {
+        self.storage = storage
+        self.resolver = resolver
+        self.settings = settings
+        self.logger = logger
+    }
+
+    /// The address of a file, as every answer that names it has it.
+    func url(of name: String, mountURL: String) -> String {
+        FileLinks(
+            mountURL: mountURL, applicationID: settings.keys.applicationID, hostedKey: settings.files.fileKey
+        ).url(name)
+    }
+
+    /// Answers a request, or gives nil when it is none of these routes.
+    func respond(to request: FileRequest) async throws -> Reply? {
+        switch request.request.method {
+        case "POST" where request.components.count <= 1:
+            return try await FileUpload(routes: self, request: request).perform()
+        case "GET", "HEAD":
+            return try await download(request)
+        case "DELETE" where !request.components.isEmpty:
+            return try await delete(request)
+        default:
+            return nil
+        }
+    }
+
+    private func download(_ request: FileRequest) async throws -> Reply? {
+        guard request.components.count >= 2 else { return nil }
+        let components = try request.decodedComponents()
+        let isMetadata = components.count > 2 && components[1] == "metadata"
+        let name = components.dropFirst(isMetadata ? 2 : 1).joined(separator: "/")
+        guard components[0].hasSameBytes(as: settings.keys.applicationID) else { return wrongApplication }
+        try await checkDownload(request)
+        if isMetadata {
+            let metadata = try await storage.details(name: name).metadata
+            return .object(metadata.isEmpty ? [:] : ["metadata": .object(metadata)])
+        }
+        do {
+            guard let file = try await open(name) else {
+                return name.utf8.contains(UInt8(ascii: "/")) ? nil : Self.notFound
+            }
+            return try await FileDownload(storage: storage, name: name, file: file, headers: request.request.headers)
+                .reply()
+        } catch FileStorageError.notReadable {
+            logger.error(
+                "file not readable with this encryption key",
+                metadata: ["id": "\(request.request.id)", "name": "\(name)"])
+            return Self.notFound
+        }
+    }
+
+    /// Opens a file; a few at a time, when each is held in memory.
+    private func open(_ name: String) async throws -> (any StoredFile)? {
+        guard storage.holdsWholeFiles else { return try await storage.open(name: name) }
+        return try await LongWork.large.carryOut { try await storage.open(name: name) }
+    }
+
+    private func checkDownload(_ request: FileRequest) async throws {
+        guard !settings.files.download.allowsAll else { return }
+        var caller = Caller()
+        let credentials = try request.headerCredentials()
+        if credentials.applicationID != nil {
+            caller = try await resolver.caller(of: request.envelope(method: .get, credentials: credentials))
+        }
+        if let group = settings.files.download.refusal(of: caller) {
+            throw ParseError(ParseError.operationForbidden, "File download by \(group) is disabled.")
+        }
+    }
+
+    private func delete(_ request: FileRequest) async throws -> Reply {
+        let envelope = try request.envelope(method: .delete, credentials: request.headerCredentials())
+        switch envelope.power {
+        case .master: break
+        case .readOnlyMaster:
+            throw HTTPError(
+                status: 403, message: "read-only masterKey isn't allowed to delete a file.",
+                publicMessage: "Permission denied")
+        case .client, .maintenance: throw HTTPError.masterKeyRequired
+        }
+        var components = envelope.path.dropFirst()
+        if components.count > 1, components.first.hasSameBytes(as: settings.keys.applicationID) {
+            components.removeFirst()
+        }
+        do {
+            try await storage.delete(name: components.joined(separator: "/"))
+        } catch {
+            throw ParseError(ParseError.fileDeleteError, "Could not delete file.")
+        }
+        return Reply(body: .empty)
+    }
+
+    private var wrongApplication: Reply {
+        let text = settings.sanitizesErrors ? "Permission denied" : "Invalid application ID."
+        let code = JSONValue.number(Double(ParseError.operationForbidden))
+        return .object(["code": code, "error": .string(text)], status: 403)
+    }
+
+    private static let notFound = Reply(
+        status: 404, body: .text("File not found.", contentType: "text/plain; charset=utf-8"))
+}
+
+extension FileSettings.Callers {
+    /// The group that a caller belongs to, in words, if that group is refused; nil when the caller may.
+    func refusal(of caller: Caller) -> String? {
+        guard caller.power == .client else { return nil }
+        guard let user = caller.user else { return everybody ? nil : "public" }
+        if user.isAnonymous { return anonymousUsers ? nil : "anonymous user" }
+        return authenticatedUsers ? nil : "authenticated user"
+    }
+}

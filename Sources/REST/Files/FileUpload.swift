@@ -1,0 +1,202 @@
+import Rules
+import Encoding
+import FileStorage
+import HTTP
+import JSON
+import NIOCore
+import Operations
+import ParseModel
+
+/// One upload: `POST /files/<name>`.
+///
+/// The body is the file itself, or, when the headers do not name this application, JSON with the file in base64 and the
+/// credentials beside it.
+struct FileUpload {
+    let routes: FileRoutes
+    let request: FileRequest
+
+    /// What is known of the file when its form has been read.
+    struct Content: Sendable {
+        var contentType: String?
+        var directory: JSONValue?
+        var metadata: JSONObject = [:]
+        var tags: JSONObject = [:]
+        var bytes: Bytes
+
+        enum Bytes: Sendable {
+            case raw
+            case decoded([UInt8])
+        }
+    }
+
+    /// Checks and stores the file.
+    ///
+    /// - Returns: 201 with the name and the address.
+    /// - Throws: ``HTTPError`` or `ParseError` when a check refuses.
+    func perform() async throws -> Reply {
+        guard let givenName = try request.decodedComponents().first else {
+            throw ParseError(ParseError.invalidFileName, "Filename not provided.")
+        }
+        let (envelope, content) = try await open()
+        try await checkCaller(envelope)
+        let limit = try sizeLimit(envelope)
+        guard try await !isEmpty(content, limit: limit) else {
+            throw ParseError(ParseError.fileSaveError, "Invalid file upload.")
+        }
+        let isMaster = envelope.power == .master
+        let naming = try FileNaming(
+            name: givenName, contentType: content.contentType, allowedExtensions: isMaster ? nil : settings.extensions)
+        let directory = try content.directory.map { try FileNaming.directory($0, isMaster: isMaster) }
+        for details in [content.metadata, content.tags] where !details.isEmpty {
+            try routes.resolver.check(fileDetails: details)
+        }
+        // The random digits keep others from guessing it.
+        let name =
+            (directory.map { $0 + "/" } ?? "") + (settings.keepsNames ? "" : Identifiers.hexadecimal(32) + "_")
+            + naming.name
+        let details = FileDetails(metadata: content.metadata, tags: content.tags, contentType: naming.typeToKeep)
+        try await store(content, name: name, details: details, limit: limit)
+        let url = routes.url(of: name, mountURL: envelope.mountURL)
+        var reply = Reply.object(["url": .string(url), "name": .string(name)], status: 201)
+        reply.headers = [("Location", url)]
+        return reply
+    }
+
+    private var settings: FileSettings { routes.settings.files }
+    private var headers: RequestHeaders { request.request.headers }
+
+    // MARK: Form
+
+    private func open() async throws -> (Envelope, Content) {
+        var credentials = try request.headerCredentials()
+        if routes.settings.keys.serves(credentials.applicationID) {
+            let envelope = try request.envelope(method: .post, credentials: credentials)
+            return (envelope, try rawContent())
+        }
+        let bytes = try await request.request.body.collect(upTo: routes.settings.maximumBodySize)
+        return try await request.turns.take(bytes: bytes.count) {
+            try request.opener.checkCanName(bytes, in: request.request)
+            guard case .object(var body)? = try? JSONValue(parsing: bytes, maximumDepth: JSONBody.maximumDepth) else {
+                throw HTTPError.unauthorized
+            }
+            let findings = try request.opener.credentialReader.complete(&credentials, from: &body)
+            let envelope = try request.envelope(method: .post, credentials: credentials)
+            return (envelope, try jsonContent(body, contentType: findings.contentType))
+        }
+    }
+
+    private func rawContent() throws -> Content {
+        var content = Content(bytes: .raw)
+        content.contentType = headers[.contentType]
+        content.directory = headers[.parseFileDirectory].map { .string($0) }
+        content.metadata = try jsonHeader(.parseFileMetadata)
+        content.tags = try jsonHeader(.parseFileTags)
+        return content
+    }
+
+    private func jsonHeader(_ name: HeaderName) throws -> JSONObject {
+        guard let text = headers[name] else { return [:] }
+        guard case .object(let object)? = try? JSONValue(parsing: Array(text.utf8), maximumDepth: JSONBody.maximumDepth)
+        else { throw ParseError(ParseError.invalidJSON, "Invalid JSON in \(name.text) header.") }
+        return object
+    }
+
+    private func jsonContent(_ body: JSONObject, contentType: String?) throws -> Content {
+        var content = Content(bytes: .decoded([]))
+        content.contentType = contentType
+        if let base64 = body["base64"], !base64.isFalsy {
+            guard case .string(let text) = base64 else { throw HTTPError.unauthorized }
+            content.bytes = .decoded(Base64.decode(text.utf8))
+        }
+        if case .object(let fileData)? = body["fileData"] {
+            if case .object(let metadata)? = fileData["metadata"] { content.metadata = metadata }
+            if case .object(let tags)? = fileData["tags"] { content.tags = tags }
+            content.directory = fileData["directory"].flatMap { $0 == .null ? nil : $0 }
+        }
+        return content
+    }
+
+    // MARK: Checks
+
+    private func checkCaller(_ envelope: Envelope) async throws {
+        guard envelope.power != .readOnlyMaster else {
+            throw HTTPError(
+                status: 403, message: "read-only masterKey isn't allowed to create a file.",
+                publicMessage: "Permission denied")
+        }
+        let caller = try await routes.resolver.caller(of: envelope)
+        if let group = settings.upload.refusal(of: caller) {
+            throw ParseError(ParseError.fileSaveError, "File upload by \(group) is disabled.")
+        }
+    }
+
+    private func sizeLimit(_ envelope: Envelope) throws -> Int {
+        guard let override = headers[.parseFileMaximumUploadSize] else { return routes.settings.maximumBodySize }
+        guard envelope.power == .master else { throw HTTPError.masterKeyRequired }
+        guard let limit = ByteSize.parse(override) else {
+            throw ParseError(ParseError.fileSaveError, "Invalid maxUploadSize override value: \(override)")
+        }
+        return limit
+    }
+
+    private func isEmpty(_ content: Content, limit: Int) async throws -> Bool {
+        switch content.bytes {
+        case .decoded(let bytes):
+            return bytes.isEmpty
+        case .raw:
+            try EnvelopeOpener.refuseEncodings(headers)
+            if let length = request.request.body.declaredLength, length > limit { throw tooLarge(limit) }
+            return try await request.request.body.isEmpty()
+        }
+    }
+
+    private func tooLarge(_ limit: Int) -> any Error {
+        guard headers[.parseUploadMode]?.asciiLowercased == "stream" else { return HTTPError.bodyTooLarge }
+        return ParseError(ParseError.fileSaveError, "File size exceeds maximum allowed: \(limit) bytes.")
+    }
+
+    // MARK: Storing
+
+    private func store(_ content: Content, name: String, details: FileDetails, limit: Int) async throws {
+        do {
+            switch content.bytes {
+            case .raw:
+                let body = LimitedBody(body: request.request.body, limit: limit, excess: tooLarge(limit))
+                try await routes.storage.write(name: name, details: details, contents: body)
+            case .decoded(let bytes):
+                try await routes.storage.write(name: name, details: details, bytes: bytes)
+            }
+        } catch let error as HTTPError {
+            throw error
+        } catch let error as ParseError {
+            throw error
+        } catch {
+            routes.logger.error(
+                "file not stored", metadata: ["id": "\(request.request.id)", "error": "\(String(reflecting: error))"])
+            throw ParseError(ParseError.fileSaveError, "Could not store file: \(name).")
+        }
+    }
+}
+
+/// A body that throws when more than a number of bytes arrive.
+private struct LimitedBody: AsyncSequence {
+    typealias Element = ByteBuffer
+
+    let body: IncomingBody
+    let limit: Int
+    let excess: any Error
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let limited: LimitedBody
+
+        mutating func next() async throws -> ByteBuffer? {
+            let chunk = try await limited.body.next()
+            guard limited.body.receivedLength <= limited.limit else { throw limited.excess }
+            return chunk
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(limited: self)
+    }
+}

@@ -1,0 +1,71 @@
+import HTTP
+import JSON
+import Operations
+
+/// `/classes/<Class>` and the routes that are other names for it.
+extension RouteTable {
+    static let objects =
+        classRoutes("classes/:class", [.idempotent]) { $0[0] }
+        + [
+            // Before the objects of these classes: `me` is no id.
+            Route(.get, "users/me", [.batchable, .transactional]) { routes, call in
+                .json(try await routes.backend.me(call.context))
+            },
+            Route(.get, "sessions/me", [.batchable, .transactional, .withoutSession]) { routes, call in
+                .object(
+                    try await routes.backend.session(token: call.envelope.credentials.sessionToken, call.context))
+            },
+        ]
+        + classRoutes("users", [.idempotent]) { _ in "_User" }
+        + classRoutes("sessions") { _ in "_Session" }
+        + classRoutes("roles") { _ in "_Role" }
+        + classRoutes("installations", [.idempotent]) { _ in "_Installation" }
+
+    /// The five routes of a class.
+    ///
+    /// - Parameters:
+    ///   - path: Where the class is.
+    ///   - traits: What else its writes are.
+    ///   - className: The class that a call is about.
+    static func classRoutes(
+        _ path: String, _ traits: Route.Traits = [], _ shared: Route.Traits = [.batchable, .transactional],
+        _ className: @escaping @Sendable (RouteCall) -> String
+    ) -> [Route] {
+        let object = path + "/:objectId"
+        return [
+            Route(.get, path, shared) { routes, call in
+                .json(try await routes.backend.find(className(call), call.envelope.parameters, call.context))
+            },
+            Route(.get, object, shared) { routes, call in
+                .json(
+                    try await routes.backend.get(
+                        className(call), call.objectId, call.envelope.parameters, call.context))
+            },
+            Route(.post, path, shared.union(traits)) { routes, call in
+                .saved(try await routes.backend.create(className(call), call.envelope.body, call.context))
+            },
+            Route(.put, object, shared.union(traits)) { routes, call in
+                .saved(
+                    try await routes.backend.update(className(call), call.objectId, call.envelope.body, call.context))
+            },
+            Route(.delete, object, shared) { routes, call in
+                try await routes.backend.delete(className(call), call.objectId, call.context)
+                return .object([:])
+            },
+        ]
+    }
+}
+
+extension RouteCall {
+    /// The last component of the path of an object.
+    var objectId: String { arguments[arguments.count - 1] }
+}
+
+extension Reply {
+    /// The answer to a write.
+    static func saved(_ result: WriteResult) -> Reply {
+        var reply = Reply.object(result.body, status: result.status)
+        if let location = result.location { reply.headers.append(("Location", location)) }
+        return reply
+    }
+}

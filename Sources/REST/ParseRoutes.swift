@@ -1,0 +1,105 @@
+import Encoding
+import HTTP
+import JSON
+import Logging
+import Operations
+import ParseModel
+import ParseStorage
+import Rules
+import ServerConfiguration
+
+/// The routes of the REST interface: which path and method is which call of the backend.
+public struct ParseRoutes: RequestHandler {
+    let backend: Backend
+    let configuration: Configuration
+    let logger: Logger
+
+    /// Makes the routes over a backend.
+    public init(backend: Backend, logger: Logger) {
+        self.backend = backend
+        configuration = backend.configuration
+        self.logger = logger
+    }
+
+    /// Answers one request, errors of permission in the words that the deployment wants.
+    public func respond(to envelope: Envelope) async throws -> Reply {
+        do {
+            try checkAllowed(envelope.method.rawValue, envelope.path, envelope.power)
+            let match = RouteTable.match(envelope.method, envelope.path)
+            // Who calls is found out first: a bad token is refused wherever it leads.
+            let context = try await context(of: envelope, match?.route.traits ?? [])
+            guard let match else { throw Self.noRoute(envelope) }
+            return try await perform(match, envelope, context)
+        } catch let error as ParseError {
+            throw published(error, requestID: envelope.id)
+        }
+    }
+
+    /// The words in which an error is told: generic ones where the deployment hides why something is refused.
+    func published(_ error: ParseError, requestID: RequestID) -> ParseError {
+        guard configuration.enableSanitizedErrorResponse, let text = error.publicMessage else { return error }
+        logger.info(
+            "refused", metadata: ["id": "\(requestID)", "code": "\(error.code)", "reason": "\(error.message)"])
+        return ParseError(error.code, text)
+    }
+
+    /// Finds out who is calling.
+    ///
+    /// - Throws: 209 for a token that is not, or no longer, of a session.
+    func context(of envelope: Envelope, _ traits: Route.Traits = []) async throws -> RequestContext {
+        var caller = Caller(power: envelope.power, installationId: envelope.credentials.installationID)
+        let now = ParseDate.now
+        if caller.power == .client, let token = envelope.credentials.sessionToken, !token.isEmpty,
+            !traits.contains(.withoutSession)
+        {
+            caller.user = try await backend.sessionUser(token: token, now: now)
+        }
+        return RequestContext(caller: caller, mountURL: envelope.mountURL, now: now, address: envelope.origin.address)
+    }
+
+    /// Calls what a path and method name.
+    ///
+    /// - Throws: ``HTTPError`` 404 for a path that is none of ours.
+    func route(_ envelope: Envelope, _ context: RequestContext) async throws -> Reply {
+        guard let match = RouteTable.match(envelope.method, envelope.path) else { throw Self.noRoute(envelope) }
+        return try await perform(match, envelope, context)
+    }
+
+    /// Calls a route, once for each request id.
+    private func perform(_ match: RouteTable.Match, _ envelope: Envelope, _ context: RequestContext) async throws
+        -> Reply
+    {
+        if match.route.traits.contains(.master) { try requireMaster(context) }
+        if match.route.traits.contains(.idempotent) { try await claim(envelope, context) }
+        let reply = try await match.route.handler(
+            self, RouteCall(envelope: envelope, context: context, arguments: match.arguments))
+        if case .json(let bytes) = reply.body { try AnswerSize.check(bytes.count, configuration.maxResponseSize) }
+        return reply
+    }
+
+    /// Takes the id of a request, so that no other request is served under it.
+    ///
+    /// - Throws: 159 for a request whose id was seen.
+    private func claim(_ envelope: Envelope, _ context: RequestContext) async throws {
+        guard !envelope.isBatchElement, let id = envelope.credentials.requestID, !id.isEmpty else { return }
+        // The Objective-C SDKs send one id for the whole life of the process: it says nothing about a request.
+        let version = envelope.credentials.clientVersion?.asciiLowercased ?? ""
+        guard !["i", "osx", "apple-"].contains(where: version.hasPrefix) || version.hasPrefix("ios-") else { return }
+        try await backend.claim(request: id, path: envelope.path.joined(separator: "/"), context)
+    }
+
+    private static func noRoute(_ envelope: Envelope) -> HTTPError {
+        HTTPError(status: 404, message: "Cannot \(envelope.method.rawValue) \(envelope.rawPath)")
+    }
+
+    /// Whether the caller may use routes of the master key.
+    ///
+    /// - Throws: ``HTTPError`` 403.
+    func requireMaster(_ context: RequestContext) throws {
+        guard !context.caller.isMaster else { return }
+        throw HTTPError(
+            status: 403,
+            message: configuration.enableSanitizedErrorResponse
+                ? "Permission denied" : "unauthorized: master key is required")
+    }
+}

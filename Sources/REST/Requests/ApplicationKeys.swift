@@ -1,0 +1,84 @@
+import Encoding
+public import HTTP
+public import Rules
+public import ServerConfiguration
+
+/// The keys of the application, and from where each may be used.
+public struct ApplicationKeys: Sendable {
+    /// The id of the application that this server serves.
+    public var applicationID: String
+    /// The key that may do everything.
+    public var masterKey: String
+    /// The key that may see everything; nil when there is none.
+    public var readOnlyMasterKey: String?
+    /// The key that may write internal fields; nil when there is none.
+    public var maintenanceKey: String?
+    /// The keys of client applications. When one of them is set, a client must bring one that matches.
+    public var clientKey: String?
+    public var javascriptKey: String?
+    public var dotNetKey: String?
+    public var restAPIKey: String?
+    /// Where the master key is taken from.
+    public var masterKeyAddresses: AddressList
+    /// Where the read-only master key is taken from.
+    public var readOnlyMasterKeyAddresses: AddressList
+    /// Where the maintenance key is taken from.
+    public var maintenanceKeyAddresses: AddressList
+
+    /// Rules for an application with a master key. The master key and the maintenance key are taken from this machine
+    /// only, the read-only master key from everywhere; everything else is off until it is set.
+    public init(applicationID: String, masterKey: String) throws(AddressList.InvalidEntry) {
+        self.applicationID = applicationID
+        self.masterKey = masterKey
+        masterKeyAddresses = try AddressList(["127.0.0.1", "::1"])
+        readOnlyMasterKeyAddresses = try AddressList(["0.0.0.0/0", "::0"])
+        maintenanceKeyAddresses = try AddressList(["127.0.0.1", "::1"])
+    }
+
+    /// Whether this is the application that the server serves.
+    func serves(_ applicationID: String?) -> Bool {
+        self.applicationID.hasSameBytes(as: applicationID)
+    }
+
+    /// Whether no client key is demanded, or one of those that are was brought.
+    private func admitsClient(_ credentials: Credentials) -> Bool {
+        if clientKey == nil, javascriptKey == nil, dotNetKey == nil, restAPIKey == nil { return true }
+        return Self.matches(credentials.clientKey, clientKey)
+            || Self.matches(credentials.javascriptKey, javascriptKey)
+            || Self.matches(credentials.dotNetKey, dotNetKey)
+            || Self.matches(credentials.restAPIKey, restAPIKey)
+    }
+}
+
+extension ApplicationKeys {
+    /// Decides what the keys of a request are worth. Keys are compared in a time that tells nothing about them.
+    ///
+    /// - Parameters:
+    ///   - credentials: The keys that the request brings.
+    ///   - address: The client's IP address.
+    /// - Returns: What the caller may be.
+    /// - Throws: ``HTTPError/unauthorized`` when the application is not this one, when a right key comes from a wrong
+    ///   address, or when client keys are demanded and none is right.
+    public func power(of credentials: Credentials, address: String) throws(HTTPError) -> Caller.Power {
+        guard serves(credentials.applicationID) else { throw .unauthorized }
+        if Self.matches(credentials.maintenanceKey, maintenanceKey), maintenanceKeyAddresses.contains(address) {
+            return .maintenance
+        }
+        if Self.matches(credentials.masterKey, masterKey) {
+            guard masterKeyAddresses.contains(address) else { throw .unauthorized }
+            return .master
+        }
+        if Self.matches(credentials.masterKey, readOnlyMasterKey) {
+            guard readOnlyMasterKeyAddresses.contains(address) else { throw .unauthorized }
+            return .readOnlyMaster
+        }
+        guard admitsClient(credentials) else { throw .unauthorized }
+        return .client
+    }
+
+    /// Whether a key is the right one. An empty key never is.
+    static func matches(_ given: String?, _ right: String?) -> Bool {
+        guard let given, let right else { return false }
+        return ConstantTime.areEqual(given, right)
+    }
+}

@@ -1,0 +1,128 @@
+import Encoding
+import HTTP
+import JSON
+
+/// Makes envelopes of requests.
+struct EnvelopeOpener: Sendable {
+    let settings: InterfaceSettings
+    let credentialReader: CredentialReader
+    private let mountURLs: MountURLs
+    private let applicationScan: ApplicationScan
+
+    init(settings: InterfaceSettings) {
+        self.settings = settings
+        credentialReader = CredentialReader(keys: settings.keys)
+        mountURLs = MountURLs(settings: settings)
+        applicationScan = ApplicationScan(applicationID: settings.keys.applicationID)
+    }
+
+    /// Takes the method override and the credentials out of the body, and checks the keys.
+    ///
+    /// - Throws: ``HTTPError`` when the body makes no sense, the keys are not good enough, or no such method exists;
+    ///   `ParseError` when the context is malformed.
+    func open(_ request: IncomingRequest, body bytes: [UInt8], target: RequestTarget) throws -> Envelope {
+        var (body, uploads) = try Self.parse(bytes, of: request, target: target)
+        let methodName = MethodOverride.apply(to: request.method, body: &body)
+        var credentials = try credentialReader.read(headers: request.headers)
+        try credentialReader.complete(&credentials, from: &body)
+        let origin = try origin(of: request, consume credentials)
+        guard let method = Method(name: methodName) else {
+            throw HTTPError.noRoute(method: methodName, path: target.path)
+        }
+        var envelope = Envelope(
+            from: origin, method: method, path: try target.components.map(Self.decodeComponent),
+            rawPath: String(target.path), body: body, uploads: uploads)
+        if let query = target.query, !query.isEmpty {
+            envelope.query = FormEncoding.values(query)
+            envelope.queryString = String(query)
+            guard !JSONBody.containsNull(envelope.query) else { throw JSONBody.nullCharacter }
+        }
+        return envelope
+    }
+
+    /// Who sent a request, by the credentials that were found in it; its address as far as proxies are believed.
+    ///
+    /// - Throws: ``HTTPError`` when the keys are not good enough.
+    func origin(of request: IncomingRequest, _ credentials: consuming Credentials) throws(HTTPError) -> RequestOrigin {
+        let address = ClientAddress.resolve(
+            peer: request.peer, forwardedFor: request.headers[.forwardedFor], trust: settings.proxyTrust)
+        let power = try settings.keys.power(of: credentials, address: address)
+        return RequestOrigin(
+            requestID: request.id, credentials: credentials, power: power, address: address,
+            mountURL: mountURLs.url(for: request))
+    }
+
+    /// A component of the path without percent-encoding.
+    ///
+    /// - Throws: ``HTTPError`` 400 when it is not encoded properly or holds a NUL character.
+    static func decodeComponent(_ component: Substring) throws(HTTPError) -> String {
+        guard let decoded = PercentEncoding.decode(component), !decoded.utf8.contains(where: { $0 == 0 }) else {
+            throw HTTPError(status: 400, message: "Failed to decode param '\(component)'")
+        }
+        return decoded
+    }
+
+    /// Reads the body; empty when the request has none. Of a body that is not small, the keys in the header fields are
+    /// checked before.
+    ///
+    /// - Throws: ``HTTPError`` when it is too large, compressed, or does not arrive, or the keys are not good enough.
+    func readBody(of request: IncomingRequest) async throws -> [UInt8] {
+        guard !request.body.isComplete else { return [] }
+        try Self.refuseEncodings(request.headers)
+        if request.body.declaredLength ?? .max > RequestTurns.longSize { try checkKeys(of: request) }
+        return try await request.body.collect(upTo: settings.maximumBodySize)
+    }
+
+    /// Checks the keys in the header fields, where these name the application: no body then says anything else.
+    private func checkKeys(of request: IncomingRequest) throws {
+        let credentials = try credentialReader.read(headers: request.headers)
+        if settings.keys.serves(credentials.applicationID) { _ = try origin(of: request, credentials) }
+    }
+
+    /// Refuses a large body of a request whose header fields do not name the application, when the body cannot do it
+    /// either.
+    ///
+    /// - Throws: ``HTTPError/unauthorized``.
+    func checkCanName(_ body: [UInt8], in request: IncomingRequest) throws {
+        guard body.count >= RequestTurns.longSize else { return }
+        let credentials = try credentialReader.read(headers: request.headers)
+        guard settings.keys.serves(credentials.applicationID) || applicationScan.mayName(body) else {
+            throw HTTPError.unauthorized
+        }
+    }
+
+    private static func parse(_ bytes: [UInt8], of request: IncomingRequest, target: RequestTarget) throws -> (
+        JSONObject, uploads: [Name: [UInt8]]
+    ) {
+        if bytes.isEmpty { return ([:], [:]) }
+        let contentType = request.headers[.contentType]
+        if takesForms(target), let contentType, MediaType(contentType)?.essence == "multipart/form-data" {
+            let form = try MultipartForm(bytes, contentType: contentType)
+            return (form.fields, form.files)
+        }
+        try refuseCharset(contentType)
+        return (try JSONBody.parse(bytes, contentType: contentType), [:])
+    }
+
+    /// Whether the route that a path leads to takes files out of a form; everywhere else a body is JSON.
+    private static func takesForms(_ target: RequestTarget) -> Bool {
+        ["import_data", "import_relation_data"].contains(target.components.first?.asciiLowercased)
+    }
+
+    /// Refuses text in other character sets than UTF-8: nothing here converts it, and what is read as UTF-8 all the same
+    /// would be another text.
+    private static func refuseCharset(_ contentType: String?) throws(HTTPError) {
+        // Nearly every type says nothing of a character set, or `utf-8`.
+        guard let contentType, contentType.utf8.contains(UInt8(ascii: ";")),
+            let charset = HeaderParameters(contentType.utf8)?.parameters["charset"]?.asciiLowercased,
+            charset != "utf-8", charset != "utf8"
+        else { return }
+        throw HTTPError(status: 415, message: "unsupported charset \"\(charset.asciiUppercased)\"")
+    }
+
+    /// Refuses compressed bodies: nothing here unpacks them.
+    static func refuseEncodings(_ headers: RequestHeaders) throws(HTTPError) {
+        guard let encoding = headers[.contentEncoding]?.asciiLowercased, encoding != "identity" else { return }
+        throw HTTPError(status: 415, message: "unsupported content encoding \"\(encoding)\"")
+    }
+}

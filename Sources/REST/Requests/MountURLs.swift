@@ -1,0 +1,80 @@
+import Encoding
+import HTTP
+import JSON
+import Synchronization
+
+/// Finds out under which address clients see the mount path.
+final class MountURLs: Sendable {
+    /// How a client reached the server.
+    private struct Origin: Equatable {
+        var isSecure: Bool
+        var host: String
+
+        static func == (left: Origin, right: Origin) -> Bool {
+            left.isSecure == right.isSecure && left.host.hasSameBytes(as: right.host)
+        }
+    }
+
+    private let publicURL: String?
+    private let serverURL: String
+    private let mountPath: String
+    private let proxyTrust: ProxyTrust
+    /// What was found out last. Nearly all clients come by the same name.
+    private let last = Mutex<(origin: Origin, url: String)?>(nil)
+
+    init(settings: InterfaceSettings) {
+        publicURL = settings.publicServerURL?.withoutTrailingSlashes
+        serverURL = settings.serverURL.withoutTrailingSlashes
+        mountPath = settings.mountPath
+        proxyTrust = settings.proxyTrust
+    }
+
+    /// The configured address, or else `scheme://host/mount` by what the request says, without a trailing slash.
+    func url(for request: IncomingRequest) -> String {
+        if let publicURL { return publicURL }
+        guard let origin = origin(of: request) else { return serverURL }
+        if let known = last.withLock({ $0?.origin == origin ? $0?.url : nil }) { return known }
+        guard Self.isHost(origin.host) else { return serverURL }
+        let url = (origin.isSecure ? "https://" : "http://") + origin.host + mountPath
+        last.withLock { $0 = (origin, url) }
+        return url
+    }
+
+    /// Nil when the request does not say it.
+    private func origin(of request: IncomingRequest) -> Origin? {
+        var origin = Origin(isSecure: false, host: request.authority ?? "")
+        if proxyTrust.trusts(peer: request.peer) {
+            origin.isSecure = request.headers[.forwardedProtocol].map(Self.first) == "https"
+            if let host = request.headers[.forwardedHost] { origin.host = Self.first(host) }
+        }
+        return origin.host.isEmpty ? nil : origin
+    }
+
+    /// The first entry of a list; proxies append theirs.
+    private static func first(_ list: String) -> String {
+        String(list.prefix { $0 != "," }.trimmingSpaces())
+    }
+
+    /// Whether a text can stand in a URL as a host and port. Clients write it.
+    private static func isHost(_ text: String) -> Bool {
+        text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "["),
+                UInt8(ascii: "]"):
+                true
+            default: false
+            }
+        }
+    }
+}
+
+extension String {
+    var withoutTrailingSlashes: String {
+        var result = self
+        while result.hasSuffix("/") { result.removeLast() }
+        return result
+    }
+}

@@ -1,0 +1,102 @@
+import HTTP
+import REST
+import Rules
+import ServerConfiguration
+import Testing
+
+@Suite("What the keys of a request are worth")
+struct ApplicationKeysTests {
+    private func decide(
+        address: String = "127.0.0.1", keys: ApplicationKeys? = nil, _ fill: (inout Credentials) -> Void
+    ) throws -> Caller.Power {
+        var credentials = Credentials()
+        credentials.applicationID = "app"
+        credentials.restAPIKey = "rest"
+        fill(&credentials)
+        return try (try keys ?? TransportServer.keys()).power(of: credentials, address: address)
+    }
+
+    @Test("The keys decide: maintenance before master, master before read-only, then the client keys")
+    func keys() throws {
+        #expect(try decide { _ in } == .client)
+        #expect(try decide { $0.masterKey = "master" } == .master)
+        #expect(try decide { $0.masterKey = "readonly" } == .readOnlyMaster)
+        #expect(try decide { $0.maintenanceKey = "maintenance" } == .maintenance)
+        #expect(
+            try decide {
+                $0.maintenanceKey = "maintenance"
+                $0.masterKey = "master"
+            } == .maintenance)
+        #expect(try decide { $0.masterKey = "wrong" } == .client)
+        #expect(
+            try decide {
+                $0.restAPIKey = nil
+                $0.javascriptKey = "js"
+            } == .client)
+    }
+
+    @Test("An unknown application, a missing client key and an empty key are refused")
+    func refusals() throws {
+        #expect(throws: HTTPError.unauthorized) { try decide { $0.applicationID = "other" } }
+        #expect(throws: HTTPError.unauthorized) { try decide { $0.applicationID = nil } }
+        #expect(throws: HTTPError.unauthorized) { try decide { $0.restAPIKey = nil } }
+        #expect(throws: HTTPError.unauthorized) { try decide { $0.restAPIKey = "wrong" } }
+        #expect(throws: HTTPError.unauthorized) {
+            try decide {
+                $0.restAPIKey = nil
+                $0.clientKey = "rest"
+            }
+        }
+        var keys = try TransportServer.keys()
+        keys.readOnlyMasterKey = ""
+        keys.maintenanceKey = ""
+        #expect(
+            try decide(keys: keys) {
+                $0.masterKey = ""
+                $0.maintenanceKey = ""
+            } == .client)
+    }
+
+    @Test("A master key from a wrong address is refused, not demoted; a maintenance key is passed over")
+    func addresses() throws {
+        #expect(throws: HTTPError.unauthorized) { try decide(address: "10.0.0.1") { $0.masterKey = "master" } }
+        #expect(try decide(address: "10.0.0.1") { $0.maintenanceKey = "maintenance" } == .client)
+        #expect(try decide(address: "10.0.0.1") { $0.masterKey = "readonly" } == .readOnlyMaster)
+        var keys = try TransportServer.keys()
+        keys.readOnlyMasterKeyAddresses = try AddressList(["127.0.0.1"])
+        #expect(throws: HTTPError.unauthorized) {
+            try decide(address: "10.0.0.1", keys: keys) { $0.masterKey = "readonly" }
+        }
+    }
+
+    @Test("Without configured client keys every client of the application is welcome")
+    func noClientKeys() throws {
+        let keys = try ApplicationKeys(applicationID: "app", masterKey: "master")
+        #expect(try decide(keys: keys) { $0.restAPIKey = nil } == .client)
+    }
+
+    @Test(
+        "Address lists know addresses, networks, and everything of a family",
+        arguments: [
+            (["127.0.0.1"], "127.0.0.1", true), (["127.0.0.1"], "127.0.0.2", false),
+            (["127.0.0.1"], "::ffff:127.0.0.1", true), (["::1"], "::1", true), (["::1"], "0:0:0:0:0:0:0:1", true),
+            (["10.0.0.0/8"], "10.255.1.2", true), (["10.0.0.0/8"], "11.0.0.1", false),
+            (["10.0.0.0/8"], "::ffff:10.1.1.1", true), (["192.168.1.128/25"], "192.168.1.127", false),
+            (["192.168.1.128/25"], "192.168.1.200", true), (["2001:db8::/32"], "2001:db8:1::5", true),
+            (["2001:db8::/32"], "2001:db9::5", false), (["fe80::/10"], "fe80::1%eth0", true),
+            (["0.0.0.0/0"], "1.2.3.4", true), (["0.0.0.0/0"], "::1", false), (["0.0.0.0/0"], "::ffff:1.2.3.4", false),
+            (["0.0.0.0"], "1.2.3.4", true), (["::/0"], "::5", true), (["::0"], "2001:db8::1", true),
+            (["::"], "::ffff:1.2.3.4", true), (["::/0"], "1.2.3.4", false), ([], "127.0.0.1", false),
+            (["127.0.0.1"], "", false), (["0.0.0.0/0"], "1.2.3", false), (["0.0.0.0/0"], "01.2.3.4", false),
+            (["::/0"], "1::2::3", false), (["::/0"], "12345::", false), (["::/0"], "1:2:3:4:5:6:7:8:9", false),
+        ] as [([String], String, Bool)])
+    func lists(entries: [String], address: String, isIn: Bool) throws {
+        #expect(try AddressList(entries).contains(address) == isIn)
+    }
+
+    @Test("An address list says which entry it cannot read", arguments: ["10.0.0.0/33", "x", "::/129", "1.2.3.4/", ""])
+    func wrongEntries(entry: String) {
+        let error = #expect(throws: AddressList.InvalidEntry.self) { try AddressList(["127.0.0.1", entry]) }
+        #expect(error?.entry == entry)
+    }
+}

@@ -1,0 +1,35 @@
+import JSON
+import Testing
+
+@testable import HTTP
+@testable import REST
+
+/// The rules of the library `qs` for names in brackets.
+@Suite struct BracketedNamesTests {
+    @Test(
+        "Names in brackets make objects and lists",
+        arguments: [
+            ("a[b]=c", #"{"a":{"b":"c"}}"#), ("a[b][c]=d", #"{"a":{"b":{"c":"d"}}}"#),
+            ("a[]=b&a[]=c", #"{"a":["b","c"]}"#), ("a[1]=c&a[0]=b", #"{"a":["b","c"]}"#),
+            ("a[20]=b", #"{"a":["b"]}"#), ("a[21]=b", #"{"a":{"21":"b"}}"#), ("a[01]=b", #"{"a":{"01":"b"}}"#),
+            ("a[0][b]=c", #"{"a":[{"b":"c"}]}"#), ("a[b]=c&a[b]=d", #"{"a":{"b":["c","d"]}}"#),
+            ("a=1&a[b]=2", #"{"a":[1,{"b":"2"}]}"#), ("a[b]=1", #"{"a":{"b":"1"}}"#), ("a=1&a=2", #"{"a":[1,2]}"#),
+            ("a[b][c][d][e][f][g][h]=i", #"{"a":{"b":{"c":{"d":{"e":{"f":{"[g][h]":"i"}}}}}}}"#),
+            ("a[b", #"{"a[b":""}"#), ("[a]=b", #"{"[a]":"b"}"#), ("a]=b", #"{"a]":"b"}"#),
+            ("a[b]c=d", #"{"a":{"b":"d"}}"#), ("a[-1]=b", #"{"a":{"-1":"b"}}"#),
+        ])
+    func names(query: String, object: String) throws {
+        #expect(JSONValue.object(FormEncoding.values(query)) == (try JSONValue(parsing: Array(object.utf8))))
+    }
+
+    @Test("A query string of many names is read in time that grows with its length")
+    func cost() {
+        func seconds(_ count: Int) -> Double {
+            let text = (0..<count).map { "a[\($0)][b][c]=\($0)" }.joined(separator: "&")
+            let duration = ContinuousClock().measure { _ = FormEncoding.values(text) }
+            return duration / .seconds(1)
+        }
+        _ = seconds(1000)
+        #expect(seconds(40_000) < max(seconds(5_000), 0.002) * 30)
+    }
+}

@@ -1,0 +1,48 @@
+import Testing
+
+@testable import HTTP
+@testable import REST
+
+@Suite("What is under way on a connection")
+struct ConnectionActivityTests {
+    private let start = ContinuousClock.now
+
+    private func later(_ seconds: Int) -> ContinuousClock.Instant { start + .seconds(seconds) }
+
+    @Test("A connection is idle from its opening, and from each answer on")
+    func idle() {
+        var activity = ConnectionActivity(at: start)
+        #expect(!activity.isIdle(since: start))
+        #expect(activity.isIdle(since: later(1)))
+        activity.beginRequest()
+        #expect(!activity.isIdle(since: later(9)))
+        let closes = activity.finishRequest(at: later(5))
+        #expect(!closes)
+        #expect(!activity.isIdle(since: later(4)))
+        #expect(activity.isIdle(since: later(6)))
+    }
+
+    @Test("A shutdown ends a connection at once, or after the last answer that is owed")
+    func quiescing() {
+        var idle = ConnectionActivity(at: start)
+        let isUnused = idle.quiesce()
+        #expect(isUnused)
+        var busy = ConnectionActivity(at: start)
+        busy.beginRequest()
+        busy.beginRequest()
+        let closes = (busy.quiesce(), busy.finishRequest(at: start), busy.finishRequest(at: start))
+        #expect(closes == (false, false, true))
+    }
+
+    @Test("After the last answer a connection is idle, although the client goes on sending requests")
+    func end() {
+        var activity = ConnectionActivity(at: start)
+        activity.beginRequest()
+        activity.beginRequest()
+        _ = activity.finishRequest(at: later(1))
+        activity.end(at: later(2))
+        activity.beginRequest()
+        #expect(!activity.isIdle(since: later(2)))
+        #expect(activity.isIdle(since: later(3)))
+    }
+}

@@ -1,0 +1,75 @@
+#if os(Linux)
+    import FileStorage
+    import Foundation
+    import HTTP
+    import TestSupport
+    import Testing
+
+    @Suite("Descriptors of files that are downloaded")
+    struct FilesDescriptorTests {
+        private typealias Server = TransportServer
+
+        /// The files of a folder that this process has open, under the names that they have now.
+        private static func open(in directory: String) -> [String] {
+            let folder = "/proc/self/fd"
+            let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            return
+                descriptors
+                .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)") }
+                .filter { $0.hasPrefix(directory) }
+        }
+
+        @Test(
+            """
+            They are closed when all is sent, also of a file that was replaced or deleted, and of what is not a file; and \
+            when the client leaves
+            """,
+            arguments: ["kept", "replaced", "deleted", "folder", "left"])
+        func closed(what: String) async throws {
+            let directory = try await Server.temporaryDirectory()
+            let store = DiskStorage(directory: directory)
+            let bytes = [UInt8](repeating: 7, count: 16_000_000)
+            if what == "folder" {
+                try FileManager.default.createDirectory(
+                    atPath: directory + "/large.bin", withIntermediateDirectories: true)
+            } else {
+                try await store.write(name: "large.bin", bytes: bytes)
+            }
+            try await Server.run(directory: directory) { client in
+                try await client.connect { connection in
+                    try await connection.send("GET /parse/files/app/large.bin HTTP/1.1\r\nHost: a\r\n\r\n")
+                    try await connection.awaitAnswer()
+                    #expect(Self.open(in: directory).count == (what == "folder" ? 0 : 1))
+                    if what == "replaced" { try await store.write(name: "large.bin", bytes: [1]) }
+                    if what == "deleted" { try await store.delete(name: "large.bin") }
+                    if what == "left" { return }
+                    let body = try await connection.receive()?.body
+                    let isWhole = body == bytes
+                    #expect(isWhole == (what != "folder"))
+                }
+                let areClosed = try await eventually { Self.open(in: directory).isEmpty }
+                #expect(areClosed)
+            }
+        }
+
+        @Test("They are closed when a client does not take the file, and is cut off")
+        func unread() async throws {
+            let directory = try await Server.temporaryDirectory()
+            try await DiskStorage(directory: directory)
+                .write(name: "large.bin", bytes: [UInt8](repeating: 7, count: 16_000_000))
+            var limits = HTTPServer.Limits()
+            limits.stall = .milliseconds(400)
+            try await Server.run(limits: limits, directory: directory) { client in
+                try await client.connect { connection in
+                    try await connection.send("GET /parse/files/app/large.bin HTTP/1.1\r\nHost: a\r\n\r\n")
+                    // It may be cut off before it has read anything, where many others keep the processors busy.
+                    try? await connection.awaitAnswer()
+                    let areClosed = try await eventually { Self.open(in: directory).isEmpty }
+                    #expect(areClosed)
+                    let answer = try await connection.receive()
+                    #expect(answer == nil)
+                }
+            }
+        }
+    }
+#endif

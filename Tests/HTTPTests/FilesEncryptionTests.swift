@@ -1,0 +1,89 @@
+import FileStorage
+import Foundation
+import NIOCore
+import Testing
+import _NIOFileSystem
+
+@testable import HTTP
+@testable import REST
+
+@Suite("Encrypted files")
+struct FilesEncryptionTests {
+    private typealias Server = TransportServer
+
+    private static func bytes(of name: String, in directory: String) async throws -> [UInt8] {
+        let path = FilePath(directory).appending(name)
+        return Array(try await ByteBuffer(contentsOf: path, maximumSizeAllowed: .mebibytes(1)).readableBytesView)
+    }
+
+    @Test("What is uploaded lies encrypted on the disk, and comes back whole and in parts")
+    func upAndDown() async throws {
+        let directory = try await Server.temporaryDirectory()
+        try await Server.run(directory: directory, cipher: FileCipher(secret: "secret")) { client in
+            let text = String(repeating: "0123456789", count: 3000)
+            let stored = try await client.request(
+                "POST", "/parse/files/a.txt", headers: Server.master.merging(["Content-Type": "text/plain"]) { $1 },
+                text: text)
+            let name = try #require(stored.json["name"]?.stringValue)
+            let sealed = try await Self.bytes(of: name, in: directory)
+            #expect(sealed.count == text.utf8.count + 32)
+            #expect(!String(decoding: sealed, as: UTF8.self).contains("0123456789"))
+            let whole = try await client.request("GET", "/parse/files/app/\(name)")
+            #expect(whole.status == 200)
+            #expect(whole.text == text)
+            #expect(whole.header("Content-Length") == "30000")
+            let part = try await client.request("GET", "/parse/files/app/\(name)", headers: ["Range": "bytes=29998-"])
+            #expect(part.status == 206)
+            #expect(part.text == "89")
+            #expect(part.header("Content-Range") == "bytes 29998-29999/30000")
+            let head = try await client.request("HEAD", "/parse/files/app/\(name)")
+            #expect(head.header("Content-Length") == "30000")
+        }
+    }
+
+    @Test("A file that Node's crypto module encrypted for parse-server is read")
+    func fromParseServer() async throws {
+        // aes-256-gcm, its key the first 32 characters of the Base64 text of sha256("89E4AFF1-DFE4-4603-9574-BFA16BB446FD").
+        let sealed = try #require(Data(base64Encoded: Self.sealedByNode))
+        let directory = try await Server.temporaryDirectory()
+        try await DiskStorage(directory: directory).write(name: "old.txt", bytes: Array(sealed))
+        let cipher = FileCipher(secret: "89E4AFF1-DFE4-4603-9574-BFA16BB446FD")
+        try await Server.run(directory: directory, cipher: cipher) { client in
+            let answer = try await client.request("GET", "/parse/files/app/old.txt")
+            #expect(answer.status == 200)
+            #expect(answer.text == "hello world")
+        }
+    }
+
+    private static let sealedByNode = "tKGG0ePOumxaUF96un5MRrPM5+Ttfh6x838Fh7nSAq0XNnrPEBr/Ga5bbQ=="
+
+    @Test("A file of another key, an open one, one that was changed and one that is too short are not found")
+    func notAuthentic() async throws {
+        let directory = try await Server.temporaryDirectory()
+        let cipher = FileCipher(secret: "secret")
+        var changed = try cipher.seal(Array("0123456789".utf8))
+        changed[3] ^= 1
+        let disk = DiskStorage(directory: directory)
+        try await disk.write(name: "other.txt", bytes: try FileCipher(secret: "other").seal(Array("0123456789".utf8)))
+        try await disk.write(name: "open.txt", bytes: [UInt8](repeating: 65, count: 100))
+        try await disk.write(name: "changed.txt", bytes: changed)
+        try await disk.write(name: "short.txt", bytes: [1, 2, 3])
+        try await disk.write(name: "empty.txt", bytes: try cipher.seal([]))
+        try await Server.run(directory: directory, cipher: cipher) { client in
+            for name in ["other.txt", "open.txt", "changed.txt", "short.txt"] {
+                let answer = try await client.request("GET", "/parse/files/app/\(name)")
+                #expect(answer.status == 404, "\(name)")
+                #expect(answer.text == "File not found.", "\(name)")
+            }
+            #expect(try await client.request("GET", "/parse/files/app/empty.txt").status == 200)
+        }
+    }
+
+    @Test("The same text is never encrypted the same way twice")
+    func vectors() throws {
+        let cipher = FileCipher(secret: "secret")
+        let sealed = try (0..<20).map { _ in try cipher.seal(Array("same".utf8)) }
+        #expect(Set(sealed).count == 20)
+        for one in sealed { #expect(try cipher.open(one) == Array("same".utf8)) }
+    }
+}

@@ -1,0 +1,259 @@
+import HTTP
+import JSON
+import REST
+import Testing
+import _NIOFileSystem
+
+@Suite("Uploading files")
+struct FilesUploadTests {
+    private typealias Server = TransportServer
+
+    private static let invalidCharacters = "Filename contains invalid characters."
+
+    private func upload(
+        _ client: TransportClient, _ name: String, type: String? = "text/plain", headers: [String: String]? = nil,
+        text: String = "data"
+    ) async throws -> TransportClient.Answer {
+        var headers = headers ?? Server.master
+        headers["Content-Type"] = type
+        return try await client.request("POST", "/parse/files/\(name)", headers: headers, text: text)
+    }
+
+    @Test(
+        "A name gets a random prefix, and an extension if it has none and the type tells one",
+        arguments: [
+            ("plain", nil, "_plain.txt"), ("noext", "text/plain", "_noext.txt"), ("x.txt", "image/png", "_x.txt"),
+            ("sp%20ace.txt", "text/plain", "_sp ace.txt"), ("at@x.txt", "text/plain", "_at@x.txt"),
+            ("a~b-c_d.txt", "text/plain", "_a~b-c_d.txt"), ("_under.txt", "text/plain", "__under.txt"),
+            ("noext", "text/html", "_noext.html"), ("noext", "image/svg+xml", "_noext.svg"),
+            ("a.tar.gz", "application/gzip", "_a.tar.gz"), ("noext", "application/x-thing", "_noext"),
+            ("b.", "text/plain", "_b."), ("file", "application/x-www-form-urlencoded", "_file"),
+            ("noext", "image/png; charset=binary", "_noext.png"),
+            (String(repeating: "x", count: 124) + ".txt", "text/plain", String(repeating: "x", count: 124) + ".txt"),
+        ] as [(String, String?, String)])
+    func names(name: String, type: String?, ending: String) async throws {
+        try await Server.run { client in
+            let answer = try await upload(client, name, type: type)
+            #expect(answer.status == 201)
+            guard case .string(let stored)? = answer.json["name"], case .string(let url)? = answer.json["url"] else {
+                Issue.record("no name and address")
+                return
+            }
+            #expect(stored.hasSuffix(ending))
+            #expect(stored.prefix(32).allSatisfy { $0.isHexDigit })
+            #expect(answer.header("Location") == url)
+            #expect(url.hasPrefix("http://127.0.0.1:\(client.port)/parse/files/app/"))
+            #expect(!url.contains(" ") && !url.contains("@"))
+            let path = String(url.dropFirst("http://127.0.0.1:\(client.port)".count))
+            #expect(try await client.request("GET", path).text == "data")
+        }
+    }
+
+    @Test(
+        "Names that could be paths, options or markup are refused",
+        arguments: [
+            (".dot", invalidCharacters), ("-dash.txt", invalidCharacters), ("sla%2Fsh.txt", invalidCharacters),
+            ("%C3%BC.txt", invalidCharacters), ("semi;x.txt", invalidCharacters), ("a%00b.txt", invalidCharacters),
+            ("pct%25.txt", invalidCharacters), ("%2e%2e", invalidCharacters), ("a%5Cb", invalidCharacters),
+            ("..%2F..%2Fetc%2Fpasswd", invalidCharacters), ("a%22%3Cscript%3E", invalidCharacters),
+            ("a%0Ab", invalidCharacters), (String(repeating: "x", count: 125) + ".txt", "Filename too long."),
+            ("", "Filename not provided."),
+        ])
+    func refusedNames(name: String, text: String) async throws {
+        try await Server.run { client in
+            let answer = try await upload(client, name)
+            #expect(answer.status == 400)
+            #expect(answer.json == ["code": .number(122), "error": .string(text)])
+        }
+    }
+
+    @Test("Who may upload is a matter of configuration; keys of power are not asked")
+    func callers() async throws {
+        let refused = { (group: String) in "File upload by \(group) is disabled." }
+        let callers: [(headers: [String: String], group: String?)] = [
+            (Server.client, "public"), (Server.client.merging(["X-Parse-Session-Token": "r:user"]) { $1 }, nil),
+            (Server.client.merging(["X-Parse-Session-Token": "r:anonymous"]) { $1 }, "anonymous user"),
+            (Server.master, nil), (Server.application.merging(["X-Parse-Maintenance-Key": "maintenance"]) { $1 }, nil),
+        ]
+        try await Server.run { client in
+            for caller in callers {
+                let answer = try await upload(client, "a.txt", headers: caller.headers)
+                #expect(answer.status == (caller.group == nil ? 201 : 400))
+                #expect(answer.json["error"] == caller.group.map { .string(refused($0)) })
+            }
+            var headers = Server.client.merging(["X-Parse-Session-Token": "r:wrong"]) { $1 }
+            #expect(try await upload(client, "a.txt", headers: headers).json["code"] == .number(209))
+            headers = Server.application.merging(["X-Parse-Master-Key": "readonly"]) { $1 }
+            #expect(try await upload(client, "a.txt", headers: headers).status == 403)
+            #expect(try await upload(client, "a.txt", headers: Server.application).text == #"{"error":"unauthorized"}"#)
+        }
+        try await Server.run {
+            $0.files.upload = .init(everybody: true, anonymousUsers: true, authenticatedUsers: false)
+        } body: { client in
+            for (caller, status) in zip(callers, [201, 400, 201, 201, 201]) {
+                let answer = try await upload(client, "a.txt", headers: caller.headers)
+                #expect(answer.status == status)
+            }
+        }
+    }
+
+    @Test(
+        "What a browser could run is refused, however it is dressed up",
+        arguments: [
+            ("a.html", "text/html", "html"), ("a.HTM", "text/plain", "HTM"), ("noext", "text/html", "html"),
+            ("a.svg", "image/svg+xml", "svg"), ("noext", "image/svg+xml;charset=utf-8", "svg+xml"),
+            ("a.xhtml", nil, "xhtml"), ("a.html.", "text/plain", "html"), ("a.html.%20.", "text/plain", "html"),
+            ("a.h%20tml", "text/plain", "html"), ("a.xyz", "text/html", "html"), ("a.foo", "image/svg+xml", "svg+xml"),
+            ("a.xslt", nil, "xslt"), ("noext", "application/xml", "xml"), ("a.png", "image/png", nil),
+            ("a.txt", "text/html", nil), ("a.jpg", nil, nil), ("file", "application/x-www-form-urlencoded", nil),
+            ("a.xyz", "application/octet-stream", nil), ("noext", nil, nil),
+        ] as [(String, String?, String?)])
+    func extensions(name: String, type: String?, refused: String?) async throws {
+        try await Server.run { client in
+            let headers = Server.client.merging(["X-Parse-Session-Token": "r:user"]) { $1 }
+            let answer = try await upload(client, name, type: type, headers: headers)
+            #expect(answer.status == (refused == nil ? 201 : 400))
+            #expect(answer.json["error"] == refused.map { .string("File upload of extension \($0) is disabled.") })
+        }
+    }
+
+    @Test("Only listed extensions are taken when there is a list; an asterisk takes all")
+    func extensionLists() async throws {
+        let headers = Server.client.merging(["X-Parse-Session-Token": "r:user"]) { $1 }
+        try await Server.run {
+            $0.files.extensions = ["^(txt|png)$"]
+        } body: { client in
+            let listed = try await upload(client, "a.txt", headers: headers)
+            let unlisted = try await upload(client, "a.gif", headers: headers)
+            let byMaster = try await upload(client, "a.gif")
+            #expect([listed.status, unlisted.status, byMaster.status] == [201, 400, 201])
+            // What parse-server makes of uploads whose names tell nothing.
+            for (type, status) in [
+                (nil, 201), ("text/plain", 400), ("image/png", 201), ("application/x-www-form-urlencoded", 400),
+            ] as [(String?, Int)] {
+                let unnamed = try await upload(client, "noext", type: type, headers: headers)
+                #expect(unnamed.status == status, "\(type ?? "no type"): \(unnamed.text)")
+            }
+        }
+        try await Server.run {
+            $0.files.extensions = ["*"]
+            $0.files.keepsNames = true
+        } body: { client in
+            let answer = try await upload(client, "a.html", headers: headers)
+            #expect(answer.json["name"] == .string("a.html"))
+            let type = try await upload(client, "b.txt", type: "nonsense", headers: headers)
+            #expect(type.json["error"] == .string("Invalid Content-Type."))
+        }
+    }
+
+    @Test("An empty file is refused")
+    func empty() async throws {
+        try await Server.run { client in
+            for headers in [Server.master, Server.master.merging(["Content-Length": "0"]) { $1 }] {
+                let answer = try await client.request("POST", "/parse/files/a.txt", headers: headers)
+                #expect(answer.text == #"{"code":130,"error":"Invalid file upload."}"#)
+            }
+            let chunked = try await client.connect { connection in
+                try await connection.send(
+                    "POST /parse/files/a.txt HTTP/1.1\r\nHost: x\r\nX-Parse-Application-Id: app\r\n"
+                        + "X-Parse-Master-Key: master\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+                return try await connection.receive()
+            }
+            #expect(chunked?.text == #"{"code":130,"error":"Invalid file upload."}"#)
+        }
+    }
+
+    @Test("The JavaScript SDK sends base64 with its credentials, metadata and tags")
+    func base64() async throws {
+        try await Server.run { client in
+            let text = #"""
+                {"base64":"aGVsbG8=","fileData":{"metadata":{"a":1},"tags":{"t":"x"}},"_ContentType":"text/plain",
+                "_ApplicationId":"app","_JavaScriptKey":"js","_SessionToken":"r:user","_ClientVersion":"js5"}
+                """#
+            let answer = try await client.request("POST", "/parse/files/note", text: text)
+            #expect(answer.status == 201)
+            guard case .string(let name)? = answer.json["name"] else { return }
+            #expect(name.hasSuffix("_note.txt"))
+            #expect(try await client.request("GET", "/parse/files/app/\(name)").text == "hello")
+            let metadata = try await client.request("GET", "/parse/files/app/metadata/\(name)")
+            #expect(metadata.text == #"{"metadata":{"a":1}}"#)
+            for wrong in ["not json", "{}", "[]", #"{"_ApplicationId":"app","_JavaScriptKey":"js","base64":5}"#] {
+                #expect(try await client.request("POST", "/parse/files/note", text: wrong).status == 403)
+            }
+            let none = #"{"_ApplicationId":"app","_JavaScriptKey":"js","_SessionToken":"r:user"}"#
+            let refused = try await client.request("POST", "/parse/files/note", text: none)
+            #expect(refused.json["error"] == .string("Invalid file upload."))
+        }
+    }
+
+    @Test("Headers may carry metadata, tags and, for the master key, a folder")
+    func headerDetails() async throws {
+        try await Server.run { client in
+            var headers = Server.master
+            headers["X-Parse-File-Metadata"] = #"{"a":1}"#
+            headers["X-Parse-File-Directory"] = "one/two"
+            let answer = try await upload(client, "a.txt", headers: headers)
+            guard case .string(let name)? = answer.json["name"] else { return }
+            #expect(name.hasPrefix("one/two/"))
+            #expect(try await client.request("GET", "/parse/files/app/\(name)").text == "data")
+            let metadata = try await client.request("GET", "/parse/files/app/metadata/\(name)")
+            #expect(metadata.text == #"{"metadata":{"a":1}}"#)
+            for (name, value, code) in [
+                ("X-Parse-File-Metadata", "[]", 107), ("X-Parse-File-Tags", "{", 107),
+                ("X-Parse-File-Tags", #"{"forbidden":1}"#, 105), ("X-Parse-File-Directory", "a/../b", 122),
+                ("X-Parse-File-Directory", "/a", 122), ("X-Parse-File-Directory", "a//b", 122),
+                ("X-Parse-File-Directory", "metadata/a", 122), ("X-Parse-File-Directory", ".a", 122),
+                ("X-Parse-File-Max-Upload-Size", "lots", 130),
+            ] {
+                let refused = try await upload(client, "a.txt", headers: Server.master.merging([name: value]) { $1 })
+                #expect(refused.json["code"] == .number(Double(code)), "\(name): \(value)")
+            }
+            let user = Server.client.merging(["X-Parse-Session-Token": "r:user"]) { $1 }
+            let folder = try await upload(
+                client, "a.txt", headers: user.merging(["X-Parse-File-Directory": "a"]) { $1 })
+            #expect(folder.json["code"] == .number(119))
+            let size = try await upload(
+                client, "a.txt", headers: user.merging(["X-Parse-File-Max-Upload-Size": "1gb"]) { $1 })
+            #expect(size.status == 403)
+        }
+    }
+
+    @Test("Files over the limit are refused and leave nothing behind")
+    func tooLarge() async throws {
+        let directory = try await Server.temporaryDirectory()
+        try await Server.run(directory: directory) { client in
+            let text = String(repeating: "a", count: 150_000)
+            #expect(try await upload(client, "a.txt", text: text).status == 413)
+            let stream = Server.master.merging(["X-Parse-Upload-Mode": "stream"]) { $1 }
+            let streamed = try await upload(client, "a.txt", headers: stream, text: text)
+            #expect(streamed.json["error"] == .string("File size exceeds maximum allowed: 100000 bytes."))
+            let head = "POST /parse/files/a.txt HTTP/1.1\r\nHost: x\r\nX-Parse-Application-Id: app\r\n"
+            let key = "X-Parse-Master-Key: master\r\n"
+            let chunked = head + key + "Transfer-Encoding: chunked\r\n\r\n249f0\r\n\(text)\r\n0\r\n\r\n"
+            let answer = try await client.connect { connection in
+                try await connection.send(chunked)
+                return try await connection.receive()
+            }
+            #expect(answer?.status == 413)
+            let cutOff = head + key + "Content-Length: 90000\r\n\r\n\(text.prefix(40_000))"
+            _ = try await client.connect { connection in
+                try await connection.send(cutOff)
+                connection.finish()
+                return try await connection.receive()
+            }
+            let larger = Server.master.merging(["X-Parse-File-Max-Upload-Size": "200kb"]) { $1 }
+            #expect(try await upload(client, "a.txt", headers: larger, text: text).status == 201)
+            #expect(try await Self.entries(of: directory).count == 1)
+        }
+    }
+
+    private static func entries(of directory: String) async throws -> [String] {
+        try await FileSystem.shared.withDirectoryHandle(atPath: FilePath(directory)) { handle in
+            var names: [String] = []
+            for try await entry in handle.listContents() where entry.type == .regular {
+                names.append(entry.name.string)
+            }
+            return names
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import NIOCore
+import NIOPosix
+import ParseStorage
+import Tasks
+import Testing
+
+@testable import HTTP
+@testable import REST
+
+@Suite struct HeavyWorkTests {
+    @Test("Heavy work does not stop the event loop, to which its caller comes back")
+    func places() async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let places = await Task.detached {
+            await withTaskExecutorPreference(EventLoopTaskExecutor(loop)) {
+                await Task.yield()
+                let before = loop.inEventLoop
+                let inside = await HeavyWork.run(if: true) { loop.inEventLoop }
+                let after = loop.inEventLoop
+                let light = await HeavyWork.run(if: false) { loop.inEventLoop }
+                return [before, inside, after, light]
+            }
+        }.value
+        #expect(places == [true, false, true, true])
+    }
+}

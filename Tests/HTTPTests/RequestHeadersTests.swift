@@ -1,0 +1,48 @@
+import JSON
+import NIOHTTP1
+import Testing
+
+@testable import HTTP
+@testable import REST
+
+@Suite("Header fields")
+struct RequestHeadersTests {
+    @Test("Every name is found in any case and at any place")
+    func names() {
+        let fields = HeaderName.allCases.enumerated().flatMap { index, name in
+            [("X-Other-\(index)", "other"), (index % 2 == 0 ? name.text.lowercased() : name.text, "value \(index) ")]
+        }
+        let headers = RequestHeaders(HTTPHeaders(fields))
+        for (index, name) in HeaderName.allCases.enumerated() {
+            #expect(headers[name] == "value \(index)")
+            #expect(HeaderName(field: name.text.uppercased()) == name)
+            #expect(HeaderName(field: name.text + "s") == nil)
+            #expect(RequestHeaders(HTTPHeaders())[name] == nil)
+        }
+    }
+
+    @Test("Fields of one name are one with commas, whatever else comes twice")
+    func repetitions() {
+        let headers = RequestHeaders([
+            ("Origin", "a"), ("Host", "x"), ("host", "y"), ("X-Other", "c"), ("ORIGIN", "b"), ("Range", "d"),
+        ])
+        #expect(headers[.origin] == "a, b")
+        #expect(headers[.host] == "x, y")
+        #expect(headers[.range] == "d")
+        #expect(headers[.expect] == nil)
+    }
+
+    @Test(
+        "A tag holds the length and the hash of an answer in hexadecimal digits", arguments: [0, 1, 15, 16, 255, 4096])
+    func entityTag(length: Int) {
+        let bytes = [UInt8](repeating: 7, count: length)
+        let hash = String(ContentHash.of(bytes), radix: 16)
+        #expect(EntityTag.weak(bytes) == "W/\"\(String(length, radix: 16))-\(hash)\"")
+    }
+}
+
+extension RequestHeaders {
+    fileprivate init(_ fields: [(String, String)]) {
+        self.init(HTTPHeaders(fields))
+    }
+}

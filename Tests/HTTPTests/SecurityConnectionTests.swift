@@ -1,0 +1,144 @@
+import HTTP
+import REST
+import Testing
+
+@Suite("Connections as an attacker uses them")
+struct SecurityConnectionTests {
+    private typealias Server = TransportServer
+
+    private static let keys = "Host: x\r\nX-Parse-Application-Id: app\r\nX-Parse-REST-API-Key: rest\r\n"
+
+    private static func limits(_ change: (inout HTTPServer.Limits) -> Void) -> HTTPServer.Limits {
+        var limits = HTTPServer.Limits()
+        change(&limits)
+        return limits
+    }
+
+    /// Opens so many connections, says some first words on each, and keeps them open while `body` runs.
+    ///
+    /// - Returns: How many of them the server closed meanwhile.
+    private func occupy(
+        _ count: Int, of client: TransportClient, saying text: String = "", while body: () async throws -> Void
+    ) async throws -> Int {
+        let closed = Lines()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            let opened = Lines()
+            for number in 0..<count {
+                group.addTask {
+                    try await client.connect { connection in
+                        if !text.isEmpty { try? await connection.send(text) }
+                        opened.append("\(number)")
+                        while try await connection.receive() != nil {}
+                        if !Task.isCancelled { closed.append("\(number)") }
+                    }
+                }
+            }
+            while opened.all.count < count { try await Task.sleep(for: .milliseconds(5)) }
+            try await body()
+            group.cancelAll()
+            while (try? await group.next()) != nil {}
+        }
+        return closed.all.count
+    }
+
+    @Test(
+        "Idle connections, and heads that never end, keep nobody out", arguments: ["", "GET /parse/x HTTP/1.1\r\nHo"])
+    func idle(text: String) async throws {
+        try await Server.run(limits: Self.limits { $0.connections = 20 }) { client in
+            let closed = try await occupy(70, of: client, saying: text) {
+                for _ in 0..<10 {
+                    let answer = try await client.request("GET", "/parse/x", headers: Server.client)
+                    #expect(answer.status == 200)
+                }
+            }
+            #expect(closed >= 70 - 20)
+        }
+    }
+
+    @Test("Bodies that hardly move keep nobody out: their connections are closed for others")
+    func slowBodies() async throws {
+        let limits = Self.limits {
+            $0.connections = 20
+            $0.grace = .seconds(1)
+        }
+        try await Server.run(limits: limits) { client in
+            let head = "POST /parse/x HTTP/1.1\r\n\(Self.keys)Content-Length: 1000\r\n\r\n{"
+            let closed = try await occupy(40, of: client, saying: head) {
+                let answer = try await client.request("GET", "/parse/x", headers: Server.client)
+                #expect(answer.status == 200)
+            }
+            #expect(closed >= 1)
+        }
+    }
+
+    @Test("A body that is sent for longer than all of them may take is cut off, however steadily it comes")
+    func endlessBody() async throws {
+        try await Server.run(limits: Self.limits { $0.transfer = .milliseconds(400) }) { client in
+            let wasCutOff = try await client.connect { connection in
+                try await connection.send("POST /parse/x HTTP/1.1\r\n\(Self.keys)Content-Length: 90000\r\n\r\n{")
+                let piece = String(repeating: " ", count: 100)
+                for _ in 0..<600 {
+                    do { try await connection.send(piece) } catch { return true }
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                return false
+            }
+            #expect(wasCutOff)
+        }
+    }
+
+    @Test("A body in chunks of one byte is read like any other")
+    func tinyChunks() async throws {
+        try await Server.run { client in
+            let body = Array((#"{"a":""# + String(repeating: "x", count: 50_000) + #""}"#).utf8)
+            let chunks = body.flatMap { Array("1\r\n".utf8) + [$0] + Array("\r\n".utf8) } + Array("0\r\n\r\n".utf8)
+            let answer = try await client.connect { connection in
+                try await connection.send("POST /parse/x HTTP/1.1\r\n\(Self.keys)Transfer-Encoding: chunked\r\n\r\n")
+                try await connection.send(chunks)
+                return try await connection.receive()
+            }
+            #expect(answer?.status == 200)
+            #expect(answer?.body.count ?? 0 > 50_000)
+        }
+    }
+
+    @Test("Clients that ask for much and read nothing fill no memory, and whoever reads gets the answer")
+    func unreadAnswers() async throws {
+        let limits = Self.limits {
+            $0.transferMemory = 40 * 1024 * 1024
+            $0.grace = .milliseconds(200)
+        }
+        try await Server.run(limits: limits) { client in
+            try await withThrowingTaskGroup(of: Int?.self) { group in
+                let gate = Lines()
+                for _ in 0..<8 {
+                    group.addTask {
+                        try await client.connect { connection in
+                            try await connection.send("GET /parse/large/16 HTTP/1.1\r\n\(Self.keys)\r\n")
+                            // Long enough for the others to have asked.
+                            while gate.all.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+                            return try await connection.receive()?.status
+                        }
+                    }
+                }
+                let isServed = try await eventuallyServed(client)
+                #expect(isServed)
+                gate.append("open")
+                var statuses: [Int?] = []
+                for try await status in group { statuses.append(status) }
+                // Two answers fit beside each other; the others were refused, or cut off for those who read.
+                #expect(statuses.filter { $0 == 200 }.count <= 2, "\(statuses)")
+            }
+        }
+    }
+
+    private func eventuallyServed(_ client: TransportClient) async throws -> Bool {
+        for _ in 0..<200 {
+            let answer = try? await client.request("GET", "/parse/large/16", headers: Server.client)
+            if answer?.status == 200 { return true }
+            #expect(answer == nil || answer?.status == 503)
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        return false
+    }
+}

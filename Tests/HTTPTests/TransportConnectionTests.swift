@@ -1,0 +1,291 @@
+import HTTP
+import Logging
+import REST
+import ServiceLifecycle
+import Testing
+
+@Suite("Connections: many requests on one, and those that misbehave")
+struct TransportConnectionTests {
+    private typealias Server = TransportServer
+
+    private static let keys = "Host: x\r\nX-Parse-Application-Id: app\r\nX-Parse-REST-API-Key: rest\r\n"
+
+    private static func post(_ path: String, _ fields: String, _ body: String = "") -> String {
+        "POST /parse/\(path) HTTP/1.1\r\n\(keys)\(fields)\r\n\r\n\(body)"
+    }
+
+    private static func impatient(_ idle: Duration) -> HTTPServer.Limits {
+        var limits = HTTPServer.Limits()
+        limits.idle = idle
+        limits.stall = idle
+        return limits
+    }
+
+    @Test("Requests sent at once are answered in their order")
+    func pipelining() async throws {
+        try await Server.run { client in
+            let answers = try await client.connect { connection in
+                let slow = Self.post("slow/0", "Content-Length: 2", "{}")
+                let others = (1..<20).map { Self.post("x/\($0)", "Content-Length: 2", "{}") }
+                try await connection.send(slow + others.joined())
+                var paths: [String] = []
+                for _ in 0..<20 { paths.append(try await connection.receive()?.text ?? "") }
+                return paths
+            }
+            for (index, answer) in answers.enumerated() { #expect(answer.contains("\"\(index)\"]")) }
+        }
+    }
+
+    @Test("A body over the limit is refused, and the connection goes on", arguments: [true, false])
+    func tooLarge(isChunked: Bool) async throws {
+        try await Server.run { client in
+            let size = 150_000
+            let body = String(repeating: "a", count: size)
+            let request =
+                isChunked
+                ? Self.post("x", "Transfer-Encoding: chunked", "\(String(size, radix: 16))\r\n\(body)\r\n0\r\n\r\n")
+                : Self.post("x", "Content-Length: \(size)", body)
+            let statuses = try await client.connect { connection in
+                try await connection.send(request + Self.post("x", "Content-Length: 2", "{}"))
+                let first = try await connection.receive()
+                let second = try await connection.receive()
+                #expect(first?.text == #"{"error":"request entity too large"}"#)
+                return [first?.status, second?.status]
+            }
+            #expect(statuses == [413, 200])
+        }
+    }
+
+    @Test("A promise of far too much is refused at once, and the connection closed")
+    func hugePromise() async throws {
+        try await Server.run(limits: Self.impatient(.seconds(3))) { client in
+            let answer = try await client.connect { connection in
+                try await connection.send(Self.post("x", "Content-Length: 10000000000", "{"))
+                let answer = try await connection.receive()
+                let next = try await connection.receive()
+                #expect(next == nil)
+                return answer
+            }
+            #expect(answer?.status == 413)
+            #expect(answer?.header("Connection") == "close")
+        }
+    }
+
+    @Test("A client that asks before it sends is told to go on, or not to")
+    func expectContinue() async throws {
+        try await Server.run { client in
+            let welcome = try await client.connect { connection in
+                try await connection.send(Self.post("x", "Content-Length: 2\r\nExpect: 100-continue"))
+                let first = try await connection.receive()
+                try await connection.send("{}")
+                return [first?.status, try await connection.receive()?.status]
+            }
+            #expect(welcome == [100, 200])
+            let refused = try await client.connect { connection in
+                try await connection.send(Self.post("x", "Content-Length: 200000\r\nExpect: 100-continue"))
+                return [try await connection.receive()?.status, try await connection.receive()?.status]
+            }
+            #expect(refused == [413, nil])
+        }
+    }
+
+    @Test("A client that closes its half after the request still gets the answer")
+    func halfClosed() async throws {
+        try await Server.run { client in
+            let answer = try await client.connect { connection in
+                try await connection.send(Self.post("slow", "Content-Length: 2", "{}"))
+                connection.finish()
+                return try await connection.receive()
+            }
+            #expect(answer?.status == 200)
+        }
+    }
+
+    @Test(
+        "A request whose body is cut off is not carried out",
+        arguments: ["Content-Length: 20", "Transfer-Encoding: chunked"])
+    func cutOff(field: String) async throws {
+        try await Server.run { client in
+            let answer = try await client.connect { connection in
+                let body = field.hasPrefix("Content") ? "{}" : "2\r\n{}\r\n"
+                try await connection.send(Self.post("x", field, body))
+                connection.finish()
+                return try await connection.receive()
+            }
+            #expect(answer == nil || answer?.status == 400)
+        }
+    }
+
+    @Test("Slow heads, slow bodies and silence end the connection")
+    func slowness() async throws {
+        try await Server.run(limits: Self.impatient(.milliseconds(400))) { client in
+            let start = ContinuousClock.now
+            try await client.connect { connection in
+                try await connection.send("GET /parse/x HTTP/1.1\r\nHo")
+                let answer = try await connection.receive()
+                #expect(answer == nil)
+            }
+            try await client.connect { connection in
+                let answer = try await connection.receive()
+                #expect(answer == nil)
+            }
+            let drip = try await client.connect { connection in
+                try await connection.send(Self.post("x", "Content-Length: 1000"))
+                var sent = 0
+                while sent < 400, (try? await connection.send("{")) != nil {
+                    sent += 1
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+                return sent
+            }
+            #expect(drip < 400)
+            #expect(ContinuousClock.now - start < .seconds(60))
+        }
+    }
+
+    @Test(
+        "A connection stays open as the client's version of HTTP and its fields say",
+        arguments: [
+            ("1.1", "", nil), ("1.1", "Connection: close\r\n", "close"), ("1.1", "connection: Close\r\n", "close"),
+            ("1.0", "", "close"), ("1.0", "Connection: keep-alive\r\n", "keep-alive"),
+        ])
+    func keepAlive(version: String, field: String, answered: String?) async throws {
+        try await Server.run { client in
+            let request = "GET /parse/x HTTP/\(version)\r\n\(Self.keys)\(field)\r\n"
+            let answers = try await client.connect { connection in
+                try await connection.send(request)
+                let first = try await connection.receive()
+                try? await connection.send(request)
+                return [first, try await connection.receive()]
+            }
+            #expect(answers[0]?.status == 200)
+            #expect(answers[0]?.header("Connection") == answered)
+            #expect(answers[1]?.status == (answered == "close" ? nil : 200))
+        }
+    }
+
+    @Test("A request may take longer than a connection may be idle")
+    func longRequest() async throws {
+        // Long enough for the request to be sent before, also where all tests share two processors.
+        try await Server.run(limits: Self.impatient(.seconds(10))) { client in
+            let answer = try await client.request("GET", "/parse/seconds/12", headers: Server.client)
+            #expect(answer.status == 200)
+        }
+    }
+
+    @Test("A large answer arrives as a whole")
+    func largeAnswer() async throws {
+        try await Server.run { client in
+            let answer = try await client.request("GET", "/parse/large/3", headers: Server.client)
+            #expect(answer.body.count == 3 * 1024 * 1024)
+        }
+    }
+
+    @Test("A client that does not read its answer is cut off")
+    func unreadAnswer() async throws {
+        try await Server.run(limits: Self.impatient(.milliseconds(400))) { client in
+            let sent = try await client.connect { connection in
+                try await connection.send(Self.post("large/64", "Content-Length: 2", "{}"))
+                var sent = 0
+                while sent < 400, (try? await connection.send(" ")) != nil {
+                    sent += 1
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+                return sent
+            }
+            #expect(sent < 400)
+        }
+    }
+
+    @Test("Heads that are too large or no HTTP are refused")
+    func brokenHeads() async throws {
+        try await Server.run { client in
+            for head in [
+                "GET /parse/x HTTP/1.1\r\nX: \(String(repeating: "a", count: 100_000))\r\n\r\n",
+                "GET /parse/x HTTP/1.1\r\n" + String(repeating: "X-Long: aaaaaaaaaaaaa\r\n", count: 5000) + "\r\n",
+                "nonsense\r\n\r\n", "GET /parse/x HTTP/1.1\r\nbad header\r\n\r\n", "GET /parse/x HTTP/9.9\r\n\r\n",
+                Self.post("x", "Content-Length: -1"), Self.post("x", "Content-Length: 2\r\nContent-Length: 3", "{}"),
+                Self.post("x", "Content-Length: 2\r\nTransfer-Encoding: chunked", "0\r\n\r\n"),
+                "\u{0}\u{1}\u{2}\r\n\r\n",
+            ] {
+                let answer = try await client.connect { connection in
+                    try? await connection.send(head)
+                    connection.finish()
+                    return try await connection.receive()
+                }
+                #expect(answer == nil || answer?.status == 400, "\(head.prefix(60))")
+            }
+            #expect(try await client.request("GET", "/parse/x", headers: Server.client).status == 200)
+        }
+    }
+
+    @Test("A shutdown lets the requests under way finish")
+    func gracefulShutdown() async throws {
+        let (answer, _) = try await shutDown(path: "/parse/slow", patience: .seconds(10))
+        #expect(answer?.status == 200)
+    }
+
+    @Test("A shutdown does not wait longer than it should")
+    func boundedShutdown() async throws {
+        let (answer, duration) = try await shutDown(path: "/parse/stuck", patience: .milliseconds(300))
+        #expect(answer == nil)
+        // The request would never end. Nothing shorter can be asked for where all tests share two processors.
+        #expect(duration < .seconds(60))
+    }
+
+    private func shutDown(
+        path: String, patience: Duration
+    ) async throws -> (answer: TransportClient.Answer?, duration: Duration) {
+        var limits = HTTPServer.Limits()
+        limits.shutdown = patience
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let handler = EchoHandler()
+        let settings = InterfaceSettings(keys: try Server.keys())
+        let server = HTTPServer(
+            host: "127.0.0.1", port: 0,
+            handler: Dispatcher(
+                settings: settings, handler: handler, files: nil, state: ServerState(.ok), logger: logger),
+            crossOrigin: settings.crossOrigin, maximumBodySize: settings.maximumBodySize, limits: limits, logger: logger)
+        let group = ServiceGroup(services: [server], logger: logger)
+        let running = Task { try await group.run() }
+        let client = TransportClient(port: try await server.boundPort)
+        let request = Task { try? await client.request("GET", path, headers: Server.client) }
+        while handler.arrivals.all.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+        let start = ContinuousClock.now
+        await group.triggerGracefulShutdown()
+        try await running.value
+        return (await request.value, .now - start)
+    }
+
+    @Test("The log has a line a request, without query string and keys")
+    func accessLog() async throws {
+        let box = Lines()
+        let logger = Logger(label: "test") { _ in RecordingLogHandler(lines: box) }
+        try await Server.run(logger: logger) { client in
+            _ = try await client.request(
+                "POST", "/parse/x?password=secret1", headers: Server.master, text: #"{"_SessionToken":"secret2"}"#)
+        }
+        let line = try #require(box.all.first { $0.contains("path=/parse/x") })
+        #expect(line.contains("method=POST"))
+        #expect(line.contains("status="))
+        #expect(line.contains("id="))
+        #expect(!box.all.contains { $0.contains("secret") || $0.contains("master") })
+    }
+}
+
+/// Keeps what is logged, for tests that look at it.
+struct RecordingLogHandler: LogHandler {
+    let lines: Lines
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level = .trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let fields = (event.metadata ?? [:]).map { "\($0.key)=\($0.value)" }.sorted()
+        lines.append(([event.message.description] + fields).joined(separator: " "))
+    }
+}

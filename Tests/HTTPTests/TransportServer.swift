@@ -1,0 +1,138 @@
+import FileStorage
+import HTTP
+import JSON
+import Logging
+import NIOPosix
+import ParseModel
+import REST
+import Rules
+import _NIOFileSystem
+
+/// Tells in its answer what arrived, so that a test sees the request as the routes would.
+struct EchoHandler: RequestHandler {
+    struct Unexpected: Error {}
+
+    /// Gets the path of each request when it arrives.
+    var arrivals = Lines()
+
+    func respond(to envelope: Envelope) async throws -> Reply {
+        arrivals.append(envelope.rawPath)
+        switch envelope.path.first {
+        case "parse-error":
+            throw ParseError(Int(envelope.path[1]) ?? 0, "exact", publicMessage: "Permission denied")
+        case "fault": throw HTTPError.masterKeyRequired
+        case "unexpected": throw Unexpected()
+        case "slow":
+            try await Task.sleep(for: .milliseconds(300))
+        case "seconds":
+            try await Task.sleep(for: .seconds(Int(envelope.path[1]) ?? 0))
+        case "stuck":
+            try await Task.sleep(for: .seconds(300))
+        case "large":
+            let text = String(repeating: "a", count: 1024 * 1024 * (Int(envelope.path[1]) ?? 0))
+            return Reply(body: .text(text, contentType: "text/plain"))
+        case "line-break":
+            return Reply(headers: [("X-Test", "a\r\nX-Evil: b\0c")], body: .json(Array("{}".utf8)))
+        case "unknown":
+            throw HTTPError.noRoute(method: envelope.method.rawValue, path: envelope.rawPath)
+        default: break
+        }
+        return .object([
+            "method": .string(envelope.method.rawValue),
+            "path": .array(envelope.path.map { .string($0) }),
+            "query": .object(envelope.query),
+            "queryText": .object(envelope.queryText),
+            "body": .object(envelope.body),
+            "power": .string("\(envelope.power)"),
+            "applicationID": envelope.credentials.applicationID.map { .string($0) } ?? .null,
+            "sessionToken": envelope.credentials.sessionToken.map { .string($0) } ?? .null,
+            "installationID": envelope.credentials.installationID.map { .string($0) } ?? .null,
+            "clientVersion": envelope.credentials.clientVersion.map { .string($0) } ?? .null,
+            "context": envelope.credentials.context.map { .object($0) } ?? .null,
+            "address": .string(envelope.origin.address),
+            "mountURL": .string(envelope.mountURL),
+            "isOnEventLoop": .bool(MultiThreadedEventLoopGroup.currentEventLoop != nil),
+        ])
+    }
+}
+
+/// Takes session tokens for what they say.
+struct NamedCallers: CallerResolver {
+    func caller(of envelope: Envelope) async throws -> Caller {
+        guard envelope.power == .client, let token = envelope.credentials.sessionToken else {
+            return Caller(power: envelope.power)
+        }
+        guard ["r:user", "r:anonymous"].contains(token) else {
+            throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
+        }
+        let user = SessionUser(
+            id: "u", sessionId: "s", token: token, roles: [], isAnonymous: token == "r:anonymous")
+        return Caller(user: user)
+    }
+
+    func check(fileDetails details: JSONObject) throws {
+        if details["forbidden"] != nil {
+            throw ParseError(ParseError.invalidKeyName, "Prohibited keyword in request data")
+        }
+    }
+}
+
+/// A server of its own for each test, on a free port of this machine.
+enum TransportServer {
+    static let application = ["X-Parse-Application-Id": "app"]
+    static let client = ["X-Parse-Application-Id": "app", "X-Parse-REST-API-Key": "rest"]
+    static let master = ["X-Parse-Application-Id": "app", "X-Parse-Master-Key": "master"]
+
+    /// The keys of the application `app` with a key of every kind.
+    static func keys() throws -> ApplicationKeys {
+        var keys = try ApplicationKeys(applicationID: "app", masterKey: "master")
+        keys.readOnlyMasterKey = "readonly"
+        keys.maintenanceKey = "maintenance"
+        keys.restAPIKey = "rest"
+        keys.javascriptKey = "js"
+        return keys
+    }
+
+    /// Runs a server for the time of a closure.
+    static func run(
+        mountPath: String = "/parse",
+        limits: HTTPServer.Limits = HTTPServer.Limits(),
+        state: ServerState = ServerState(.ok),
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        directory: String? = nil,
+        cipher: FileCipher? = nil,
+        adjust: (inout InterfaceSettings) throws -> Void = { _ in },
+        body: (TransportClient) async throws -> Void
+    ) async throws {
+        var settings = InterfaceSettings(keys: try keys(), mountPath: mountPath)
+        settings.maximumBodySize = 100_000
+        try adjust(&settings)
+        let folder = if let directory { directory } else { try await temporaryDirectory() }
+        let files = FileRoutes(
+            storage: cipher.map { EncryptedStorage(DiskStorage(directory: folder), cipher: $0) }
+                ?? DiskStorage(directory: folder), resolver: NamedCallers(), settings: settings,
+            logger: logger)
+        let server = HTTPServer(
+            host: "127.0.0.1", port: 0,
+            handler: Dispatcher(settings: settings, handler: EchoHandler(), files: files, state: state, logger: logger),
+            crossOrigin: settings.crossOrigin, maximumBodySize: settings.maximumBodySize, limits: limits, logger: logger
+        )
+        let running = Task { try await server.run() }
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await body(TransportClient(port: try await server.boundPort)))
+        } catch {
+            outcome = .failure(error)
+        }
+        running.cancel()
+        _ = try? await running.value
+        try await FileSystem.shared.removeItem(at: FilePath(folder))
+        try outcome.get()
+    }
+
+    /// A name for a folder that nobody else uses.
+    static func temporaryDirectory() async throws -> String {
+        try await FileSystem.shared.temporaryDirectory
+            .appending("roost-files-\(UInt64.random(in: .min ... .max))").string
+    }
+}

@@ -1,0 +1,37 @@
+import Testing
+
+@testable import Operations
+
+/// Hashes as libcrypt computes them, in the form in which parse-server keeps them.
+@Suite struct BcryptTests {
+    /// Known from the tests of crypt_blowfish and OpenBSD. The variants agree about these.
+    @Test(
+        "A password has the hash that other implementations give it",
+        arguments: [
+            ("U*U", "$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"),
+            ("U*U*U", "$05$XXXXXXXXXXXXXXXXXXXXXOAcXxm9kjPGEMsLznoKqmqw7tc8WCx4a"),
+            ("", "$05$CCCCCCCCCCCCCCCCCCCCC.7uG0VCzI2bS7j6ymqJi9CdcdxiRTWNy"),
+        ])
+    func known(password: String, hash: String) {
+        for variant in ["$2a", "$2b", "$2y"] {
+            #expect(Bcrypt(password, setting: variant + hash).hash() == variant + hash)
+        }
+    }
+
+    @Test("Bytes of a password beyond the seventy-second do not count")
+    func limit() {
+        let setting = "$2b$04$CCCCCCCCCCCCCCCCCCCCC."
+        let long = String(repeating: "p", count: 72)
+        let hash = Bcrypt(long, setting: setting).hash()
+        #expect(hash.flatMap { BcryptHash($0) } != nil)
+        #expect(Bcrypt(long + String(repeating: "q", count: 5_000), setting: setting).hash() == hash)
+        #expect(Bcrypt(String(long.dropLast()), setting: setting).hash() != hash)
+    }
+
+    @Test(
+        "What cannot be hashed has no hash",
+        arguments: ["", "*0", "$2b$05$", "$2c$05$CCCCCCCCCCCCCCCCCCCCC.", "$2b$03$CCCCCCCCCCCCCCCCCCCCC."])
+    func refused(setting: String) {
+        #expect(Bcrypt("U*U", setting: setting).hash() == nil)
+    }
+}

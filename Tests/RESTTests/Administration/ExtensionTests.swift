@@ -1,0 +1,223 @@
+import App
+import FileStorage
+import JSON
+import NIOCore
+import Operations
+import ParseModel
+import ServerConfiguration
+import Synchronization
+import TestSupport
+import Testing
+
+/// What a deployment adds by one type and one line.
+@Suite struct ExtensionTests {
+    /// Writes titles in capitals, refuses one, and counts what was saved and deleted.
+    private final class Capitals: TriggerSet {
+        let saved = Atomic(0)
+        let deleted = Mutex<[JSONObject]>([])
+
+        func trigger(for event: TriggerEvent, of className: Name) -> Trigger? {
+            guard className == "Song" else { return nil }
+            return switch event {
+            case .beforeSave:
+                { call in
+                    guard call.object["title"] != "forbidden" else {
+                        throw ParseError(ParseError.scriptFailed, "That title is taken.")
+                    }
+                    return call.object["title"]?.stringValue.map { ["title": .string($0.uppercased())] } ?? [:]
+                }
+            case .afterSave:
+                { [self] _ in
+                    saved.add(1, ordering: .relaxed)
+                    throw ParseError(ParseError.scriptFailed, "Nobody hears of it.")
+                }
+            case .beforeDelete:
+                { call in
+                    guard call.object["title"] != "KEPT" else { throw ParseError(ParseError.scriptFailed, "No.") }
+                    return [:]
+                }
+            case .afterDelete:
+                { [self] call in
+                    deleted.withLock { $0.append(call.object) }
+                    return [:]
+                }
+            }
+        }
+    }
+
+    private static func extensions(_ triggers: any TriggerSet) -> ServerExtensions {
+        var extensions = ServerExtensions()
+        extensions.backend.triggers = triggers
+        return extensions
+    }
+
+    @Test("A trigger before a save changes a field, in creates, updates, batches and transactions")
+    func beforeSave() async throws {
+        try await TestServer.run(extensions: Self.extensions(Capitals())) { server in
+            let created = try await server.send("POST", "/classes/Song", ["title": "one"])
+            #expect(created.status == 201)
+            #expect(created["title"] == "ONE")
+            let id = try #require(created["objectId"]?.stringValue)
+            let updated = try await server.send("PUT", "/classes/Song/\(id)", ["title": "two", "plays": 1])
+            #expect(updated["title"] == "TWO")
+            #expect(try await server.send("GET", "/classes/Song/\(id)")["title"] == "TWO")
+            // What the trigger does not change is not told.
+            #expect(try await server.send("PUT", "/classes/Song/\(id)", ["plays": 2])["plays"] == nil)
+            for isTransaction in [false, true] {
+                let create: JSONValue = ["method": "POST", "path": "/parse/classes/Song", "body": ["title": "three"]]
+                let batch = try await server.send(
+                    "POST", "/batch", ["requests": [create, create], "transaction": .bool(isTransaction)])
+                #expect(batch.json.arrayValue?.map { $0["success"]?["title"] } == ["THREE", "THREE"])
+            }
+            let other = try await server.send("POST", "/classes/Other", ["title": "four"])
+            #expect(other["title"] == nil)
+        }
+    }
+
+    @Test("A trigger that refuses a save leaves nothing behind, not even a field")
+    func refusal() async throws {
+        try await TestServer.run(extensions: Self.extensions(Capitals())) { server in
+            let refused = try await server.send("POST", "/classes/Song", ["title": "forbidden", "newField": 1])
+            #expect(refused.status == 400)
+            #expect(refused["code"] == 141)
+            #expect(refused["error"] == "That title is taken.")
+            #expect(try await server.send("GET", "/schemas/Song", as: .master).status == 400)
+            let element: JSONValue = ["method": "POST", "path": "/parse/classes/Song", "body": ["title": "forbidden"]]
+            let good: JSONValue = ["method": "POST", "path": "/parse/classes/Song", "body": ["title": "good"]]
+            let batch = try await server.send("POST", "/batch", ["requests": [good, element], "transaction": true])
+            #expect(batch["code"] == 141)
+            #expect(try await server.send("GET", "/classes/Song")["results"] == [])
+        }
+    }
+
+    @Test("A trigger after a save counts, and changes no answer when it fails")
+    func afterSave() async throws {
+        let triggers = Capitals()
+        try await TestServer.run(extensions: Self.extensions(triggers)) { server in
+            let id = try await server.create("Song", ["title": "one"])
+            #expect(try await server.send("PUT", "/classes/Song/\(id)", ["title": "two"]).status == 200)
+            #expect(try await server.send("PUT", "/classes/Song/nobody", ["title": "two"]).status == 404)
+            #expect(triggers.saved.load(ordering: .relaxed) == 2)
+        }
+    }
+
+    @Test("Triggers around a deletion refuse it, or see the object as it was")
+    func delete() async throws {
+        let triggers = Capitals()
+        try await TestServer.run(extensions: Self.extensions(triggers)) { server in
+            let kept = try await server.create("Song", ["title": "kept"])
+            #expect(try await server.send("DELETE", "/classes/Song/\(kept)")["code"] == 141)
+            #expect(try await server.send("GET", "/classes/Song/\(kept)").status == 200)
+            let gone = try await server.create("Song", ["title": "gone", "plays": 7])
+            #expect(try await server.send("DELETE", "/classes/Song/\(gone)").status == 200)
+            #expect(triggers.deleted.withLock { $0.map { $0["plays"] } } == [7])
+        }
+    }
+
+    /// Takes note of changes.
+    private final class Notes: ChangeObserver {
+        let changes = Mutex<[Change]>([])
+        func observes(_ className: Name) -> Bool { className == "Song" || className == "_User" }
+        func observe(_ change: Change) async { changes.withLock { $0.append(change) } }
+    }
+
+    @Test("An observer sees what became of objects: before, after, and who changed them; no password, no token")
+    func changes() async throws {
+        let notes = Notes()
+        var extensions = ServerExtensions()
+        extensions.backend.observer = notes
+        try await TestServer.run(extensions: extensions) { server in
+            let id = try await server.create("Song", ["title": "one", "plays": 1])
+            _ = try await server.send("PUT", "/classes/Song/\(id)", ["plays": .increment(2)], as: .master)
+            _ = try await server.send("DELETE", "/classes/Song/\(id)", as: .master)
+            _ = try await server.create("Other", ["title": "two"])
+            _ = try await server.send("POST", "/users", ["username": "ann", "password": "secret"])
+            let changes = notes.changes.withLock { $0 }
+            #expect(changes.map { $0.className } == ["Song", "Song", "Song", "_User"])
+            #expect(changes.map { $0.before?["plays"] } == [nil, 1, 3, nil])
+            #expect(changes.map { $0.after?["plays"] } == [1, 3, nil, nil])
+            #expect(changes.map { $0.after?["title"] } == ["one", "one", nil, nil])
+            #expect(changes.map { $0.origin.isMaster } == [false, true, true, false])
+            #expect(changes.allSatisfy { $0.after?["password"] == nil && $0.after?["sessionToken"] == nil })
+        }
+    }
+
+    /// Keeps files in memory.
+    private final class Memory: FileStorage {
+        private let files = Mutex<[Name: (FileInMemory, FileDetails)]>([:])
+
+        func prepare() async throws {}
+
+        func write<Contents: AsyncSequence>(name: String, details: FileDetails, contents: Contents) async throws
+        where Contents.Element == ByteBuffer {
+            var bytes: [UInt8] = []
+            for try await chunk in contents { bytes += chunk.readableBytesView }
+            let file = FileInMemory(bytes: bytes, modified: FileTime(seconds: 1_000_000_000))
+            files.withLock { $0[Name(name)] = (file, details) }
+        }
+
+        func open(name: String) async throws -> (any StoredFile)? { files.withLock { $0[Name(name)]?.0 } }
+
+        func details(name: String) async throws -> FileDetails {
+            files.withLock { $0[Name(name)]?.1 ?? FileDetails() }
+        }
+
+        func delete(name: String) async throws {
+            guard files.withLock({ $0.removeValue(forKey: Name(name)) }) != nil else { throw FileStorageError.notFound }
+        }
+    }
+
+    @Test("Files are kept where a storage of the deployment puts them")
+    func files() async throws {
+        var extensions = ServerExtensions()
+        extensions.files = Memory()
+        try await TestServer.run(extensions: extensions) { server in
+            let stored = try await server.send(
+                "POST", "/files/song.txt", bytes: Array("song".utf8), as: .master,
+                headers: ["Content-Type": "text/plain"])
+            #expect(stored.status == 201)
+            let name = try #require(stored["name"]?.stringValue)
+            let answer = try await server.send("GET", "/files/\(TestServer.applicationID)/\(name)")
+            #expect(answer.text == "song")
+            #expect(try await server.send("DELETE", "/files/\(name)", as: .master).status == 200)
+            #expect(try await server.send("GET", "/files/\(TestServer.applicationID)/\(name)").status == 404)
+        }
+    }
+
+    /// Knows users by the length of what they say.
+    private struct Lengths: AuthProvider {
+        func validate(_ data: JSONObject, _ options: JSONObject) async throws {
+            guard data["proof"]?.stringValue?.count == Int(options["length"]?.numberValue ?? 0) else {
+                throw ParseError(ParseError.objectNotFound, "Lengths auth is invalid for this user.")
+            }
+        }
+    }
+
+    @Test("Users log in by a provider of the deployment, which says who they are")
+    func provider() async throws {
+        var extensions = ServerExtensions()
+        extensions.backend.authProviders["lengths"] = Lengths()
+        try await TestServer.run(["auth": ["lengths": ["length": 3]]], extensions: extensions) { server in
+            func logIn(_ name: String, _ proof: String) async throws -> TestAnswer {
+                try await server.send(
+                    "POST", "/users", ["authData": .object([Name(name): ["id": "7", "proof": .string(proof)]])])
+            }
+            let first = try await logIn("lengths", "abc")
+            #expect(first.status == 201)
+            let second = try await logIn("lengths", "xyz")
+            #expect(second.status == 200)
+            #expect(second["objectId"] == first["objectId"])
+            #expect(try await logIn("lengths", "abcd")["code"] == 101)
+            #expect(try await logIn("widths", "abc")["code"] == 252)
+            #expect(try await logIn("anonymous", "").status == 201)
+        }
+    }
+
+    @Test("A login provider that there is not keeps the server from starting, and is named")
+    func unknownProvider() async throws {
+        let error = await #expect(throws: ConfigurationError.self) {
+            try await TestServer.run(["auth": ["facebook": [:]]]) { _ in }
+        }
+        #expect(error?.message == "error: unknown option auth.facebook")
+    }
+}

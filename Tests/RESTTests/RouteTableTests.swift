@@ -1,0 +1,69 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@testable import HTTP
+@testable import REST
+
+@Suite("The table of routes")
+struct RouteTableTests {
+    @Test("No two routes answer the same method and path")
+    func routesAreUnique() {
+        let texts = RouteTable.all.map { "\($0.method.rawValue) \($0.text)" }
+        #expect(Set(texts).count == texts.count)
+    }
+
+    @Test(
+        "Names of routes are found whatever the case of their letters, and parameters stay as they are",
+        arguments: [
+            ("GET", ["Classes", "Song"], "classes/Song"), ("GET", ["USERS", "ME"], "users/me"),
+            ("GET", ["users", "Me2"], "users/Me2"), ("POST", ["loginas"], "loginAs"),
+            ("GET", ["hooks", "FUNCTIONS", "Add"], "hooks/functions/Add"), ("GET", ["CONFIG", "x"], "config/x"),
+            ("POST", ["functions", "a", "B"], "functions/a/B"), ("GET", ["nosuch"], "nosuch"),
+            // A KELVIN SIGN is no letter of a name.
+            ("GET", ["hoo\u{212A}s", "functions"], "hoo\u{212A}s/functions"),
+        ])
+    func spellings(method: String, path: [String], canonical: String) {
+        #expect(Array(RouteTable.canonical(path).joined(separator: "/").utf8) == Array(canonical.utf8))
+    }
+
+    @Test("Routes for administrators are closed to everybody without the master key")
+    func administrators() async throws {
+        try await TestServer.run { server in
+            for route in RouteTable.all where route.traits.contains(.master) {
+                let path = route.path.map { component in
+                    switch component {
+                    case .literal(let name): "/" + name
+                    case .parameter, .rest: "/Thing"
+                    }
+                }.joined()
+                for identity in [TestServer.Identity.anonymous, .maintenance] {
+                    let answer = try await server.send(route.method.rawValue, path, [:], as: identity)
+                    #expect(answer.status == 403, "\(route.method.rawValue) \(path): \(answer.text)")
+                }
+            }
+        }
+    }
+
+    @Test("The documents list every route")
+    func documents() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/routes.md")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        #expect(text.hasSuffix(Self.list), "docs/routes.md should end with:\n\(Self.list)")
+    }
+
+    /// The table of docs/routes.md.
+    private static var list: String {
+        let rows = RouteTable.all.map { route in
+            let marks: [Route.Traits] = [.master, .batchable, .transactional, .idempotent]
+            let cells = marks.map { route.traits.contains($0) ? "yes" : "" }
+            return "| \(route.method.rawValue) | `\(route.text)` | \(cells.joined(separator: " | ")) |\n"
+        }
+        return """
+            | Method | Path | Master key | In batches | In transactions | Request ids |
+            |---|---|---|---|---|---|
+
+            """ + rows.joined()
+    }
+}
