@@ -1,7 +1,7 @@
-import Rules
 import Encoding
 import HTTP
 import ParseModel
+import Rules
 
 /// The option `routeAllowList`: routes that are not on it are for the master and maintenance keys alone.
 extension ParseRoutes {

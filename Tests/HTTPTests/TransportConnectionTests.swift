@@ -58,7 +58,7 @@ struct TransportConnectionTests {
 
     @Test("A promise of far too much is refused at once, and the connection closed")
     func hugePromise() async throws {
-        try await Server.run(limits: Self.impatient(.seconds(3))) { client in
+        try await Server.run(limits: Self.impatient(.seconds(20))) { client in
             let answer = try await client.connect { connection in
                 try await connection.send(Self.post("x", "Content-Length: 10000000000", "{"))
                 let answer = try await connection.receive()
@@ -245,7 +245,8 @@ struct TransportConnectionTests {
             host: "127.0.0.1", port: 0,
             handler: Dispatcher(
                 settings: settings, handler: handler, files: nil, state: ServerState(.ok), logger: logger),
-            crossOrigin: settings.crossOrigin, maximumBodySize: settings.maximumBodySize, limits: limits, logger: logger)
+            crossOrigin: settings.crossOrigin, maximumBodySize: settings.maximumBodySize, limits: limits, logger: logger
+        )
         let group = ServiceGroup(services: [server], logger: logger)
         let running = Task { try await group.run() }
         let client = TransportClient(port: try await server.boundPort)

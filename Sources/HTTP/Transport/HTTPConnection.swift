@@ -83,6 +83,16 @@ final class HTTPConnection: Sendable {
         }
     }
 
+    /// Ends the connection unless there was a request since some moment. An event loop that was kept from its connections
+    /// reads first what has come meanwhile.
+    func closeIfIdle(since moment: ContinuousClock.Instant) {
+        channel.eventLoop.execute { [self] in
+            channel.eventLoop.scheduleTask(in: .milliseconds(100)) { [self] in
+                if activity.withLock({ $0.isIdle(since: moment) }) { close() }
+            }
+        }
+    }
+
     /// Ends the connection when the requests that are under way are answered.
     func finish() {
         channel.eventLoop.execute { [self] in

@@ -62,7 +62,7 @@ final class OpenConnections: Sendable {
         while (try? await Task.sleep(for: min(patience / 4, .seconds(5)))) != nil {
             let moment = ContinuousClock.now - patience
             for connection in list where connection.activity.withLock({ $0.isIdle(since: moment) }) {
-                connection.close()
+                connection.closeIfIdle(since: moment)
             }
         }
     }

@@ -32,8 +32,7 @@ extension Backend {
     func lock(_ device: DeviceIdentity) async throws {
         let names = [device.installationId.map { "id:\($0)" }, device.deviceToken.map { "token:\($0)" }]
         for name in names.compactMap({ $0 }) {
-            _ = try await store.query(
-                "SELECT pg_advisory_xact_lock(hashtextextended($1, 2))", [.text(try ValueText.checked(name))])
+            try await store.claim(device: name)
         }
     }
 

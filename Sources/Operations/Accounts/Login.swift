@@ -2,16 +2,10 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
-import Postgres
 import Rules
 
 /// Logging in and out.
 extension Backend {
-    private static let loginStatement = """
-        SELECT "objectId", "_hashed_password", "username" = $1 AS "byName", "_rperm", "_wperm", "_password_changed_at"
-        FROM "_User"
-        """
-
     /// Logs a user in by name or mail address and password.
     ///
     /// - Returns: The user with a new session token.
@@ -31,13 +25,9 @@ extension Backend {
     /// sessions that there were.
     ///
     /// - Throws: 101.
-    private func checkStillValid(_ candidate: Candidate, _ session: OpenedSession) async throws {
+    private func checkStillValid(_ candidate: LoginCandidate, _ session: OpenedSession) async throws {
         // The lock waits for a change that is under way.
-        let rows = try await store.query(
-            Statement(
-                "SELECT 1 FROM \"_User\" WHERE \"objectId\" = $1 AND \"_hashed_password\" = $2 FOR SHARE",
-                [.text(candidate.id), .text(candidate.hash ?? "")]))
-        guard rows.rowCount == 0 else { return }
+        guard try await !store.hasPassword(candidate.id, hash: candidate.hash ?? "") else { return }
         try await store.deleteAll(
             "_Session", where: .field(FieldPath("objectId"), .equal(.string(session.user.sessionId))))
         await invalidate(user: candidate.id)
@@ -88,7 +78,7 @@ extension Backend {
     }
 
     /// The user whose name and password these are.
-    private func checkPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> Candidate {
+    private func checkPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> LoginCandidate {
         let name = parameters["username"]
         let email = parameters["email"]
         guard name?.isTruthy == true || email?.isTruthy == true else {
@@ -100,7 +90,9 @@ extension Backend {
         guard let password = secret.stringValue, name?.isTruthy != true || name?.stringValue != nil,
             email?.isTruthy != true || email?.stringValue != nil
         else { throw Self.invalidPassword }
-        guard let row = try await candidate(name?.stringValue ?? "", email?.stringValue ?? "") else {
+        let found = try await store.loginCandidate(
+            username: name?.stringValue ?? "", email: email?.stringValue ?? "")
+        guard let row = found else {
             // As long as a real comparison takes, so that time does not tell whether the name exists.
             _ = try await passwords.verify(password, hash: nil, from: context.address)
             throw Self.invalidPassword
@@ -121,7 +113,7 @@ extension Backend {
     }
 
     /// The hash that a user's password is compared with, if it can be.
-    private func affordableHash(_ row: Candidate) -> BcryptHash? {
+    private func affordableHash(_ row: LoginCandidate) -> BcryptHash? {
         guard let hash = row.hash.flatMap({ BcryptHash($0) }) else { return nil }
         guard hash.isAffordable else {
             logger.warning(
@@ -132,48 +124,11 @@ extension Backend {
         return hash
     }
 
-    private struct Candidate {
-        var id: String
-        var hash: String?
-        /// An empty ACL: only the master key reaches this user.
-        var isLockedAway: Bool
-        /// When the password was set, where that is noted.
-        var passwordChangedAt: Int64?
-    }
-
-    /// Both given, both must fit; a name alone may also be the mail address, but whoever bears it as name comes first.
-    private func candidate(_ name: String, _ email: String) async throws -> Candidate? {
-        guard !name.utf8.contains(0), !email.utf8.contains(0) else { return nil }
-        let condition =
-            if email.isEmpty {
-                "\"username\" = $1 OR \"email\" = $1"
-            } else if name.isEmpty {
-                "\"email\" = $2 AND $1 = ''"
-            } else {
-                "\"username\" = $1 AND \"email\" = $2"
-            }
-        let parameters: [PostgresParameter] = email.isEmpty ? [.text(name)] : [.text(name), .text(email)]
-        let rows: PostgresResult
-        do {
-            rows = try await store.query(
-                "\(Self.loginStatement) WHERE \(condition) ORDER BY 3 DESC LIMIT 1", parameters, readOnly: true)
-        } catch let error as PostgresError {
-            throw store.failure(error)
-        }
-        guard rows.rowCount > 0, let id = rows.string(0, 0) else { return nil }
-        let isLockedAway = rows.textArray(0, 3)?.isEmpty == true && rows.textArray(0, 4)?.isEmpty == true
-        return Candidate(
-            id: id, hash: rows.string(0, 1), isLockedAway: isLockedAway,
-            passwordChangedAt: rows.timestamp(0, 5))
-    }
-
     /// Passwords grow too old from the day that is noted; where none is, that day is today.
-    private func checkAge(_ row: Candidate, _ context: RequestContext) async throws {
+    private func checkAge(_ row: LoginCandidate, _ context: RequestContext) async throws {
         guard let days = configuration.passwordPolicy?.maxPasswordAge else { return }
         guard let changedAt = row.passwordChangedAt else {
-            _ = try await store.query(
-                "UPDATE \"_User\" SET \"_password_changed_at\" = $1 WHERE \"objectId\" = $2",
-                [.timestamp(milliseconds: context.now.milliseconds), .text(row.id)])
+            try await store.setPasswordDate(of: row.id, to: context.now)
             return
         }
         if Double(context.now.milliseconds - changedAt) > days * 86_400_000 {

@@ -3,7 +3,6 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
-import Postgres
 import Rules
 
 /// Rules that a deployment sets for passwords.
@@ -20,17 +19,12 @@ extension Backend {
             try PasswordRules.check(password, username: nil, nil)
             return columns
         }
-        let rows = try await store.query(
-            "SELECT \"username\", \"_hashed_password\", \"_password_history\" FROM \"_User\" WHERE \"objectId\" = $1",
-            [.text(objectId)], readOnly: true)
-        guard rows.rowCount > 0 else { return columns }
-        try PasswordRules.check(password, username: body["username"]?.stringValue ?? rows.string(0, 0), policy)
+        guard let record = try await store.passwordRecord(of: objectId) else { return columns }
+        try PasswordRules.check(password, username: body["username"]?.stringValue ?? record.username, policy)
         if policy.maxPasswordAge != nil { columns["_password_changed_at"] = context.now.json }
         guard policy.maxPasswordHistory > 0 else { return columns }
         // The oldest first; the one that is replaced now comes last.
-        var history =
-            rows.jsonb(0, 2).flatMap { try? JSONValue(parsing: $0) }?.arrayValue?.compactMap(\.stringValue) ?? []
-        if let current = rows.string(0, 1) { history.append(current) }
+        let history = record.history + (record.hash.map { [$0] } ?? [])
         for text in history.suffix(policy.maxPasswordHistory) {
             guard let hash = BcryptHash(text), hash.isAffordable else { continue }
             if try await passwords.verify(password, hash: hash, from: context.address) {

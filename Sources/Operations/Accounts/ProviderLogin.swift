@@ -2,7 +2,6 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
-import Postgres
 import Rules
 
 /// Logging in and linking by what providers say (`authData`).
@@ -80,16 +79,10 @@ extension Backend {
     ///
     /// - Parameter isForAll: Whether users whose ACL lets nobody in count: nobody but the master key logs them in.
     private func owners(of providers: JSONObject, isForAll: Bool) async throws -> [String] {
-        let condition = isForAll ? "" : " AND NOT COALESCE(\"_rperm\" = '{}' AND \"_wperm\" = '{}', false)"
         var owners: Set<Name> = []
         for (name, data) in providers {
-            guard let id = data["id"]?.stringValue, !id.utf8.contains(0) else { continue }
-            let rows = try await store.query(
-                "SELECT \"objectId\" FROM \"_User\" WHERE \"authData\"->\(SQL.literal(name.text))->>'id' = $1"
-                    + "\(condition) LIMIT 2", [.text(id)], readOnly: true)
-            for row in 0..<rows.rowCount {
-                if let owner = rows.string(row, 0) { owners.insert(Name(owner)) }
-            }
+            guard let id = data["id"]?.stringValue else { continue }
+            owners.formUnion(try await store.users(of: name, id: id, isForAll: isForAll))
         }
         return owners.sorted().texts
     }
@@ -99,11 +92,7 @@ extension Backend {
         guard !value.isNull else { return nil }
         guard let given = value.objectValue else { throw Self.unsupported }
         if given.isEmpty { return nil }
-        let rows = try await store.query(
-            "SELECT \"authData\" FROM \"_User\" WHERE \"objectId\" = $1", [.text(objectId)], readOnly: true)
-        let known =
-            rows.rowCount > 0
-            ? rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:] : [:]
+        let known = try await store.authData(of: objectId)
         // What is sent back unchanged needs no check: iOS sends the whole map with every save.
         let changed = given.filter { !$0.value.isNull && known[$0.key] != $0.value }
         let providers = try Self.providers(.object(changed))

@@ -128,7 +128,7 @@ struct UserRules: SaveRules {
             // The class is made before: a transaction that reads the table would lock out the change of it.
             if changesPassword, !backend.isInTransaction { _ = try await backend.store.ensure("_Session", [:]) }
             return try await backend.transaction(conflictKey: save.objectId) { [changesPassword] backend in
-                for claim in Backend.claims(names) { _ = try await backend.store.query(claim) }
+                try await backend.store.claim(names)
                 try await backend.checkUnique(save.body, except: save.objectId)
                 var result = try await backend.carryOut(planned)
                 if changesPassword, let objectId = save.objectId,

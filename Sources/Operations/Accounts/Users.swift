@@ -2,7 +2,6 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
-import Postgres
 import Rules
 
 /// What the rules of users are made of: names that are one in any case, ACLs, who may change whom.
@@ -70,25 +69,9 @@ extension Backend {
         Set(["username", "email"].compactMap { body[$0]?.nameValue })
     }
 
-    /// The statements that lock names, in any case of their letters, in one order, so that two who write the same names
-    /// do not wait for each other.
-    static func claims(_ names: Set<Name>) -> [Statement] {
-        let names = names.filter { !$0.utf8.contains(0) }
-        guard !names.isEmpty else { return [] }
-        return [
-            Statement(
-                """
-                SELECT pg_advisory_xact_lock(key) FROM (
-                    SELECT DISTINCT hashtextextended(roost_fold(name), 1) AS key FROM unnest($1::text[]) AS name
-                    ORDER BY 1) AS keys
-                """, [.textArray(names.texts)])
-        ]
-    }
-
-    /// User names and mail addresses are taken in any case of their letters, those beyond ASCII included: by Unicode's
-    /// simple case folding, which `roost_fold` has of its own, since `lower` knows only ASCII where lc_ctype is C.
+    /// User names and mail addresses are taken in any case of their letters.
     func checkUnique(_ body: JSONObject, except objectId: String?) async throws {
-        if let name = body["username"]?.stringValue, try await isTaken("username", name, except: objectId) {
+        if let name = body["username"]?.stringValue, try await store.isTaken(name, as: .username, except: objectId) {
             throw ParseError(ParseError.usernameTaken, "Account already exists for this username.")
         }
         guard let email = body["email"], !email.isNull, email["__op"]?.stringValue != "Delete" else { return }
@@ -103,7 +86,7 @@ extension Backend {
                 throw ParseError(ParseError.invalidEmailAddress, "Email address format is invalid.")
             }
         }
-        if try await isTaken("email", address, except: objectId) {
+        if try await store.isTaken(address, as: .email, except: objectId) {
             throw ParseError(ParseError.emailTaken, "Account already exists for this email address.")
         }
     }
@@ -113,15 +96,5 @@ extension Backend {
         case "\n"..."\r", "\u{85}", "\u{2028}", "\u{2029}": true
         default: false
         }
-    }
-
-    private func isTaken(_ column: String, _ value: String, except objectId: String?) async throws -> Bool {
-        guard !value.utf8.contains(0) else {
-            throw ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")
-        }
-        let rows = try await store.query(
-            "SELECT 1 FROM \"_User\" WHERE roost_fold(\"\(column)\") = roost_fold($1) AND \"objectId\" <> $2 LIMIT 1",
-            [.text(value), .text(objectId ?? "")], readOnly: true)
-        return rows.rowCount > 0
     }
 }

@@ -2,7 +2,6 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
-import Postgres
 import Rules
 
 /// The deployment's parameters (`/config`): one row, the same for everybody.
@@ -38,11 +37,9 @@ extension Backend {
             operations["params.\(name)"] = try FieldOperation(json: value, isCreating: false)
             operations["masterKeyOnly.\(name)"] = .set(.bool(masterKeyOnly[name]?.isTruthy ?? false))
         }
-        _ = try await store.query(
-            "INSERT INTO \"_GlobalConfig\" (\"objectId\") VALUES ('1') ON CONFLICT DO NOTHING", [])
         var write = ObjectWrite()
         write.operations = operations
-        _ = try await store.update("_GlobalConfig", objectId: "1", write)
+        try await store.change(.config, write)
     }
 
     private func configRow() async throws -> JSONObject? {

@@ -1,7 +1,6 @@
 import JSON
 import ParseModel
 import ParseStorage
-import Postgres
 import Rules
 
 /// `/graphql-config`: kept for parse-server, which reads it; Roost has no GraphQL.
@@ -19,10 +18,8 @@ extension Backend {
             throw ParseError.denied(
                 ParseError.operationForbidden, "read-only masterKey isn't allowed to update the GraphQL config.")
         }
-        _ = try await store.query(
-            "INSERT INTO \"_GraphQLConfig\" (\"objectId\") VALUES ('1') ON CONFLICT DO NOTHING", [])
         var write = ObjectWrite()
         write.operations["config"] = .set(.object(body["params"]?.objectValue ?? [:]))
-        _ = try await store.update("_GraphQLConfig", objectId: "1", write)
+        try await store.change(.graphQL, write)
     }
 }

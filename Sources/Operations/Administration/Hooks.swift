@@ -2,7 +2,6 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
-import Postgres
 import Rules
 
 /// Webhooks as they are declared: kept in `_Hooks`, one row a hook.
@@ -127,19 +126,10 @@ extension Backend {
         return try await store.find(request).objects.last
     }
 
-    /// The table has no key of its own: what was there goes first, so that one row is left.
     private func write(_ name: HookName, url: String) async throws -> JSONObject {
         var hook = name.json
         hook["url"] = .string(url)
-        let texts = try hook.map { try ValueText.checked($0.value.stringValue ?? "") }
-        let columns = hook.keys.texts.map(SQL.identifier)
-        try await store.transaction { store in
-            try await store.deleteAll("_Hooks", where: name.filter)
-            let values = (1...texts.count).map { "$\($0)" }.joined(separator: ", ")
-            _ = try await store.query(
-                "INSERT INTO \"_Hooks\" (\(columns.joined(separator: ", "))) VALUES (\(values))",
-                texts.map { .text($0) })
-        }
+        try await store.replaceHook(name.filter, with: hook)
         return hook
     }
 }

@@ -85,7 +85,7 @@ extension Backend {
             }
             if write.className == "_User" { names.formUnion(claimedNames(write.body)) }
         }
-        try await store.lock(rows, after: Self.claims(names))
+        try await store.lock(rows, claiming: names)
     }
 
     private func lockedRow(

@@ -25,11 +25,11 @@ extension ObjectStore {
     ///
     /// Objects that do not exist, or may not be changed, are passed over.
     ///
-    /// - Parameter first: Statements that are run before.
-    public func lock(_ rows: [LockedRow], after first: [Statement] = []) async throws {
+    /// - Parameter names: Names of users that are claimed before.
+    public func lock(_ rows: [LockedRow], claiming names: Set<Name> = []) async throws {
         var classes: [Name: [LockedRow]] = [:]
         for row in rows { classes[Name(row.className), default: []].append(row) }
-        var statements = first
+        var statements = Self.claims(names)
         for (className, rows) in classes.sorted(by: { $0.key < $1.key }) {
             guard let schema = catalog.schema(className.text) else { continue }
             statements.append(try Self.lock(rows, schema))

@@ -10,12 +10,13 @@
 ///
 /// libpq does not tell how much it holds. So the memory of the process is looked at, every few times that more came of a
 /// result that is still not whole; usual results are whole before that. What others hold makes the process grow too, so a
-/// result is beyond the limit only where as many bytes lay ready for its connection.
+/// result is beyond the limit only where an eighth of it lay ready for its connection: more comes while it is taken, and is
+/// not counted.
 struct ResultWatch {
     private static let interval = 8
     private var receives = 0
     private var before: Int?
-    /// The bytes that lay ready each time, of which libpq took all or a part.
+    /// The bytes that lay ready each time before libpq took them, and what came meanwhile.
     private var offered = 0
 
     /// Counts what lies ready on the socket of a result of which a part has come already.
@@ -35,6 +36,6 @@ struct ResultWatch {
             before = now
             return false
         }
-        return now - before > limit && offered > limit
+        return now - before > limit && offered > limit / 8
     }
 }

@@ -1,10 +1,10 @@
-import Rules
 public import FileStorage
 import HTTP
 import JSON
 public import Logging
 import ParseModel
 import ParseStorage
+import Rules
 
 /// The routes below `/files`: upload, download, metadata, delete.
 public struct FileRoutes: Sendable {

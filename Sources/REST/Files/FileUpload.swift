@@ -1,4 +1,3 @@
-import Rules
 import Encoding
 import FileStorage
 import HTTP
@@ -6,6 +5,7 @@ import JSON
 import NIOCore
 import Operations
 import ParseModel
+import Rules
 
 /// One upload: `POST /files/<name>`.
 ///

@@ -1,7 +1,7 @@
-import Rules
 import HTTP
 public import JSON
 public import OrderedCollections
+import Rules
 
 /// One request as the routes see it: the method after an override, the path below the mount, the credentials taken
 /// out of wherever they were, and the body as JSON.

@@ -1,0 +1,57 @@
+public import ParseModel
+import Postgres
+
+/// The attempts to log in that failed, counted with the user.
+extension ObjectStore {
+    /// What was counted; a lock that has ended counts no more.
+    private static let counted = """
+        CASE WHEN "_account_lockout_expires_at" IS NULL THEN COALESCE("_failed_login_count", 0) ELSE 0 END
+        """
+
+    /// Counts an attempt; the one that reaches the threshold locks the account.
+    ///
+    /// - Parameters:
+    ///   - threshold: How many attempts lock the account.
+    ///   - end: Until when.
+    /// - Returns: Whether there was an attempt left.
+    public func reserveAttempt(of userId: String, threshold: Int, until end: ParseDate, now: ParseDate) async throws
+        -> Bool
+    {
+        let reserved = try await query(
+            Statement(
+                """
+                UPDATE "_User" SET "_failed_login_count" = \(Self.counted) + 1, "_account_lockout_expires_at" =
+                    CASE WHEN \(Self.counted) + 1 >= $2 THEN $3 END
+                WHERE "objectId" = $1
+                    AND ("_account_lockout_expires_at" IS NULL OR "_account_lockout_expires_at" <= $4)
+                RETURNING 1
+                """,
+                [
+                    .text(userId), .double(Double(threshold)), .timestamp(milliseconds: end.milliseconds),
+                    .timestamp(milliseconds: now.milliseconds),
+                ]))
+        return reserved.rowCount > 0
+    }
+
+    /// Takes back an attempt that was not made after all.
+    public func releaseAttempt(of userId: String, threshold: Int) async throws {
+        _ = try await query(
+            Statement(
+                """
+                UPDATE "_User" SET "_failed_login_count" = GREATEST(COALESCE("_failed_login_count", 0) - 1, 0),
+                    "_account_lockout_expires_at" = CASE WHEN COALESCE("_failed_login_count", 0) - 1 >= $2
+                        THEN "_account_lockout_expires_at" END
+                WHERE "objectId" = $1
+                """, [.text(userId), .double(Double(threshold))]))
+    }
+
+    /// Forgets the attempts of a user.
+    public func resetAttempts(of userId: String) async throws {
+        _ = try await query(
+            Statement(
+                """
+                UPDATE "_User" SET "_failed_login_count" = 0, "_account_lockout_expires_at" = NULL
+                WHERE "objectId" = $1
+                """, [.text(userId)]))
+    }
+}

@@ -1,0 +1,90 @@
+import JSON
+public import ParseModel
+import Postgres
+
+/// A user as a log-in finds it.
+public struct LoginCandidate: Sendable {
+    /// The user's id.
+    public let id: String
+    /// The hash of the password; nil for users without one.
+    public let hash: String?
+    /// An empty ACL: only the master key reaches this user.
+    public let isLockedAway: Bool
+    /// When the password was set, in milliseconds since 1970, where that is noted.
+    public let passwordChangedAt: Int64?
+}
+
+/// What a change of a password needs to know of the user.
+public struct PasswordRecord: Sendable {
+    /// The user's name.
+    public let username: String?
+    /// The hash of the password that is replaced.
+    public let hash: String?
+    /// The hashes of earlier passwords, the oldest first.
+    public let history: [String]
+}
+
+/// The columns of users that passwords are about. No field of the class shows them.
+extension ObjectStore {
+    /// The user whom a log-in means.
+    ///
+    /// Both given, both must fit; a name alone may also be the mail address, but whoever bears it as name comes first.
+    /// - Parameters:
+    ///   - username: The name; empty for none.
+    ///   - email: The mail address; empty for none.
+    /// - Returns: The user; nil when there is none.
+    /// - Throws: `ParseError` for failures of the database.
+    public func loginCandidate(username: String, email: String) async throws -> LoginCandidate? {
+        guard !username.utf8.contains(0), !email.utf8.contains(0) else { return nil }
+        let condition =
+            if email.isEmpty {
+                "\"username\" = $1 OR \"email\" = $1"
+            } else if username.isEmpty {
+                "\"email\" = $2 AND $1 = ''"
+            } else {
+                "\"username\" = $1 AND \"email\" = $2"
+            }
+        let rows: PostgresResult
+        do {
+            rows = try await query(
+                """
+                SELECT "objectId", "_hashed_password", "username" = $1, "_rperm", "_wperm", "_password_changed_at"
+                FROM "_User" WHERE \(condition) ORDER BY 3 DESC LIMIT 1
+                """, email.isEmpty ? [.text(username)] : [.text(username), .text(email)], readOnly: true)
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
+        guard rows.rowCount > 0, let id = rows.string(0, 0) else { return nil }
+        return LoginCandidate(
+            id: id, hash: rows.string(0, 1),
+            isLockedAway: rows.textArray(0, 3)?.isEmpty == true && rows.textArray(0, 4)?.isEmpty == true,
+            passwordChangedAt: rows.timestamp(0, 5))
+    }
+
+    /// Whether a user's password still has a hash. A change that is under way is waited for.
+    public func hasPassword(_ userId: String, hash: String) async throws -> Bool {
+        let rows = try await query(
+            Statement(
+                "SELECT 1 FROM \"_User\" WHERE \"objectId\" = $1 AND \"_hashed_password\" = $2 FOR SHARE",
+                [.text(userId), .text(hash)]))
+        return rows.rowCount > 0
+    }
+
+    /// Notes when a user's password was set.
+    public func setPasswordDate(of userId: String, to date: ParseDate) async throws {
+        _ = try await query(
+            "UPDATE \"_User\" SET \"_password_changed_at\" = $1 WHERE \"objectId\" = $2",
+            [.timestamp(milliseconds: date.milliseconds), .text(userId)])
+    }
+
+    /// What is known of a user's passwords; nil when there is no such user.
+    public func passwordRecord(of userId: String) async throws -> PasswordRecord? {
+        let rows = try await query(
+            "SELECT \"username\", \"_hashed_password\", \"_password_history\" FROM \"_User\" WHERE \"objectId\" = $1",
+            [.text(userId)], readOnly: true)
+        guard rows.rowCount > 0 else { return nil }
+        let history = rows.jsonb(0, 2).flatMap { try? JSONValue(parsing: $0) }?.arrayValue ?? []
+        return PasswordRecord(
+            username: rows.string(0, 0), hash: rows.string(0, 1), history: history.compactMap(\.stringValue))
+    }
+}

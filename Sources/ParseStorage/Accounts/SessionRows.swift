@@ -1,0 +1,81 @@
+public import JSON
+public import ParseModel
+import Postgres
+
+/// A session as its token finds it.
+public struct StoredSession: Sendable {
+    /// The session's id.
+    public let id: String
+    /// The user's id.
+    public let userId: String
+    /// When it ends, in milliseconds since 1970; nil for never.
+    public let expiresAt: Int64?
+    /// When it was changed last, in milliseconds since 1970.
+    public let updatedAt: Int64?
+    /// The names of the providers that the user is linked with.
+    public let providers: [Name]
+    /// Whether the user has a password.
+    public let hasPassword: Bool
+}
+
+/// Sessions, and the roles that their users hold.
+extension ObjectStore {
+    private static let sessionStatement = """
+        SELECT s."objectId", s."user", s."expiresAt", s."updatedAt", u."authData", u."_hashed_password" IS NOT NULL
+        FROM "_Session" AS s JOIN "_User" AS u ON u."objectId" = s."user" WHERE s."sessionToken" = $1
+        """
+
+    /// A role that was deleted leaves its members behind, and those of its parents; it hands nothing on.
+    private static let rolesStatement = """
+        WITH RECURSIVE held(id, name) AS (
+            SELECT role."objectId", role."name" FROM "_Join:users:_Role" AS member
+            JOIN "_Role" AS role ON role."objectId" = member."owningId" WHERE member."relatedId" = $1
+            UNION SELECT role."objectId", role."name" FROM held
+            JOIN "_Join:roles:_Role" AS child ON child."relatedId" = held.id
+            JOIN "_Role" AS role ON role."objectId" = child."owningId")
+        SELECT DISTINCT name FROM held WHERE name IS NOT NULL
+        """
+
+    /// The session of a token.
+    ///
+    /// - Returns: The session; nil when there is none, its user is gone, or the class of sessions is.
+    /// - Throws: `ParseError` for failures of the database.
+    public func session(token: String) async throws -> StoredSession? {
+        guard !token.utf8.contains(0) else { return nil }
+        do {
+            let rows = try await query(Self.sessionStatement, [.text(token)], readOnly: true)
+            guard rows.rowCount > 0, let id = rows.string(0, 0), let userId = rows.string(0, 1) else { return nil }
+            let authData = rows.jsonb(0, 4).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:]
+            return StoredSession(
+                id: id, userId: userId, expiresAt: rows.timestamp(0, 2), updatedAt: rows.timestamp(0, 3),
+                providers: authData.filter { !$0.value.isNull }.map(\.key), hasPassword: rows.bool(0, 5) == true)
+        } catch let error as PostgresError where error.sqlState == "42P01" {
+            // The class of sessions was removed, and all sessions with it.
+            return nil
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
+    }
+
+    /// The names of a user's roles, those inherited included.
+    ///
+    /// - Throws: `ParseError` for failures of the database.
+    public func roleNames(of userId: String) async throws -> [String] {
+        do {
+            let rows = try await query(Self.rolesStatement, [.text(userId)], readOnly: true)
+            return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
+        } catch let error as PostgresError where error.sqlState == "42P01" {
+            // The class of roles was removed, and all roles with it.
+            return []
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
+    }
+
+    /// Gives a session a new end.
+    public func extendSession(_ id: String, until end: ParseDate, now: ParseDate) async throws {
+        _ = try await query(
+            "UPDATE \"_Session\" SET \"expiresAt\" = $1, \"updatedAt\" = $2 WHERE \"objectId\" = $3",
+            [.timestamp(milliseconds: end.milliseconds), .timestamp(milliseconds: now.milliseconds), .text(id)])
+    }
+}
