@@ -16,7 +16,7 @@ actor CrashServer {
     /// Makes the folder and the configuration; nothing is started yet.
     init() throws {
         binary = try Self.findBinary()
-        port = try Self.freePort()
+        port = try MalformedSocket.freePort()
         folder = "/tmp/roost-crash-\(UUID().uuidString.prefix(8).lowercased())"
         // PostgreSQL runs as another user when the test is root, and must be able to pass.
         try FileManager.default.createDirectory(
@@ -143,12 +143,5 @@ actor CrashServer {
             if FileManager.default.isExecutableFile(atPath: binary) { return binary }
         }
         throw Failure(description: "there is no program roost beside the tests, nor is ROOST_BINARY set")
-    }
-
-    /// A port that nobody listens on.
-    static func freePort() throws -> Int {
-        let listener = try MalformedSocket.listener()
-        defer { close(listener.descriptor) }
-        return listener.port
     }
 }

@@ -145,15 +145,17 @@ final class MalformedSocket {
         received += buffer[..<count]
     }
 
-    /// A socket that listens on a free port of loopback.
-    static func listener() throws -> (descriptor: Int32, port: Int) {
-        let descriptor = socket(AF_INET, Self.streamType, 0)
-        var address = loopback(port: 0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        guard with(&address, { bind(descriptor, $0, $1) }) == 0,
-            with(&address, { name, _ in getsockname(descriptor, name, &length) }) == 0
-        else { throw Failure.noConnection }
-        return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
+    /// A port of loopback that is free, and stays so unless somebody asks for it by its number: it is none of those that
+    /// systems hand out.
+    static func freePort() throws -> Int {
+        for _ in 0..<100 {
+            let descriptor = socket(AF_INET, Self.streamType, 0)
+            defer { close(descriptor) }
+            let port = Int.random(in: 20_000..<32_000)
+            var address = loopback(port: port)
+            if with(&address, { bind(descriptor, $0, $1) }) == 0 { return port }
+        }
+        throw Failure.noConnection
     }
 
     private static func loopback(port: Int) -> sockaddr_in {

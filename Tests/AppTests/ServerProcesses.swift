@@ -53,7 +53,7 @@ struct ServerProcesses: Sendable {
     private static func start(
         _ number: Int, _ uri: String, _ folder: String, _ options: JSONObject, _ launcher: [String]
     ) throws -> (TestServer, CrashProcess) {
-        let port = try CrashServer.freePort()
+        let port = try MalformedSocket.freePort()
         let usual: JSONObject = [
             "appId": .string(TestServer.applicationID), "masterKey": .string(TestServer.masterKey),
             "restAPIKey": .string(TestServer.restKey), "host": "127.0.0.1", "port": .number(Double(port)),

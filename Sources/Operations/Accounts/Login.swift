@@ -11,11 +11,13 @@ extension Backend {
     /// - Returns: The user with a new session token.
     public func logIn(_ parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         let candidate = try await checkPassword(parameters, context)
+        try await callLoginTrigger(.beforeLogin, of: candidate.id, context)
         let session = try await openSession(
             for: candidate.id, createdWith: ["action": "login", "authProvider": "password"], context)
         try await checkStillValid(candidate, session)
         var user = try await ownRecord(candidate.id, session.user, context)
         user["sessionToken"] = .string(session.token)
+        try await callLoginTrigger(.afterLogin, of: candidate.id, context)
         return user
     }
 
@@ -140,9 +142,11 @@ extension Backend {
     /// Ends the caller's session.
     public func logOut(_ context: RequestContext) async throws {
         guard let user = context.caller.user else { return }
+        let after = await logoutTrigger(of: user.sessionId, context)
         try await store.deleteAll(
             "_Session", where: .field(FieldPath("objectId"), .equal(.string(user.sessionId))))
         await invalidate(user: user.id)
+        await after?()
     }
 
     /// The caller's own record, as `GET /users/me` gives it.

@@ -63,6 +63,7 @@ extension Backend {
                         ?? SessionUser(
                             id: id, sessionId: "", token: "", roles: [], isAnonymous: false), context))
         }
+        try await callLoginTrigger(.beforeLogin, of: id, context)
         let session = try await openSession(
             for: id,
             createdWith: [
@@ -71,6 +72,7 @@ extension Backend {
         var user = try await ownRecord(id, session.user, context)
         user["sessionToken"] = .string(session.token)
         if configuration.preset < 8 { user["authDataResponse"] = [:] }
+        try await callLoginTrigger(.afterLogin, of: id, context)
         let base = configuration.publicServerURL ?? context.mountURL
         return WriteResult(status: 200, location: "\(base)/users/\(id)", body: user)
     }

@@ -80,6 +80,25 @@ extension Backend {
         await logging(call) { _ = try await after(call) }
     }
 
+    /// Calls the trigger before a log-in, or after it.
+    ///
+    /// - Throws: What the trigger throws.
+    func callLoginTrigger(_ event: TriggerEvent, of userId: String, _ context: RequestContext) async throws {
+        guard let trigger = trigger(event, "_User"), let user = try await original("_User", userId) else { return }
+        _ = try await trigger(TriggerCall(event, "_User", object: user, context))
+    }
+
+    /// Prepares the call of the trigger after a log-out, with the session that is to end. What the trigger throws is logged.
+    ///
+    /// - Returns: The call, for when the session has ended; nil when nothing is called.
+    func logoutTrigger(of sessionId: String, _ context: RequestContext) async -> (@Sendable () async -> Void)? {
+        guard let trigger = trigger(.afterLogout, "_Session"),
+            let session = try? await original("_Session", sessionId)
+        else { return nil }
+        let call = TriggerCall(.afterLogout, "_Session", object: session, context)
+        return { await self.logging(call) { _ = try await trigger(call) } }
+    }
+
     /// An object as it is, all of it.
     private func original(_ className: String, _ objectId: String) async throws -> JSONObject? {
         guard catalog.schema(className) != nil, !objectId.utf8.contains(0) else { return nil }
@@ -102,11 +121,18 @@ extension Backend {
     }
 }
 
-extension DeletePipeline.Planned {
-    fileprivate func call(_ event: TriggerEvent, _ object: JSONObject) -> TriggerCall {
-        TriggerCall(
+extension TriggerCall {
+    /// A call that is about an object as it is, which nobody changes.
+    fileprivate init(_ event: TriggerEvent, _ className: String, object: JSONObject, _ context: RequestContext) {
+        self.init(
             event: event, className: className, object: object, original: object, changes: [:],
             caller: context.caller, address: context.address)
+    }
+}
+
+extension DeletePipeline.Planned {
+    fileprivate func call(_ event: TriggerEvent, _ object: JSONObject) -> TriggerCall {
+        TriggerCall(event, className, object: object, context)
     }
 }
 

@@ -1,12 +1,20 @@
 import JSON
 import Rules
 
-/// What runs before and after objects are saved and deleted: the seam of cloud code, webhooks and live queries.
+/// What runs before and after objects are saved, deleted and found, and users log in: the seam of cloud code, webhooks and live queries.
 ///
 /// A set says at once whether anything is to be called for a class and an event. Where nothing is, nothing is loaded for it.
 public protocol TriggerSet: Sendable {
     /// What is called for an event of a class; nil for nothing.
     func trigger(for event: TriggerEvent, of className: Name) -> Trigger?
+
+    /// What is called around finds and gets of a class; nil for nothing.
+    func findTrigger(for event: FindEvent, of className: Name) -> FindTrigger?
+}
+
+extension TriggerSet {
+    /// Nothing: most sets look at no finds.
+    public func findTrigger(for event: FindEvent, of className: Name) -> FindTrigger? { nil }
 }
 
 /// When something is called.
@@ -19,12 +27,18 @@ public enum TriggerEvent: String, Sendable, CaseIterable {
     case beforeDelete
     /// After an object was deleted.
     case afterDelete
+    /// Before a user who brought the right password, or was vouched for by a provider, gets a session; may refuse.
+    case beforeLogin
+    /// After a user got a session; an error goes to the client, and the session stays.
+    case afterLogin
+    /// After a session was ended by its user; the object is the session.
+    case afterLogout
 }
 
 /// What is called: it takes a call and gives what is to be saved besides, as the body of an update has it. Only before a
 /// save does that count.
 ///
-/// What it throws before a save or a deletion refuses it: a `ParseError` goes to the client as it is.
+/// What it throws before a save, a deletion or a log-in refuses it: a `ParseError` goes to the client as it is.
 public typealias Trigger = @Sendable (TriggerCall) async throws -> JSONObject
 
 /// What a trigger is told.

@@ -61,14 +61,16 @@ extension ObjectStore {
         }
 
         /// One object as a value.
-        public func object(_ row: Int) -> JSONObject {
+        ///
+        /// - Parameter extra: Members besides, written as JSON.
+        public func object(_ row: Int, extra: [[UInt8]] = []) -> JSONObject {
             var writer = JSONWriter(capacity: 512)
-            guard (try? write(row, into: &writer)) != nil else { return [:] }
+            guard (try? write(row, extra: extra, into: &writer)) != nil else { return [:] }
             return (try? JSONValue(parsing: writer.bytes))?.objectValue ?? [:]
         }
 
         /// All objects as values.
-        public var objects: [JSONObject] { (0..<rowCount).map(object) }
+        public var objects: [JSONObject] { (0..<rowCount).map { object($0) } }
 
         /// The id of one object.
         public func objectId(_ row: Int) -> String? {

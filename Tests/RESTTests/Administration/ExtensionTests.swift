@@ -41,6 +41,7 @@ import Testing
                     deleted.withLock { $0.append(call.object) }
                     return [:]
                 }
+            case .beforeLogin, .afterLogin, .afterLogout: nil
             }
         }
     }
@@ -111,6 +112,96 @@ import Testing
             let gone = try await server.create("Song", ["title": "gone", "plays": 7])
             #expect(try await server.send("DELETE", "/classes/Song/\(gone)").status == 200)
             #expect(triggers.deleted.withLock { $0.map { $0["plays"] } } == [7])
+        }
+    }
+
+    /// Lets finds see what is not hidden, and answers titles in small letters.
+    private struct Curtain: TriggerSet {
+        func trigger(for event: TriggerEvent, of className: Name) -> Trigger? { nil }
+
+        func findTrigger(for event: FindEvent, of className: Name) -> FindTrigger? {
+            guard className == "Song" else { return nil }
+            return switch event {
+            case .beforeFind:
+                { call in
+                    if call.query["limit"] == 77 { throw ParseError(ParseError.scriptFailed, "Too curious.") }
+                    guard !call.caller.isMaster else { return }
+                    var condition = call.query["where"]?.objectValue ?? [:]
+                    condition["hidden"] = ["$ne": true]
+                    call.query["where"] = .object(condition)
+                }
+            case .afterFind:
+                { call in
+                    call.objects = call.objects.filter { $0["title"] != "secret" }.map { object in
+                        var object = object
+                        object["title"] = object["title"]?.stringValue.map { .string($0.lowercased()) }
+                        object["isGet"] = .bool(call.isGet)
+                        return object
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("Triggers around a find change what is asked for and what is answered, or refuse it")
+    func finds() async throws {
+        try await TestServer.run(extensions: Self.extensions(Curtain())) { server in
+            let open = try await server.create("Song", ["title": "OPEN"])
+            let hidden = try await server.create("Song", ["title": "HIDDEN", "hidden": true])
+            let secret = try await server.create("Song", ["title": "secret"])
+            let found = try await server.send(
+                "GET", "/classes/Song?count=1&where=%7B%22title%22%3A%7B%22$exists%22%3Atrue%7D%7D")
+            #expect(found["results"]?.arrayValue?.map { $0["title"] } == ["open"])
+            #expect(found["results"]?.arrayValue?.map { $0["isGet"] } == [false])
+            #expect(found["count"] == 2)
+            let all = try await server.send("GET", "/classes/Song?order=title", as: .master)
+            #expect(all["results"]?.arrayValue?.map { $0["title"] } == ["hidden", "open"])
+            let one = try await server.send("GET", "/classes/Song/\(open)")
+            #expect(one["title"] == "open")
+            #expect(one["isGet"] == true)
+            #expect(try await server.send("GET", "/classes/Song/\(hidden)").code == 101)
+            #expect(try await server.send("GET", "/classes/Song/\(hidden)", as: .master)["title"] == "hidden")
+            #expect(try await server.send("GET", "/classes/Song/\(secret)", as: .master).code == 101)
+            let refused = try await server.send("GET", "/classes/Song?limit=77")
+            #expect(refused.code == 141)
+            #expect(refused["error"] == "Too curious.")
+        }
+    }
+
+    /// Lets nobody log in who is called eve, and takes note of what happens.
+    private final class Doorkeeper: TriggerSet {
+        let events = Mutex<[String]>([])
+
+        func trigger(for event: TriggerEvent, of className: Name) -> Trigger? {
+            guard [.beforeLogin, .afterLogin, .afterLogout].contains(event) else { return nil }
+            return { [self] call in
+                events.withLock {
+                    $0.append("\(event.rawValue) \(call.object["username"]?.stringValue ?? className.text)")
+                }
+                if event == .beforeLogin, call.object["username"] == "eve" {
+                    throw ParseError(ParseError.objectNotFound, "Not you.")
+                }
+                return [:]
+            }
+        }
+    }
+
+    @Test("Triggers around a log-in refuse it or see it, and one sees the log-out")
+    func logIns() async throws {
+        let doorkeeper = Doorkeeper()
+        try await TestServer.run(extensions: Self.extensions(doorkeeper)) { server in
+            _ = try await server.signUp("kim", password: "p")
+            _ = try await server.signUp("eve", password: "p")
+            let sessions = try await server.find("_Session", nil, as: .master).results.count
+            let eve = try await server.send("POST", "/login", ["username": "eve", "password": "p"])
+            #expect(eve["error"] == "Not you.")
+            #expect(try await server.find("_Session", nil, as: .master).results.count == sessions)
+            #expect(try await server.send("POST", "/login", ["username": "kim", "password": "wrong"]).code == 101)
+            let kim = try await server.send("POST", "/login", ["username": "kim", "password": "p"]).succeeded()
+            _ = try await server.send("POST", "/logout", as: .session(try kim.string("sessionToken"))).succeeded()
+            #expect(
+                doorkeeper.events.withLock { $0 }
+                    == ["beforeLogin eve", "beforeLogin kim", "afterLogin kim", "afterLogout _Session"])
         }
     }
 

@@ -2,119 +2,10 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
-import Postgres
 import Rules
-import Tasks
 
-/// Finding and getting objects.
+/// What a find may find: the caller's rights, built into it before it is compiled.
 extension Backend {
-    /// The answer to a find: `{"results":[…]}`, with the count or the class name where they belong.
-    ///
-    /// - Throws: Parse's errors for the query and for permissions.
-    public func find(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
-        let caller = context.caller
-        let options = try FindOptions(find: parameters)
-        try caller.check("find", of: className)
-        try checkClassCreation(className, caller)
-        if options.explain != nil, !caller.readsEverything, !configuration.databaseOptions.allowPublicExplain {
-            throw ParseError(
-                ParseError.invalidQuery, "Using the explain query parameter requires the master key")
-        }
-        var target = className
-        if let key = options.redirectKey, let type = catalog.schema(className)?.type(of: key),
-            let redirected = type.targetClass
-        {
-            target = redirected.text
-            try caller.check("find", of: target)
-        }
-        // Whoever asks for no objects and no count asks for nothing, which nobody has to permit.
-        if options.limit == 0, !options.wantsCount, options.explain == nil {
-            try checkSessionAccess(target, caller)
-            return Array("{\"results\":[]}".utf8)
-        }
-        if options.explain != nil {
-            let request = try await request(target, options, context)
-            return JSONValue.object(["results": [["QUERY PLAN": try await store.explain(request)]]]).serialized()
-        }
-        let found = try await search(target, options, context)
-        let internals = try await internalMembers(target, found, options, caller)
-        return try await HeavyWork.run(if: found.isHeavy) {
-            try self.write(found, of: target, options, internals, caller)
-        }
-    }
-
-    /// Writes the answer to a find.
-    private func write(
-        _ found: ObjectStore.Found, of target: String, _ options: FindOptions, _ internals: [[[UInt8]]],
-        _ caller: Caller
-    ) throws(ParseError) -> [UInt8] {
-        var writer = JSONWriter(capacity: 64 + min(found.rowCount, 1_000) * 512)
-        writer.raw("{\"results\":[")
-        let extra =
-            options.redirectKey != nil
-            ? [Array("\"className\":".utf8) + JSONValue.string(target).serialized()] : []
-        try found.writeAll(extra: { internals.isEmpty ? extra : extra + internals[$0] }, into: &writer)
-        writer.byte(UInt8(ascii: "]"))
-        if let count = found.count {
-            writer.raw(",\"count\":")
-            if count == 0, countsNothing(target, caller) {
-                writer.raw("[]")
-            } else {
-                writer.integer(count)
-            }
-        }
-        writer.byte(UInt8(ascii: "}"))
-        return writer.bytes
-    }
-
-    /// The answer to a get by id.
-    ///
-    /// - Throws: 101 when there is no such object or the caller may not see it.
-    public func get(_ className: String, _ objectId: String, _ parameters: JSONObject, _ context: RequestContext)
-        async throws -> [UInt8]
-    {
-        let options = try FindOptions(get: parameters)
-        let found = try await lookUp(className, objectId, options, context)
-        // Users who read themselves get their own token back, as the SDKs keep it with the user.
-        var extra: [[UInt8]] = []
-        if className == "_User", let user = context.caller.user, user.id.hasSameBytes(as: objectId) {
-            extra.append(Array("\"sessionToken\":".utf8) + JSONValue.string(user.token).serialized())
-        }
-        extra += try await internalMembers(className, found, options, context.caller).first ?? []
-        return try await HeavyWork.run(if: found.isHeavy) { [extra] in
-            var writer = JSONWriter(capacity: 1024)
-            try found.write(0, extra: extra, into: &writer)
-            return writer.bytes
-        }
-    }
-
-    /// One object as a value, seen with the caller's eyes.
-    func object(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> JSONObject {
-        try await lookUp(className, objectId, try FindOptions(get: [:]), context).object(0)
-    }
-
-    private func lookUp(_ className: String, _ objectId: String, _ options: FindOptions, _ context: RequestContext)
-        async throws -> ObjectStore.Found
-    {
-        let caller = context.caller
-        try caller.check("get", of: className)
-        try checkClassCreation(className, caller)
-        guard let schema = catalog.schema(className), !objectId.utf8.contains(0) else { throw ParseError.notFound }
-        var request = ObjectStore.FindRequest(className: className)
-        request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
-        request.limit = 1
-        request.sizeLimit = configuration.maxResponseSize
-        request.links = links(context)
-        request.access = try protectedFields.readAccess(
-            schema, .get, caller, isOwnUser: className == "_User" && caller.isUser(objectId))
-        try await restrictSessions(&request, caller)
-        project(options, schema, &request, context)
-        try choosePlace(options, &request)
-        let found = try await store.find(request)
-        guard found.rowCount > 0 else { throw ParseError.notFound }
-        return found
-    }
-
     /// Runs a find with the caller's rights.
     func search(_ className: String, _ options: FindOptions, _ context: RequestContext) async throws
         -> ObjectStore.Found
@@ -123,7 +14,7 @@ extension Backend {
     }
 
     /// A find with the caller's rights built in.
-    private func request(_ className: String, _ options: FindOptions, _ context: RequestContext) async throws
+    func request(_ className: String, _ options: FindOptions, _ context: RequestContext) async throws
         -> ObjectStore.FindRequest
     {
         let caller = context.caller
@@ -180,13 +71,13 @@ extension Backend {
     }
 
     /// Nobody but users looks for sessions.
-    private func checkSessionAccess(_ className: String, _ caller: Caller) throws(ParseError) {
+    func checkSessionAccess(_ className: String, _ caller: Caller) throws(ParseError) {
         guard className == "_Session", !caller.readsEverything, caller.userId == nil else { return }
         throw ParseError(ParseError.invalidSessionToken, "Invalid session token", publicMessage: "Permission denied")
     }
 
     /// Clients meet only their own sessions.
-    private func restrictSessions(_ request: inout ObjectStore.FindRequest, _ caller: Caller) async throws {
+    func restrictSessions(_ request: inout ObjectStore.FindRequest, _ caller: Caller) async throws {
         guard request.className == "_Session", !caller.readsEverything else { return }
         guard let userId = caller.userId else {
             throw ParseError(
@@ -251,7 +142,7 @@ extension Backend {
     }
 
     /// What of each object is wanted, and what is included.
-    private func project(
+    func project(
         _ options: FindOptions, _ schema: ClassSchema, _ request: inout ObjectStore.FindRequest,
         _ context: RequestContext
     ) {

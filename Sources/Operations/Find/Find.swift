@@ -1,0 +1,145 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Rules
+import Tasks
+
+/// Finding and getting objects.
+extension Backend {
+    /// The answer to a find: `{"results":[…]}`, with the count or the class name where they belong.
+    ///
+    /// - Throws: Parse's errors for the query and for permissions.
+    public func find(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
+        let caller = context.caller
+        var options = try FindOptions(find: parameters)
+        try caller.check("find", of: className)
+        if let before = findTrigger(.beforeFind, className) {
+            var call = FindCall(.beforeFind, className, query: parameters, context)
+            try await before(&call)
+            options = try FindOptions(find: call.query)
+        }
+        try checkClassCreation(className, caller)
+        if options.explain != nil, !caller.readsEverything, !configuration.databaseOptions.allowPublicExplain {
+            throw ParseError(
+                ParseError.invalidQuery, "Using the explain query parameter requires the master key")
+        }
+        var target = className
+        if let key = options.redirectKey, let type = catalog.schema(className)?.type(of: key),
+            let redirected = type.targetClass
+        {
+            target = redirected.text
+            try caller.check("find", of: target)
+        }
+        // Whoever asks for no objects and no count asks for nothing, which nobody has to permit.
+        if options.limit == 0, !options.wantsCount, options.explain == nil {
+            try checkSessionAccess(target, caller)
+            return Array("{\"results\":[]}".utf8)
+        }
+        if options.explain != nil {
+            let request = try await request(target, options, context)
+            return JSONValue.object(["results": [["QUERY PLAN": try await store.explain(request)]]]).serialized()
+        }
+        let found = try await search(target, options, context)
+        let internals = try await internalMembers(target, found, options, caller)
+        let redirected =
+            options.redirectKey == nil ? [] : [Array("\"className\":".utf8) + JSONValue.string(target).serialized()]
+        let extra = { (row: Int) in internals.isEmpty ? redirected : redirected + internals[row] }
+        if let after = findTrigger(.afterFind, target) {
+            var call = FindCall(.afterFind, target, query: parameters, context)
+            call.objects = (0..<found.rowCount).map { found.object($0, extra: extra($0)) }
+            try await after(&call)
+            var answer: JSONObject = ["results": .array(call.objects.map { .object($0) })]
+            if let count = found.count { answer["count"] = .number(Double(count)) }
+            return JSONValue.object(answer).serialized()
+        }
+        return try await HeavyWork.run(if: found.isHeavy) {
+            try self.write(found, extra: extra, countsNothing: found.count == 0 && countsNothing(target, caller))
+        }
+    }
+
+    /// Writes the answer to a find.
+    private func write(
+        _ found: ObjectStore.Found, extra: (Int) -> [[UInt8]], countsNothing: Bool
+    ) throws(ParseError) -> [UInt8] {
+        var writer = JSONWriter(capacity: 64 + min(found.rowCount, 1_000) * 512)
+        writer.raw("{\"results\":[")
+        try found.writeAll(extra: extra, into: &writer)
+        writer.byte(UInt8(ascii: "]"))
+        if let count = found.count {
+            writer.raw(",\"count\":")
+            if countsNothing {
+                writer.raw("[]")
+            } else {
+                writer.integer(count)
+            }
+        }
+        writer.byte(UInt8(ascii: "}"))
+        return writer.bytes
+    }
+
+    /// The answer to a get by id.
+    ///
+    /// - Throws: 101 when there is no such object or the caller may not see it.
+    public func get(_ className: String, _ objectId: String, _ parameters: JSONObject, _ context: RequestContext)
+        async throws -> [UInt8]
+    {
+        var options = try FindOptions(get: parameters)
+        var isRewritten = false
+        if let before = findTrigger(.beforeFind, className) {
+            var call = FindCall(.beforeFind, className, query: parameters, objectId: objectId, context)
+            try await before(&call)
+            options = try FindOptions(find: call.query)
+            isRewritten = options.condition != ["objectId": .string(objectId)]
+        }
+        let found =
+            isRewritten
+            ? try await search(className, options, context)
+            : try await lookUp(className, objectId, options, context)
+        guard found.rowCount > 0 else { throw ParseError.notFound }
+        // Users who read themselves get their own token back, as the SDKs keep it with the user.
+        var extra: [[UInt8]] = []
+        if className == "_User", let user = context.caller.user, user.id.hasSameBytes(as: objectId), !isRewritten {
+            extra.append(Array("\"sessionToken\":".utf8) + JSONValue.string(user.token).serialized())
+        }
+        extra += try await internalMembers(className, found, options, context.caller).first ?? []
+        if let after = findTrigger(.afterFind, className) {
+            var call = FindCall(.afterFind, className, query: parameters, objectId: objectId, context)
+            call.objects = [found.object(0, extra: extra)]
+            try await after(&call)
+            guard let object = call.objects.first else { throw ParseError.notFound }
+            return JSONValue.object(object).serialized()
+        }
+        return try await HeavyWork.run(if: found.isHeavy) { [extra] in
+            var writer = JSONWriter(capacity: 1024)
+            try found.write(0, extra: extra, into: &writer)
+            return writer.bytes
+        }
+    }
+
+    /// One object as a value, seen with the caller's eyes.
+    func object(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> JSONObject {
+        try await lookUp(className, objectId, try FindOptions(get: [:]), context).object(0)
+    }
+
+    private func lookUp(_ className: String, _ objectId: String, _ options: FindOptions, _ context: RequestContext)
+        async throws -> ObjectStore.Found
+    {
+        let caller = context.caller
+        try caller.check("get", of: className)
+        try checkClassCreation(className, caller)
+        guard let schema = catalog.schema(className), !objectId.utf8.contains(0) else { throw ParseError.notFound }
+        var request = ObjectStore.FindRequest(className: className)
+        request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
+        request.limit = 1
+        request.sizeLimit = configuration.maxResponseSize
+        request.links = links(context)
+        request.access = try protectedFields.readAccess(
+            schema, .get, caller, isOwnUser: className == "_User" && caller.isUser(objectId))
+        try await restrictSessions(&request, caller)
+        project(options, schema, &request, context)
+        try choosePlace(options, &request)
+        let found = try await store.find(request)
+        guard found.rowCount > 0 else { throw ParseError.notFound }
+        return found
+    }
+}

@@ -1,0 +1,55 @@
+import JSON
+import Rules
+
+/// When something is called around a find or a get.
+public enum FindEvent: String, Sendable, CaseIterable {
+    /// Before it; may change what is asked for, or refuse.
+    case beforeFind
+    /// After it; may change what is answered, or refuse.
+    case afterFind
+}
+
+/// A find or a get, as a trigger sees it and changes it.
+public struct FindCall: Sendable {
+    /// When it is called.
+    public let event: FindEvent
+    /// The class of the objects.
+    public let className: String
+    /// What is asked for, with the parameters of a find: `where` as an object, `limit`, `skip`, `order`, `include`, `keys`,
+    /// `count`. Before the find it may be changed.
+    public var query: JSONObject
+    /// Whether one object is asked for by its id.
+    public let isGet: Bool
+    /// What was found. After the find it may be changed.
+    public var objects: [JSONObject] = []
+    /// Who calls.
+    public let caller: Caller
+    /// The IP address that the request comes from.
+    public let address: String
+
+    init(
+        _ event: FindEvent, _ className: String, query: JSONObject, objectId: String? = nil, _ context: RequestContext
+    ) {
+        self.event = event
+        self.className = className
+        self.query = query
+        if let objectId {
+            self.query["where"] = ["objectId": .string(objectId)]
+        } else if case .string(let text)? = query["where"], let condition = try? JSONValue(parsing: Array(text.utf8)) {
+            self.query["where"] = condition
+        }
+        isGet = objectId != nil
+        caller = context.caller
+        address = context.address
+    }
+}
+
+/// What is called around a find. What it throws refuses the find: a `ParseError` goes to the client as it is.
+public typealias FindTrigger = @Sendable (inout FindCall) async throws -> Void
+
+extension Backend {
+    /// What is called around finds of a class; nil for nothing.
+    func findTrigger(_ event: FindEvent, _ className: String) -> FindTrigger? {
+        triggers?.findTrigger(for: event, of: Name(className))
+    }
+}
