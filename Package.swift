@@ -30,7 +30,7 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
         .target(name: "Encoding"),
         .target(name: "Tasks"),
-        .target(name: "JSON", dependencies: [collections]),
+        .target(name: "JSON", dependencies: ["Encoding", collections]),
         .target(
             name: "FileStorage",
             dependencies: [

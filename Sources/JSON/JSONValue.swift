@@ -1,3 +1,4 @@
+import Encoding
 import OrderedCollections
 
 /// The members of a JSON object, in the order in which they were written. Keys are compared by their bytes.
@@ -74,7 +75,7 @@ extension JSONValue: Hashable {
         case (.null, .null): true
         case (.bool(let left), .bool(let right)): left == right
         case (.number(let left), .number(let right)): left == right
-        case (.string(let left), .string(let right)): Name.areSame(left, right)
+        case (.string(let left), .string(let right)): ByteEquality.areSame(left, right)
         case (.array(let left), .array(let right)): left == right
         case (.object(let left), .object(let right)): left == right
         default: false

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Encoding
 
 /// A name that comes from outside: of a class, a field, a key, an object, a role, a user, a token.
 ///
@@ -41,20 +35,6 @@ public struct Name: Sendable {
     /// What follows a beginning, byte by byte; nil when the name begins otherwise.
     public func dropping(prefix: String) -> String? { text.dropping(prefix: prefix) }
 
-    /// Whether two texts have the same bytes.
-    static func areSame(_ left: String, _ right: String) -> Bool {
-        let count = left.utf8.count
-        guard count == right.utf8.count else { return false }
-        // Pointers, because every member of every request is looked up by this. They live as long as the closures.
-        let same = left.utf8.withContiguousStorageIfAvailable { left in
-            right.utf8.withContiguousStorageIfAvailable { right in
-                guard let first = left.baseAddress, let second = right.baseAddress else { return true }
-                return memcmp(first, second, count) == 0
-            }
-        }
-        return (same ?? nil) ?? left.utf8.elementsEqual(right.utf8)
-    }
-
     /// Feeds the bytes of a text to a hasher, and an end that no text has.
     static func hash(_ text: String, into hasher: inout Hasher) {
         let isDone: Void? = text.utf8.withContiguousStorageIfAvailable {
@@ -66,7 +46,7 @@ public struct Name: Sendable {
 }
 
 extension Name: Hashable {
-    public static func == (left: Name, right: Name) -> Bool { areSame(left.text, right.text) }
+    public static func == (left: Name, right: Name) -> Bool { ByteEquality.areSame(left.text, right.text) }
 
     public func hash(into hasher: inout Hasher) { Name.hash(text, into: &hasher) }
 }
@@ -86,10 +66,10 @@ extension Name: CustomStringConvertible {
 
 extension String {
     /// Whether a text from outside has the same bytes as another: see ``Name``.
-    public func hasSameBytes(as other: String) -> Bool { Name.areSame(self, other) }
+    public func hasSameBytes(as other: String) -> Bool { ByteEquality.areSame(self, other) }
 
     /// Whether a text from outside has the same bytes as another that may be missing.
-    public func hasSameBytes(as other: String?) -> Bool { other.map { Name.areSame(self, $0) } ?? false }
+    public func hasSameBytes(as other: String?) -> Bool { other.map { ByteEquality.areSame(self, $0) } ?? false }
 
     /// What follows a beginning, byte by byte; nil when the text begins otherwise.
     ///
@@ -111,7 +91,7 @@ extension String? {
     public func hasSameBytes(as other: String?) -> Bool {
         switch (self, other) {
         case (nil, nil): true
-        case (let left?, let right?): Name.areSame(left, right)
+        case (let left?, let right?): ByteEquality.areSame(left, right)
         default: false
         }
     }

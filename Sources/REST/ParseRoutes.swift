@@ -13,34 +13,24 @@ public struct ParseRoutes: RequestHandler {
     let backend: Backend
     let configuration: Configuration
     let logger: Logger
+    let errors: ErrorReply
 
     /// Makes the routes over a backend.
     public init(backend: Backend, logger: Logger) {
         self.backend = backend
         configuration = backend.configuration
+        errors = ErrorReply(sanitizes: configuration.enableSanitizedErrorResponse, logger: logger)
         self.logger = logger
     }
 
-    /// Answers one request, errors of permission in the words that the deployment wants.
+    /// Answers one request.
     public func respond(to envelope: Envelope) async throws -> Reply {
-        do {
-            try checkAllowed(envelope.method.rawValue, envelope.path, envelope.power)
-            let match = RouteTable.match(envelope.method, envelope.path)
-            // Who calls is found out first: a bad token is refused wherever it leads.
-            let context = try await context(of: envelope, match?.route.traits ?? [])
-            guard let match else { throw Self.noRoute(envelope) }
-            return try await perform(match, envelope, context)
-        } catch let error as ParseError {
-            throw published(error, requestID: envelope.id)
-        }
-    }
-
-    /// The words in which an error is told: generic ones where the deployment hides why something is refused.
-    func published(_ error: ParseError, requestID: RequestID) -> ParseError {
-        guard configuration.enableSanitizedErrorResponse, let text = error.publicMessage else { return error }
-        logger.info(
-            "refused", metadata: ["id": "\(requestID)", "code": "\(error.code)", "reason": "\(error.message)"])
-        return ParseError(error.code, text)
+        try checkAllowed(envelope.method.rawValue, envelope.path, envelope.power)
+        let match = RouteTable.match(envelope.method, envelope.path)
+        // Who calls is found out first: a bad token is refused wherever it leads.
+        let context = try await context(of: envelope, match?.route.traits ?? [])
+        guard let match else { throw Self.noRoute(envelope) }
+        return try await perform(match, envelope, context)
     }
 
     /// Finds out who is calling.
@@ -96,10 +86,6 @@ public struct ParseRoutes: RequestHandler {
     ///
     /// - Throws: ``HTTPError`` 403.
     func requireMaster(_ context: RequestContext) throws {
-        guard !context.caller.isMaster else { return }
-        throw HTTPError(
-            status: 403,
-            message: configuration.enableSanitizedErrorResponse
-                ? "Permission denied" : "unauthorized: master key is required")
+        if !context.caller.isMaster { throw HTTPError.masterKeyRequired }
     }
 }

@@ -1,3 +1,5 @@
+import Encoding
+
 /// A statement as the I/O thread sends it: its parameters in PostgreSQL's binary form, in one buffer.
 ///
 /// It is made by the caller, so that the I/O thread has nothing to do but hand it over.
@@ -77,18 +79,10 @@ struct StatementKey: Hashable, Sendable {
         hash = hasher.finalize()
     }
 
+    /// Statements with identifiers that only look alike are not one.
     static func == (one: StatementKey, other: StatementKey) -> Bool {
         one.hash == other.hash && one.slots.count == other.slots.count
-            && zip(one.slots, other.slots).allSatisfy { $0.type == $1.type } && haveSameBytes(one.sql, other.sql)
-    }
-
-    /// Whether two texts are the same bytes: statements with identifiers that only look alike are not one.
-    private static func haveSameBytes(_ one: String, _ other: String) -> Bool {
-        guard one.utf8.count == other.utf8.count else { return false }
-        let isSame = one.utf8.withContiguousStorageIfAvailable { bytes in
-            other.utf8.withContiguousStorageIfAvailable { bytes.elementsEqual($0) }
-        }
-        return (isSame ?? nil) ?? one.utf8.elementsEqual(other.utf8)
+            && zip(one.slots, other.slots).allSatisfy { $0.type == $1.type } && ByteEquality.areSame(one.sql, other.sql)
     }
 
     func hash(into hasher: inout Hasher) { hasher.combine(hash) }

@@ -38,7 +38,7 @@ extension ParseRoutes {
             if index > 0 { writer.byte(UInt8(ascii: ",")) }
             switch outcome {
             case .success(let result): writer.object(Self.answer(result))
-            case .failure(let error): writer.raw(try failure(error, requestID: envelope.id))
+            case .failure(let error): writer.raw(try errors.element(for: error, requestID: envelope.id))
             }
         }
         writer.raw("]}")

@@ -133,7 +133,7 @@ extension ParseRoutes {
             return try outcomes.map { outcome in
                 switch outcome {
                 case .success(let result): return Self.success(Reply.saved(result))
-                case .failure(let error): return try failure(error, requestID: elements[0].id)
+                case .failure(let error): return try errors.element(for: error, requestID: elements[0].id)
                 }
             }
         }
@@ -180,33 +180,7 @@ extension ParseRoutes {
         do {
             return Self.success(try await route(element, context))
         } catch {
-            return try failure(error, requestID: element.id)
-        }
-    }
-
-    /// The element of a list of answers for a call, or a row, that failed.
-    ///
-    /// - Throws: The error itself when the whole request was given up.
-    func failure(_ error: any Error, requestID: RequestID) throws -> [UInt8] {
-        switch error {
-        case let error as ParseError:
-            let error = published(error, requestID: requestID)
-            return JSONValue.object([
-                "error": ["code": .number(Double(error.code)), "error": .string(error.message)]
-            ]).serialized()
-        case let error as ServiceUnavailable:
-            return JSONValue.object([
-                "error": ["code": .number(Double(error.code)), "error": .string(error.message)]
-            ]).serialized()
-        case let error as PostgresError where error.kind == .busy:
-            return try failure(ObjectStore.tooBusy, requestID: requestID)
-        case let fault as HTTPError:
-            return JSONValue.object(["error": ["error": .string(fault.message)]]).serialized()
-        case _ where ErrorReply.isGivenUp(error):
-            throw error
-        default:
-            logger.error("a call of a batch failed", metadata: ["error": "\(error)"])
-            return Array("{\"error\":{\"code\":1,\"error\":\"Internal server error.\"}}".utf8)
+            return try errors.element(for: error, requestID: element.id)
         }
     }
 }

@@ -11,44 +11,70 @@ struct ErrorReply: Sendable {
     let sanitizes: Bool
     let logger: Logger
 
+    /// What a client is told of an error.
+    private struct Description {
+        var status: Int
+        var object: JSONObject
+        /// After how many seconds the client may try again.
+        var retryAfter: Int?
+    }
+
     /// The answer for an error. What the caller is not told goes to the log, under the request's id.
     func reply(to error: any Error, requestID: RequestID) -> Reply {
+        let description = describe(error, requestID)
+        var reply = Reply.object(description.object, status: description.status)
+        if let seconds = description.retryAfter { reply.headers = [("Retry-After", "\(seconds)")] }
+        return reply
+    }
+
+    /// The element of a list of answers for a call of a batch, or a row of an import, that failed.
+    ///
+    /// - Throws: The error itself when the whole request was given up.
+    func element(for error: any Error, requestID: RequestID) throws -> [UInt8] {
+        if Self.isGivenUp(error) { throw error }
+        var object = describe(error, requestID).object
+        object["message"] = nil
+        return JSONValue.object(["error": .object(object)]).serialized()
+    }
+
+    private func describe(_ error: any Error, _ requestID: RequestID) -> Description {
         switch error {
         case let error as ParseError:
-            let text = text(error.message, error.publicMessage, requestID: requestID)
-            let code = JSONValue.number(Double(error.code))
-            return .object(["code": code, "error": .string(text)], status: Self.status(error.code))
-        case let fault as HTTPError:
-            let text = text(fault.message, fault.publicMessage, requestID: requestID)
-            var reply = Reply.object(["error": .string(text)], status: fault.status)
-            if fault.status == 503 { reply.headers.append(("Retry-After", "1")) }
-            return reply
+            let text = text(error.message, error.publicMessage, requestID)
+            return Description(status: Self.status(error.code), object: Self.object(error.code, text))
+        case let error as HTTPError:
+            let text = text(error.message, error.publicMessage, requestID)
+            return Description(
+                status: error.status, object: ["error": .string(text)], retryAfter: error.status == 503 ? 1 : nil)
         case let error as ServiceUnavailable:
-            let code = JSONValue.number(Double(error.code))
-            var reply = Reply.object(["code": code, "error": .string(error.message)], status: 503)
-            reply.headers = [("Retry-After", "\(error.retryAfter)")]
-            return reply
+            return Description(
+                status: 503, object: Self.object(error.code, error.message), retryAfter: error.retryAfter)
         case let error as PostgresError where error.kind == .busy:
-            return reply(to: ObjectStore.tooBusy, requestID: requestID)
+            return describe(ObjectStore.tooBusy, requestID)
         case _ where Self.isGivenUp(error):
             // Whoever asked has left, or the server shuts down: there is nobody to tell.
             logger.debug("request given up", metadata: ["id": "\(requestID)"])
-            return .object(Self.internalError, status: 500)
         default:
             logger.error("request failed", metadata: ["id": "\(requestID)", "error": "\(String(reflecting: error))"])
-            return .object(Self.internalError, status: 500)
         }
+        let text: JSONValue = "Internal server error."
+        return Description(status: 500, object: ["code": 1, "message": text, "error": text])
     }
 
     /// Whether an error only says that nobody waits for the answer.
-    static func isGivenUp(_ error: any Error) -> Bool {
+    private static func isGivenUp(_ error: any Error) -> Bool {
         error is CancellationError || (error as? PostgresError)?.kind == .cancelled
     }
 
-    private func text(_ message: String, _ publicMessage: String?, requestID: RequestID) -> String {
+    /// The words in which an error is told: generic ones where the deployment hides why something is refused.
+    private func text(_ message: String, _ publicMessage: String?, _ requestID: RequestID) -> String {
         guard sanitizes, let publicMessage, publicMessage != message else { return message }
         logger.info("refused", metadata: ["id": "\(requestID)", "reason": "\(message)"])
         return publicMessage
+    }
+
+    private static func object(_ code: Int, _ text: String) -> JSONObject {
+        ["code": .number(Double(code)), "error": .string(text)]
     }
 
     private static func status(_ code: Int) -> Int {
@@ -58,8 +84,4 @@ struct ErrorReply: Sendable {
         default: 400
         }
     }
-
-    private static let internalError: JSONObject = [
-        "code": .number(1), "message": .string("Internal server error."), "error": .string("Internal server error."),
-    ]
 }

@@ -1,0 +1,24 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Equality of texts by their bytes, where Swift's `==` means canonical equivalence.
+public enum ByteEquality {
+    /// Whether two texts have the same bytes.
+    public static func areSame(_ left: String, _ right: String) -> Bool {
+        let count = left.utf8.count
+        guard count == right.utf8.count else { return false }
+        // Pointers, because every member of every request is looked up by this. They live as long as the closures.
+        let same = left.utf8.withContiguousStorageIfAvailable { left in
+            right.utf8.withContiguousStorageIfAvailable { right in
+                guard let first = left.baseAddress, let second = right.baseAddress else { return true }
+                return first == second || memcmp(first, second, count) == 0
+            }
+        }
+        return (same ?? nil) ?? left.utf8.elementsEqual(right.utf8)
+    }
+}
