@@ -47,6 +47,8 @@ struct SharedSyncTests {
                         Task { try await client.query("SELECT pg_advisory_xact_lock(7)::text", readOnly: true) })
                     while try await session.query("SELECT 1 FROM pg_locks WHERE NOT granted").rowCount < count {}
                 }
+                // Until the connections count as slow: what is sent before that may wait behind them.
+                try await Task.sleep(for: .milliseconds(200))
                 let others = Task {
                     let answers = await Self.read(100, on: client) { number in
                         Statement("SELECT $1::int8", [.int(Int64(number))])
