@@ -2,6 +2,7 @@
 import PackageDescription
 
 let collections = Target.Dependency.product(name: "Collections", package: "swift-collections")
+let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 /// Async functions run where their caller does, instead of asking at each call and return which executor is wanted.
@@ -19,6 +20,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.0")),
         .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.0")),
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", .upToNextMinor(from: "1.0.0")),
         .package(url: "https://github.com/swift-server/async-http-client", .upToNextMinor(from: "1.37.0")),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", .upToNextMinor(from: "2.13.0")),
     ],
@@ -26,7 +28,6 @@ let package = Package(
         .systemLibrary(
             name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .systemLibrary(name: "CCrypt", providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]),
-        .systemLibrary(name: "CSpawn"),
         .systemLibrary(name: "CMalloc"),
         .target(name: "Encoding"),
         .target(name: "Tasks"),
@@ -44,7 +45,7 @@ let package = Package(
         .target(
             name: "Postgres", dependencies: ["CLibpq", "Encoding", "Tasks", collections, logging],
             swiftSettings: stayOnExecutor),
-        .target(name: "LocalPostgres", dependencies: ["CSpawn", "Encoding", logging]),
+        .target(name: "LocalPostgres", dependencies: ["Encoding", logging, subprocess]),
         .target(name: "ParseModel", dependencies: ["Encoding", "JSON", collections]),
         .target(name: "Logs", dependencies: ["JSON", "ParseModel", collections, logging]),
         .target(name: "ServerConfiguration", dependencies: ["JSON", collections]),
@@ -152,7 +153,7 @@ let package = Package(
             name: "AppTests",
             dependencies: [
                 "App", "JSON", "LocalPostgres", "Logs", "Operations", "ServerConfiguration", "TestSupport", "TestTools",
-                "roost",
+                "roost", subprocess,
             ]),
     ]
 )

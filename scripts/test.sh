@@ -96,4 +96,9 @@ for attempt in 1 2 3; do
 done
 
 export ROOST_TEST_DATABASE_URI="postgres://postgres@127.0.0.1:$port/postgres"
-swift test --skip-build "$@"
+# Where it can be said, fewer tests run side by side: hundreds at once leave each other no time for what has a time limit.
+width=()
+if swift test --help-hidden 2>/dev/null | grep -q -e --experimental-maximum-parallelization-width; then
+    width=(--experimental-maximum-parallelization-width 32)
+fi
+swift test --skip-build ${width[@]+"${width[@]}"} "$@"

@@ -16,6 +16,9 @@ struct Account: Sendable {
     }
 
     /// A command that runs as this account.
+    ///
+    /// A program changes the account, and not the process between fork and exec, as swift-subprocess can have it: there
+    /// glibc waits for ever for a thread that this process was just starting.
     func wrap(_ command: [String]) -> [String] {
         guard identity != nil else { return command }
         return ["/usr/sbin/runuser", "-u", "postgres", "--"] + command

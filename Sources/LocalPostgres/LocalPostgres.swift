@@ -142,7 +142,7 @@ public actor LocalPostgres {
         -> Int32
     {
         let log = dataFolder + "/commands.log"
-        let (status, output) = try await Command.run(account.wrap([path] + arguments), in: dataFolder, log: log)
+        let (status, output) = try await Command.run([path] + arguments, as: account, in: dataFolder, log: log)
         guard status == 0 || mayFail else {
             throw Failure("\((path as NSString).lastPathComponent) failed: \(output.suffix(500))")
         }

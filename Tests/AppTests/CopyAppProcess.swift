@@ -21,7 +21,7 @@ struct CopyAppProcess {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("scripts/copy_app.py").path
-        var process = try CrashProcess(
+        let process = try await CrashProcess.start(
             [
                 "/usr/bin/env", "SOURCE_MASTER_KEY=\(TestServer.masterKey)",
                 "SOURCE_MAINTENANCE_KEY=\(TestServer.maintenanceKey)", "TARGET_MASTER_KEY=\(TestServer.masterKey)",
@@ -30,7 +30,7 @@ struct CopyAppProcess {
                 "7", "--bytes", "2000", "--list-files", folder + "/files.txt",
             ], output: folder + "/output.txt")
         let deadline = ContinuousClock.now + .seconds(60)
-        while process.isRunning() {
+        while process.isRunning {
             guard ContinuousClock.now < deadline else {
                 kill(process.identifier, SIGKILL)
                 throw CrashServer.Failure(description: "the copy does not end: \(Self.text(folder + "/output.txt"))")

@@ -1,9 +1,15 @@
 import Foundation
+import Subprocess
+import Synchronization
 
-@testable import LocalPostgres
+#if canImport(System)
+    import System
+#else
+    import SystemPackage
+#endif
 
 /// A program that was started and can be sent signals.
-struct CrashProcess {
+final class CrashProcess: Sendable {
     /// How a program ended.
     enum End: Equatable {
         case exit(status: Int32)
@@ -11,20 +17,48 @@ struct CrashProcess {
     }
 
     let identifier: pid_t
-    private(set) var end: End?
+    private let outcome = Mutex<End?>(nil)
 
-    /// Starts a program whose output is appended to a file.
-    init(_ command: [String], output: String) throws {
-        identifier = try ChildProcess.start(command, output: output)
+    /// How it ended; nil while it runs.
+    var end: End? { outcome.withLock { $0 } }
+
+    /// Whether it is still there.
+    var isRunning: Bool { end == nil }
+
+    private init(identifier: pid_t) { self.identifier = identifier }
+
+    private func finish(_ status: TerminationStatus) {
+        outcome.withLock { outcome in
+            switch status {
+            case .exited(let code): outcome = .exit(status: code)
+            case .signaled(let signal): outcome = .signal(signal)
+            }
+        }
     }
 
-    /// Whether the program is still there; finds out how it ended.
-    mutating func isRunning() -> Bool {
-        guard end == nil else { return false }
-        var status: Int32 = 0
-        guard waitpid(identifier, &status, WNOHANG) == identifier else { return true }
-        let signal = status & 0x7F
-        end = signal == 0 ? .exit(status: (status >> 8) & 0xFF) : .signal(signal)
-        return false
+    /// Starts a program whose output is appended to a file.
+    ///
+    /// - Parameter command: The path of the program, and its arguments.
+    static func start(_ command: [String], output: String) async throws -> CrashProcess {
+        let file = try FileDescriptor.open(
+            output, .writeOnly, options: [.create, .append], permissions: .ownerReadWrite)
+        let (children, started) = AsyncThrowingStream<CrashProcess, any Error>.makeStream()
+        Task {
+            do {
+                let result = try await Subprocess.run(
+                    .path(FilePath(command[0])), arguments: Arguments(Array(command.dropFirst())), input: .none,
+                    output: .fileDescriptor(file, closeAfterSpawningProcess: true), error: .combinedWithOutput
+                ) { execution in
+                    let child = CrashProcess(identifier: execution.processIdentifier.value)
+                    started.yield(child)
+                    return child
+                }
+                result.closureResult.finish(result.terminationStatus)
+            } catch {
+                started.finish(throwing: error)
+            }
+        }
+        for try await child in children { return child }
+        throw CancellationError()
     }
 }

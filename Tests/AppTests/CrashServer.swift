@@ -59,12 +59,12 @@ actor CrashServer {
 
     /// Starts the server and waits until it serves.
     func start() async throws {
-        process = try CrashProcess(
+        process = try await CrashProcess.start(
             [binary, "serve", folder + "/config.json", "--dataDir", folder + "/data"], output: folder + "/output.txt")
         let deadline = ContinuousClock.now + .seconds(20)
         while ContinuousClock.now < deadline {
             if await isHealthy { return }
-            guard process?.isRunning() == true else { break }
+            guard process?.isRunning == true else { break }
             try await Task.sleep(for: .milliseconds(50))
         }
         throw Failure(description: "Roost does not serve: \(output)")
@@ -85,7 +85,7 @@ actor CrashServer {
         guard let identifier = process?.identifier else { throw Failure(description: "Roost is not running") }
         kill(identifier, signal)
         let deadline = ContinuousClock.now + .seconds(20)
-        while process?.isRunning() == true {
+        while process?.isRunning == true {
             guard ContinuousClock.now < deadline else { throw Failure(description: "Roost does not end") }
             try await Task.sleep(for: .milliseconds(10))
         }

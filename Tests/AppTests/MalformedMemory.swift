@@ -1,11 +1,11 @@
 import Foundation
 
-/// How much memory this process holds.
+/// How much memory a process holds.
 enum MalformedMemory {
     /// The resident bytes; 0 where the system does not tell in this way, so that nothing seems to grow.
-    static var resident: Int {
+    static func resident(of process: pid_t) -> Int {
         #if os(Linux)
-            guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
+            guard let text = try? String(contentsOfFile: "/proc/\(process)/statm", encoding: .utf8) else { return 0 }
             let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
             return pages * sysconf(Int32(_SC_PAGESIZE))
         #else

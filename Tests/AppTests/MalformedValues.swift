@@ -147,7 +147,12 @@ struct MalformedValues {
 
     /// An array of given elements.
     func list(_ elements: [[UInt8]]) -> [UInt8] {
-        [UInt8(ascii: "[")] + elements.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")]
+        var bytes = [UInt8(ascii: "[")]
+        for (index, element) in elements.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes += element
+        }
+        return bytes + [UInt8(ascii: "]")]
     }
 
     static func quoted(_ text: String) -> [UInt8] { quoted(Array(text.utf8)) }

@@ -30,7 +30,7 @@ struct ServerProcesses: Sendable {
             do {
                 var servers: [TestServer] = []
                 for number in 0..<count {
-                    let (server, process) = try start(number, uri, folder, options, launcher)
+                    let (server, process) = try await start(number, uri, folder, options, launcher)
                     servers.append(server)
                     running.append(process)
                 }
@@ -45,18 +45,19 @@ struct ServerProcesses: Sendable {
             } catch {
                 outcome = .failure(error)
             }
-            await stop(&running)
+            await stop(running)
             try outcome.get()
         }
     }
 
     private static func start(
         _ number: Int, _ uri: String, _ folder: String, _ options: JSONObject, _ launcher: [String]
-    ) throws -> (TestServer, CrashProcess) {
+    ) async throws -> (TestServer, CrashProcess) {
         let port = try MalformedSocket.freePort()
         let usual: JSONObject = [
             "appId": .string(TestServer.applicationID), "masterKey": .string(TestServer.masterKey),
-            "restAPIKey": .string(TestServer.restKey), "host": "127.0.0.1", "port": .number(Double(port)),
+            "maintenanceKey": .string(TestServer.maintenanceKey), "restAPIKey": .string(TestServer.restKey),
+            "host": "127.0.0.1", "port": .number(Double(port)),
             "mountPath": "/parse", "databaseURI": .string(uri), "allowClientClassCreation": true,
             "enforcePrivateUsers": false, "logLevel": "warn", "cacheTTL": 3_600_000,
             "databaseOptions": ["schemaCacheTtl": 3_600_000],
@@ -64,7 +65,7 @@ struct ServerProcesses: Sendable {
         let configuration = usual.merging(options) { $1 }
         let file = folder + "/\(number).json"
         try Data(configuration.serialized()).write(to: URL(fileURLWithPath: file))
-        let process = try CrashProcess(
+        let process = try await CrashProcess.start(
             launcher + [CrashServer.findBinary(), "serve", file, "--dataDir", folder + "/\(number)"],
             output: folder + "/\(number).txt")
         return (TestServer(url: "http://127.0.0.1:\(port)/parse", databaseURI: uri), process)
@@ -77,12 +78,12 @@ struct ServerProcesses: Sendable {
         (try? String(contentsOfFile: folder + "/\(number).txt", encoding: .utf8)) ?? ""
     }
 
-    private static func stop(_ processes: inout [CrashProcess]) async {
+    private static func stop(_ processes: [CrashProcess]) async {
         for process in processes { kill(process.identifier, SIGTERM) }
         let deadline = ContinuousClock.now + .seconds(20)
-        for number in processes.indices {
-            while processes[number].isRunning() {
-                if ContinuousClock.now > deadline { kill(processes[number].identifier, SIGKILL) }
+        for process in processes {
+            while process.isRunning {
+                if ContinuousClock.now > deadline { kill(process.identifier, SIGKILL) }
                 try? await Task.sleep(for: .milliseconds(10))
             }
         }

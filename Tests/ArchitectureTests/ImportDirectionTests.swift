@@ -9,7 +9,7 @@ import Testing
         "Tasks": [],
         "JSON": ["Encoding"],
         "Postgres": ["CLibpq", "Encoding", "Tasks"],
-        "LocalPostgres": ["CSpawn", "Encoding"],
+        "LocalPostgres": ["Encoding"],
         "FileStorage": ["Encoding", "JSON"],
         "ParseModel": ["Encoding", "JSON"],
         "Logs": ["JSON", "ParseModel"],
@@ -55,7 +55,7 @@ import Testing
         let allowed = try #require(Self.mayImport[module])
         let files = try Self.files(of: module)
         #expect(!files.isEmpty)
-        let own = Set(Self.mayImport.keys).union(["CLibpq", "CCrypt", "CMalloc", "CSpawn", "Schema"])
+        let own = Set(Self.mayImport.keys).union(["CLibpq", "CCrypt", "CMalloc", "Schema"])
         for file in files {
             for name in try Self.imports(of: file) where own.contains(name) {
                 #expect(allowed.contains(name), "\(file.lastPathComponent) imports \(name)")

@@ -88,7 +88,7 @@ struct ReplicatedCluster: Sendable {
     private func command(_ name: String, _ arguments: [String]) async throws {
         let log = folder + "/commands.log"
         let (status, output) = try await Command.run(
-            account.wrap([binaries.path(name)] + arguments), in: folder, log: log)
+            [binaries.path(name)] + arguments, as: account, in: folder, log: log)
         guard status == 0 else { throw LocalPostgres.Failure("\(name) failed: \(output.suffix(500))") }
     }
 }
