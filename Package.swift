@@ -3,6 +3,8 @@ import PackageDescription
 
 let collections = Target.Dependency.product(name: "Collections", package: "swift-collections")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
+let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 /// Async functions run where their caller does, instead of asking at each call and return which executor is wanted.
@@ -20,14 +22,20 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.0")),
         .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.0")),
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
+        .package(url: "https://github.com/apple/swift-certificates", .upToNextMinor(from: "1.21.0")),
+        .package(url: "https://github.com/apple/swift-nio-ssl", .upToNextMinor(from: "2.37.0")),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", .upToNextMinor(from: "2.1.0")),
         .package(url: "https://github.com/swiftlang/swift-subprocess", .upToNextMinor(from: "1.0.0")),
         .package(url: "https://github.com/swift-server/async-http-client", .upToNextMinor(from: "1.37.0")),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", .upToNextMinor(from: "2.13.0")),
+        .package(url: "https://github.com/vapor/jwt-kit", .upToNextMinor(from: "5.7.0")),
     ],
     targets: [
         .systemLibrary(
             name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .systemLibrary(name: "CCrypt", providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]),
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         .systemLibrary(name: "CMalloc"),
         .target(name: "Encoding"),
         .target(name: "Tasks"),
@@ -73,23 +81,48 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: stayOnExecutor),
         .target(
             name: "REST",
             dependencies: [
-                "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres",
-                "Rules",
-                "ServerConfiguration", "Tasks", collections, logging,
+                "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "Pages", "ParseModel", "ParseStorage",
+                "Postgres", "Rules", "ServerConfiguration", "Tasks", collections, logging,
                 .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: stayOnExecutor),
+        .target(
+            name: "Mail",
+            dependencies: [
+                "CCurl", "Encoding", "JSON", "Operations", "ParseModel", "ParseStorage", "ServerConfiguration", "Tasks",
+                collections, httpClient, logging, mustache,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: stayOnExecutor),
+        .target(
+            name: "Pages", dependencies: ["Encoding", "JSON", "ServerConfiguration", collections, mustache],
+            swiftSettings: stayOnExecutor),
+        .target(
+            name: "SignIn",
+            dependencies: [
+                "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration", "Tasks", collections, httpClient,
+                logging,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "X509", package: "swift-certificates"),
             ],
             swiftSettings: stayOnExecutor),
         .target(
             name: "App",
             dependencies: [
-                "CMalloc", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Operations", "ParseModel",
-                "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration", logging,
+                "CMalloc", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail", "Operations", "ParseModel",
+                "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration", "SignIn", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -107,7 +140,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "App", "JSON", "ParseStorage", "Postgres", "ServerConfiguration", "TestTools", logging,
+                "App", "JSON", "ParseStorage", "Postgres", "ServerConfiguration", "TestTools", logging, subprocess,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -119,6 +152,19 @@ let package = Package(
         .testTarget(name: "EncodingTests", dependencies: ["Encoding"]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestTools"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "Tasks", "TestTools", logging]),
+        .testTarget(name: "MailTests", dependencies: ["Mail", "JSON", "Operations", "TestSupport", logging]),
+        .testTarget(name: "PagesTests", dependencies: ["Pages", "JSON"]),
+        .testTarget(
+            name: "SignInTests",
+            dependencies: [
+                "SignIn", "JSON", "Operations", "ParseModel", "TestSupport", logging,
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "X509", package: "swift-certificates"),
+            ]),
         .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres", "Postgres", logging]),
         .testTarget(name: "ParseModelTests", dependencies: ["ParseModel", "JSON"]),
         .testTarget(name: "ServerConfigurationTests", dependencies: ["ServerConfiguration", "JSON"]),
@@ -145,8 +191,9 @@ let package = Package(
         .testTarget(
             name: "RESTTests",
             dependencies: [
-                "App", "FileStorage", "JSON", "LocalPostgres", "Operations", "ParseModel", "Postgres", "REST", "Rules",
-                "ServerConfiguration", "Tasks", "TestSupport", logging,
+                "App", "FileStorage", "JSON", "LocalPostgres", "Mail", "Operations", "Pages", "ParseModel", "Postgres",
+                "REST", "Rules", "ServerConfiguration", "SignIn", "Tasks", "TestSupport", "TestTools", logging,
+                subprocess,
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
         .testTarget(

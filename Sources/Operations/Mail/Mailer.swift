@@ -1,0 +1,50 @@
+import JSON
+import ParseStorage
+
+/// What sends mails for accounts.
+public protocol Mailer: Sendable {
+    /// Takes a mail over. It is sent soon after, outside of the request; until then it lies in the database, where it is
+    /// written as part of the transaction that `store` belongs to, if there is one.
+    ///
+    /// - Throws: `ParseError` for failures of the database; never because a mail cannot be sent.
+    func enqueue(_ mail: AccountMail, through store: ObjectStore) async throws
+}
+
+/// A mail that an account asks for, before it is put into words.
+public struct AccountMail: Sendable {
+    /// What a mail is for; the raw values are the names of templates.
+    public enum Kind: String, Sendable, CaseIterable {
+        case verification = "verificationEmail"
+        case passwordReset = "passwordResetEmail"
+        /// To the old address, when an account has a new one.
+        case emailChanged = "emailChangedEmail"
+        /// When a password was set by a link.
+        case passwordChanged = "passwordChangedEmail"
+    }
+
+    /// What it is for.
+    public var kind: Kind
+    /// The address that it goes to.
+    public var recipient: String
+    /// The link in it; nil for a notice.
+    public var link: String?
+    /// The token in the link, for texts that show it by itself.
+    public var token: String?
+    /// The language that the request asked for, such as `de-AT`; nil for that of the user.
+    public var locale: String?
+    /// What the user sees of the own record, without what is internal; texts may quote it.
+    public var user: JSONObject
+
+    /// Makes a mail.
+    public init(
+        _ kind: Kind, to recipient: String, link: String? = nil, token: String? = nil, locale: String? = nil,
+        user: JSONObject
+    ) {
+        self.kind = kind
+        self.recipient = recipient
+        self.link = link
+        self.token = token
+        self.locale = locale
+        self.user = user
+    }
+}
