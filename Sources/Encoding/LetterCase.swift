@@ -11,7 +11,8 @@ extension StringProtocol {
     }
 
     private func changingBytes(in range: ClosedRange<UInt8>, _ change: (UInt8) -> UInt8) -> String {
-        guard utf8.contains(where: range.contains) else { return String(self) }
+        // A closure of its own lies on the stack; `range.contains` by itself would be allocated.
+        guard utf8.contains(where: { range.contains($0) }) else { return String(self) }
         return String(decoding: utf8.map { range.contains($0) ? change($0) : $0 }, as: UTF8.self)
     }
 }
