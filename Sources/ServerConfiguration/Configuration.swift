@@ -93,6 +93,9 @@ public struct Configuration: Sendable {
     public var cacheTTL = 5000
     public var cacheMaxSize = 10_000
 
+    public var pages = Pages()
+    public var customPages = CustomPages()
+
     public var fileUpload = FileUpload()
     public var fileDownload = FileDownload()
     public var preserveFileName = false
@@ -259,11 +262,13 @@ public struct Configuration: Sendable {
 
     init() {}
 
-    /// Makes the paths of SQL files absolute.
+    /// Makes the paths of SQL files and of pages absolute.
     ///
     /// - Parameter folder: Where relative ones begin: the folder of the configuration file.
     public mutating func resolvePaths(in folder: String) {
         func resolved(_ path: String) -> String { path.hasPrefix("/") ? path : "\(folder)/\(path)" }
+        pages.pagesPath = pages.pagesPath.map(resolved)
+        pages.localizationJsonPath = pages.localizationJsonPath.map(resolved)
         guard var declared = schema else { return }
         declared.beforeMigration = declared.beforeMigration.map(resolved)
         declared.afterMigration = declared.afterMigration.map(resolved)

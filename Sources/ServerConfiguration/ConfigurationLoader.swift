@@ -42,7 +42,7 @@ extension Configuration {
             }
         }
         let configuration = try OptionReader(values: values).configuration()
-        return (configuration, warnings)
+        return (configuration, warnings + configuration.pages.warnings)
     }
 
     private static func fileOptions(_ file: [UInt8]?) throws(ConfigurationError) -> JSONObject {

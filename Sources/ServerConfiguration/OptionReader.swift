@@ -29,6 +29,8 @@ struct OptionReader {
         try readAccess(&configuration)
         configuration.schema = try values["schema"].map(Configuration.DeclaredSchemas.init(json:))
         try readUsers(&configuration)
+        configuration.pages = try Configuration.Pages(json: values["pages"]?.objectValue ?? [:], preset: preset)
+        configuration.customPages = Configuration.CustomPages(json: values["customPages"]?.objectValue ?? [:])
         try readFiles(&configuration)
         try readProtection(&configuration)
         configuration.logLevel =

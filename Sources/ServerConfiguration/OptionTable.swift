@@ -2,8 +2,9 @@
 public enum OptionTable {
     /// All options, in the order in which help shows them.
     public static let all: [OptionDefinition] =
-        roost + essential + access + aggregation + schemas + users + files + protection + operations + reports + unbuilt
-        + ignored
+        roost + essential + access + aggregation + schemas + users + PagesOptions.table + files + protection
+        + operations
+        + reports + unbuilt + ignored
 
     /// The option of a name.
     public static func find(_ name: String) -> OptionDefinition? { byName[name] }
@@ -292,8 +293,6 @@ public enum OptionTable {
             "emailVerifyTokenReuseIfValid", "PARSE_SERVER_EMAIL_VERIFY_TOKEN_REUSE_IF_VALID", .boolean,
             "Sending the same link again"),
         none("emailAdapter", "PARSE_SERVER_EMAIL_ADAPTER", .any, "Sending mail"),
-        none("customPages", "PARSE_SERVER_CUSTOM_PAGES", .object, "Pages of mail links"),
-        none("pages", "PARSE_SERVER_PAGES", .object, "Pages of mail links"),
         none("push", "PARSE_SERVER_PUSH", .object, "Push notifications"),
         none("scheduledPush", "PARSE_SERVER_SCHEDULED_PUSH", .boolean, "Push notifications at a time"),
         none("cloud", "PARSE_SERVER_CLOUD", .string, "Cloud code"),

@@ -1,0 +1,169 @@
+import JSON
+
+/// The options of the pages that links in mails lead to.
+enum PagesOptions {
+    /// Their rows in the table.
+    static let table = [
+        OptionDefinition(
+            "pages", "PARSE_SERVER_PAGES", .object,
+            "The pages that links in mails lead to: files, languages, addresses of your own",
+            keys: [
+                "enableRouter": .boolean, "enableLocalization": .boolean, "localizationJsonPath": .string,
+                "localizationFallbackLocale": .string, "placeholders": .object, "forceRedirect": .boolean,
+                "pagesPath": .string, "pagesEndpoint": .string, "customUrls": .object, "customRoutes": .array,
+                "encodePageParamHeaders": .boolean,
+            ]),
+        OptionDefinition(
+            "customPages", "PARSE_SERVER_CUSTOM_PAGES", .object,
+            "Addresses of pages of your own, for the redirects of parse-server 8 and before; parseFrameURL: the page "
+                + "around links in mails",
+            keys: Dictionary(
+                uniqueKeysWithValues: (Configuration.CustomPage.allCases.map(\.rawValue) + ["parseFrameURL"]).map {
+                    ($0, .string)
+                })),
+    ]
+}
+
+extension Configuration {
+    /// The pages that links in mails lead to: the option `pages`.
+    public struct Pages: Sendable {
+        /// Whether pages are answered as such. Otherwise they are redirected to, as parse-server did up to version 8.
+        public var enableRouter = true
+        /// The folder of the interface below which the pages and their links are, without slashes at its ends.
+        public var pagesEndpoint = "apps"
+        /// The folder of files that take the place of the built-in pages; nil for none.
+        public var pagesPath: String?
+        /// Whether pages exist in several languages.
+        public var enableLocalization = false
+        /// A JSON file of texts by language; nil for none.
+        public var localizationJsonPath: String?
+        /// The language of texts for a request that asks for none, or for one that there is not.
+        public var localizationFallbackLocale = "en"
+        /// Texts that all pages may show.
+        public var placeholders: JSONObject = [:]
+        /// Whether every answer is a redirect to a page.
+        public var forceRedirect = false
+        /// Addresses in place of pages, by the names of the pages.
+        public var customUrls: [Name: String] = [:]
+        /// Whether what `x-parse-page-param-` header fields say is percent-encoded.
+        public var encodePageParamHeaders = false
+
+        /// The names of pages that `customUrls` may replace.
+        public static let names: Set<Name> = [
+            "passwordReset", "passwordResetSuccess", "passwordResetLinkInvalid", "emailVerificationSuccess",
+            "emailVerificationSendSuccess", "emailVerificationSendFail", "emailVerificationLinkInvalid",
+            "emailVerificationLinkExpired",
+        ]
+
+        init() {}
+    }
+
+    /// A page of the older redirects, which an address may take the place of: the keys of the option `customPages`.
+    public enum CustomPage: String, Sendable, CaseIterable {
+        case choosePassword, invalidLink, invalidVerificationLink, expiredVerificationLink, invalidPasswordResetLink
+        case linkSendSuccess, linkSendFail, verifyEmailSuccess, passwordResetSuccess
+    }
+
+    /// Addresses in place of the pages of the older redirects: the option `customPages`.
+    public struct CustomPages: Sendable {
+        /// The addresses.
+        public var urls: [CustomPage: String] = [:]
+        /// The page that opens links of mails inside itself; nil for none.
+        public var parseFrameURL: String?
+
+        init() {}
+    }
+}
+
+extension Configuration.Pages {
+    /// Reads the option `pages`, whose members are of the right kinds.
+    ///
+    /// - Parameter preset: Up to 8, parse-server redirects unless it is told otherwise.
+    /// - Throws: `ConfigurationError` for what cannot be.
+    init(json: JSONObject, preset: Int) throws(ConfigurationError) {
+        self.init()
+        func text(_ key: Name) -> String? { json[key]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
+        func flag(_ key: Name) -> Bool { json[key]?.boolValue ?? false }
+        enableRouter = preset >= 9 || flag("enableRouter")
+        if enableRouter, let endpoint = text("pagesEndpoint") { pagesEndpoint = try Self.folder(endpoint) }
+        pagesPath = text("pagesPath")
+        enableLocalization = flag("enableLocalization")
+        localizationJsonPath = text("localizationJsonPath")
+        localizationFallbackLocale = text("localizationFallbackLocale") ?? "en"
+        placeholders = json["placeholders"]?.objectValue ?? [:]
+        forceRedirect = flag("forceRedirect")
+        encodePageParamHeaders = flag("encodePageParamHeaders")
+        if json["customRoutes"]?.arrayValue?.isEmpty == false {
+            throw ConfigurationError(
+                "option pages.customRoutes is not built into Roost: their handlers are JavaScript functions. Put files "
+                    + "into the folder of pages.pagesPath, or let a server of your own answer")
+        }
+        for (name, value) in json["customUrls"]?.objectValue ?? [:] {
+            guard Self.names.contains(name) else {
+                throw ConfigurationError("error: unknown option pages.customUrls.\(name)")
+            }
+            guard let url = value.stringValue else {
+                if value.isNull { continue }
+                throw ConfigurationError("Key pages.customUrls.\(name) has invalid value \(value.text)")
+            }
+            if !url.isEmpty { customUrls[name] = url }
+        }
+    }
+
+    /// A path below the mount, without slashes at its ends.
+    private static func folder(_ endpoint: String) throws(ConfigurationError) -> String {
+        let parts = endpoint.utf8.split(separator: UInt8(ascii: "/"))
+        func isPlain(_ byte: UInt8) -> Bool {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+                UInt8(ascii: "~"):
+                true
+            default: false
+            }
+        }
+        guard !parts.isEmpty,
+            parts.allSatisfy({ $0.allSatisfy(isPlain) && !$0.allSatisfy { $0 == UInt8(ascii: ".") } })
+        else { throw ConfigurationError("Key pages.pagesEndpoint has invalid value \(endpoint)") }
+        return parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
+    }
+
+    /// What to tell about addresses of pages that have no effect: they must be whole ones, as in parse-server.
+    var warnings: [String] {
+        customUrls.sorted { $0.key < $1.key }.filter { !Self.isWhole($0.value) }.map { name, url in
+            "option pages.customUrls.\(name) has no effect: \(url) is not a whole address, such as "
+                + "https://example.com/page"
+        }
+    }
+
+    /// The address that takes the place of a page; nil where there is none.
+    public func customURL(_ name: String) -> String? {
+        customUrls[Name(name)].flatMap { Self.isWhole($0) ? $0 : nil }
+    }
+
+    /// Whether an address begins with a scheme, as `https://example.com` and `myapp:done` do.
+    private static func isWhole(_ url: String) -> Bool {
+        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), colon > url.startIndex else { return false }
+        let scheme = url.utf8[..<colon]
+        return scheme.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        } && !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(scheme[scheme.startIndex])
+    }
+}
+
+extension Configuration.CustomPages {
+    /// Reads the option `customPages`, whose members are of the right kinds.
+    init(json: JSONObject) {
+        self.init()
+        for page in Configuration.CustomPage.allCases {
+            guard let url = json[Name(page.rawValue)]?.stringValue, !url.isEmpty else { continue }
+            urls[page] = url
+        }
+        parseFrameURL = json["parseFrameURL"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
