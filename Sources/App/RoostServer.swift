@@ -93,7 +93,7 @@ public struct RoostServer: Service {
             logger: logger)
         http = HTTPServer(
             host: configuration.host, port: configuration.port, handler: dispatcher, crossOrigin: settings.crossOrigin,
-            maximumBodySize: settings.maximumBodySize, limits: limits, logger: logger)
+            maximumBodySize: settings.maximumBodySize, limits: limits, additions: extensions.http, logger: logger)
     }
 
     /// The port that the server listens on, once it does.

@@ -1,4 +1,5 @@
 public import FileStorage
+public import HTTP
 public import Operations
 
 /// What a deployment adds to the server, or puts in place of its parts.
@@ -7,6 +8,8 @@ public struct ServerExtensions: Sendable {
     public var backend = BackendExtensions()
     /// Where uploaded files are; nil for the folder of the server.
     public var files: (any FileStorage)?
+    /// WebSocket connections, figures about requests.
+    public var http = HTTPServer.Additions()
 
     /// Adds nothing.
     public init() {}

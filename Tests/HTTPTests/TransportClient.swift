@@ -57,6 +57,14 @@ struct TransportClient: Sendable {
             }
         }
 
+        /// Reads as many bytes; fewer when the connection ends before.
+        mutating func receive(bytes count: Int) async throws -> [UInt8] {
+            while received.count < count, let chunk = try await inbound.next() { received += chunk.readableBytesView }
+            let bytes = Array(received.prefix(count))
+            received.removeFirst(bytes.count)
+            return bytes
+        }
+
         private mutating func takeAnswer(toHead: Bool) -> Answer? {
             guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
             let lines = String(decoding: received[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")

@@ -221,23 +221,23 @@ struct TransportConnectionTests {
 
     @Test("A shutdown lets the requests under way finish")
     func gracefulShutdown() async throws {
-        let (answer, _) = try await shutDown(path: "/parse/slow", patience: .seconds(10))
+        let (answer, _) = try await shutDown(path: "/parse/slow", limit: .seconds(10))
         #expect(answer?.status == 200)
     }
 
     @Test("A shutdown does not wait longer than it should")
     func boundedShutdown() async throws {
-        let (answer, duration) = try await shutDown(path: "/parse/stuck", patience: .milliseconds(300))
+        let (answer, duration) = try await shutDown(path: "/parse/stuck", limit: .milliseconds(300))
         #expect(answer == nil)
         // The request would never end. Nothing shorter can be asked for where all tests share two processors.
         #expect(duration < .seconds(60))
     }
 
     private func shutDown(
-        path: String, patience: Duration
+        path: String, limit: Duration
     ) async throws -> (answer: TransportClient.Answer?, duration: Duration) {
         var limits = HTTPServer.Limits()
-        limits.shutdown = patience
+        limits.shutdown = limit
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let handler = EchoHandler()
         let settings = InterfaceSettings(keys: try Server.keys())

@@ -101,6 +101,7 @@ enum TransportServer {
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         directory: String? = nil,
         cipher: FileCipher? = nil,
+        additions: HTTPServer.Additions = HTTPServer.Additions(),
         adjust: (inout InterfaceSettings) throws -> Void = { _ in },
         body: (TransportClient) async throws -> Void
     ) async throws {
@@ -115,8 +116,8 @@ enum TransportServer {
         let server = HTTPServer(
             host: "127.0.0.1", port: 0,
             handler: Dispatcher(settings: settings, handler: EchoHandler(), files: files, state: state, logger: logger),
-            crossOrigin: settings.crossOrigin, maximumBodySize: settings.maximumBodySize, limits: limits, logger: logger
-        )
+            crossOrigin: settings.crossOrigin, maximumBodySize: settings.maximumBodySize, limits: limits,
+            additions: additions, logger: logger)
         let running = Task { try await server.run() }
         let outcome: Result<Void, any Error>
         do {

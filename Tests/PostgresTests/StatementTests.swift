@@ -55,6 +55,25 @@ struct StatementTests {
         }
     }
 
+    @Test("Each of many callers of a statement that cannot be prepared learns why", arguments: [false, true])
+    func unpreparable(isReadOnly: Bool) async throws {
+        try await TestDatabase.run(shared: 1) { database in
+            let states = await withTaskGroup(of: String?.self) { tasks in
+                for number in 0..<40 {
+                    tasks.addTask {
+                        let error = try? await failure {
+                            try await database.client.query(
+                                "SELECT $1::int8 FROM missing", [.int(Int64(number))], readOnly: isReadOnly)
+                        }
+                        return error?.sqlState
+                    }
+                }
+                return await tasks.reduce(into: []) { $0.append($1) }
+            }
+            #expect(states == Array(repeating: "42P01", count: 40))
+        }
+    }
+
     @Test("An error carries SQLSTATE, words, detail, constraint, table and column")
     func errors() async throws {
         try await TestDatabase.run { database in

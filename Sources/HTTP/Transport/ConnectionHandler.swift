@@ -70,7 +70,7 @@ struct ConnectionHandler: Sendable {
             try await connection.send(Self.badRequest)
         }
         connection.activity.withLock { $0.end(at: .now) }
-        try await connection.flush()
+        if connection.speaksHTTP { try await connection.flush() }
     }
 
     private static let badRequest = ByteBuffer(
@@ -78,8 +78,8 @@ struct ConnectionHandler: Sendable {
 }
 
 /// Passes on what the parser makes of a connection, keeps the connection in the list of open ones, and tells it what its
-/// client does.
-private final class ConnectionReader: ChannelDuplexHandler {
+/// client does. What comes after HTTP goes to the handlers behind it.
+final class ConnectionReader: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = ByteBuffer
 
@@ -102,10 +102,11 @@ private final class ConnectionReader: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        if connection.mayRead() { context.read() }
+        if !connection.speaksHTTP || connection.mayRead() { context.read() }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard connection.speaksHTTP else { return context.fireChannelRead(data) }
         let part = unwrapInboundIn(data)
         if case .head = part { connection.activity.withLock { $0.beginRequest() } }
         connection.parts.append(part)
@@ -113,6 +114,7 @@ private final class ConnectionReader: ChannelDuplexHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         connection.parts.finish(.failure(error))
+        if !connection.speaksHTTP { context.fireErrorCaught(error) }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -122,8 +124,8 @@ private final class ConnectionReader: ChannelDuplexHandler {
             // comes all the same is sent.
             connection.caller.leave()
             connection.parts.finish(.success(()))
-        default:
-            context.fireUserInboundEventTriggered(event)
+        default: break
         }
+        context.fireUserInboundEventTriggered(event)
     }
 }

@@ -15,6 +15,8 @@ final class HTTPConnection: Sendable {
 
     /// What is under way on it.
     let activity = Mutex(ConnectionActivity(at: .now))
+    /// Whether WebSocket has taken the place of HTTP.
+    private let speaksWebSocket = Atomic(false)
     /// Whether nothing is read because too much is waiting.
     private let holdsReads = Atomic(false)
     private let flushCoalescer: FlushCoalescer
@@ -24,6 +26,14 @@ final class HTTPConnection: Sendable {
         self.channel = channel
         self.flushCoalescer = flushCoalescer
         peer = channel.remoteAddress?.ipAddress ?? ""
+    }
+
+    /// Whether the connection is one of HTTP, as all are at first.
+    var speaksHTTP: Bool { !speaksWebSocket.load(ordering: .relaxed) }
+
+    /// Notes that what the client sends from now on are no requests. To be called on its event loop.
+    func leaveHTTP() {
+        speaksWebSocket.store(true, ordering: .relaxed)
     }
 
     /// Takes the next part of what the client sends; see ``RequestParts/next()``.

@@ -1,3 +1,4 @@
+public import CoreMetrics
 import Logging
 import NIOCore
 import NIOPosix
@@ -33,6 +34,17 @@ public struct HTTPServer: Service {
         public init() {}
     }
 
+    /// What a deployment adds to the transport.
+    public struct Additions: Sendable {
+        /// Serves WebSocket connections; nil for a server that opens none.
+        public var webSockets: (any WebSocketHandler)?
+        /// Keeps figures about requests; nil for none.
+        public var metrics: (any MetricsFactory)?
+
+        /// Adds nothing.
+        public init() {}
+    }
+
     private let host: String
     private let port: Int
     private let limits: Limits
@@ -51,10 +63,11 @@ public struct HTTPServer: Service {
     ///   - crossOrigin: What pages of other origins are told.
     ///   - maximumBodySize: The most bytes of a body that is no file.
     ///   - limits: How long things may take.
+    ///   - additions: What a deployment adds.
     ///   - logger: Gets one line a request at level info.
     package init(
         host: String, port: Int, handler: some HTTPHandler, crossOrigin: CrossOrigin, maximumBodySize: Int,
-        limits: Limits = Limits(), logger: Logger
+        limits: Limits = Limits(), additions: Additions = Additions(), logger: Logger
     ) {
         self.host = host
         self.port = port
@@ -65,7 +78,7 @@ public struct HTTPServer: Service {
         connections = OpenConnections(transferTimeout: transferTimeout)
         responder = Responder(
             handler: handler, crossOrigin: crossOrigin, maximumBodySize: maximumBodySize,
-            transferTimeout: transferTimeout, logger: logger)
+            transferTimeout: transferTimeout, additions: additions, logger: logger)
     }
 
     /// The port on which the server listens; waits until it does.

@@ -57,10 +57,10 @@ final class OpenConnections: Sendable {
 
     /// Closes connections without requests until the task is cancelled.
     ///
-    /// - Parameter patience: How long a connection may be without.
-    func closeIdle(after patience: Duration) async {
-        while (try? await Task.sleep(for: min(patience / 4, .seconds(5)))) != nil {
-            let moment = ContinuousClock.now - patience
+    /// - Parameter idleLimit: How long a connection may be without.
+    func closeIdle(after idleLimit: Duration) async {
+        while (try? await Task.sleep(for: min(idleLimit / 4, .seconds(5)))) != nil {
+            let moment = ContinuousClock.now - idleLimit
             for connection in list where connection.activity.withLock({ $0.isIdle(since: moment) }) {
                 connection.closeIfIdle(since: moment)
             }

@@ -10,17 +10,21 @@ struct Responder: Sendable {
     private let crossOrigin: CrossOrigin
     private let maximumBodySize: Int
     private let transferTimeout: TransferTimeout
+    private let additions: HTTPServer.Additions
+    private let metrics: RequestMetrics?
     private let logger: Logger
     private let requestIDs = RequestIDs()
 
     init(
         handler: some HTTPHandler, crossOrigin: CrossOrigin, maximumBodySize: Int, transferTimeout: TransferTimeout,
-        logger: Logger
+        additions: HTTPServer.Additions, logger: Logger
     ) {
         self.handler = handler
         self.crossOrigin = crossOrigin
         self.maximumBodySize = maximumBodySize
         self.transferTimeout = transferTimeout
+        self.additions = additions
+        metrics = additions.metrics.map { RequestMetrics(factory: $0) }
         self.logger = logger
     }
 
@@ -35,7 +39,16 @@ struct Responder: Sendable {
     /// - Returns: Whether the connection can carry another request.
     /// - Throws: The error of the connection when the answer cannot be sent.
     func respond(to head: HTTPRequestHead, on connection: HTTPConnection) async throws -> Bool {
+        if let handler = additions.webSockets,
+            let upgrade = WebSocketUpgrade(head, peer: connection.peer, handler: handler)
+        {
+            return try await serve(upgrade, head, on: connection)
+        }
         let start = ContinuousClock.now
+        metrics?.begin()
+        var status = 0
+        // A client that leaves is answered with no status.
+        defer { metrics?.end(method: head.method, status: status, duration: .now - start) }
         let headers = RequestHeaders(head.headers)
         let body = IncomingBody(headers: headers, connection: connection, transferTimeout: transferTimeout)
         if !body.isComplete, headers[.expect]?.asciiLowercased == "100-continue" {
@@ -56,12 +69,26 @@ struct Responder: Sendable {
         var response = ResponseHead(reply: reply, request: request, tag: tag, crossOrigin: crossOrigin)
         let keepsConnection =
             head.isKeepAlive && !body.isBroken && !body.awaitsContinue && (body.declaredLength ?? 0) <= drainLimit
+        status = response.status
         response.announce(keepsConnection: keepsConnection, to: head.version)
         try await send(response, on: connection, ticket)
-        log(request, status: response.status, duration: .now - start)
+        log(request.id, request.method, request.target, status: status, duration: .now - start)
         guard !body.isBroken, !body.awaitsContinue else { return false }
         if !body.isComplete, await !body.drain(upTo: drainLimit) { return false }
         return keepsConnection
+    }
+
+    /// Serves a WebSocket connection until it ends.
+    ///
+    /// - Returns: Whether the connection can carry another request: never.
+    private func serve(
+        _ upgrade: WebSocketUpgrade, _ head: HTTPRequestHead, on connection: HTTPConnection
+    ) async throws -> Bool {
+        let id = requestIDs.next()
+        let start = ContinuousClock.now
+        let status = try await upgrade.serve(on: connection)
+        log(id, head.method.rawValue, head.uri, status: status, duration: .now - start)
+        return false
     }
 
     /// Begins to watch an answer that does not fit into one piece. When there is no memory for it until its client has
@@ -138,14 +165,12 @@ struct Responder: Sendable {
     private static let pieceSize = 128 * 1024
 
     /// One line a request.
-    private func log(_ request: IncomingRequest, status: Int, duration: Duration) {
+    private func log(_ id: RequestID, _ method: String, _ target: String, status: Int, duration: Duration) {
         logger.info(
             "request",
             metadata: [
                 "request": .fields(
-                    RequestFields(
-                        id: request.id, method: request.method, target: request.target, status: status,
-                        duration: duration))
+                    RequestFields(id: id, method: method, target: target, status: status, duration: duration))
             ])
     }
 }

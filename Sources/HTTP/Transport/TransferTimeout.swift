@@ -26,7 +26,7 @@ final class TransferTimeout: Sendable {
         var channel: any Channel
         var begin: ContinuousClock.Instant
         /// How long it may stand still.
-        var patience: Duration
+        var stallThreshold: Duration
         /// When it is closed unless it moves on.
         var deadline: ContinuousClock.Instant
         /// Whether it may not go on for ever.
@@ -81,11 +81,12 @@ final class TransferTimeout: Sendable {
     /// Begins to watch a transfer.
     func begin(_ kind: Kind, on channel: any Channel) -> Ticket {
         let now = ContinuousClock.now
-        let patience = kind == .body ? limits.idle : limits.stall
+        let stallThreshold = kind == .body ? limits.idle : limits.stall
         return state.withLock { state in
             state.lastNumber += 1
             state.transfers[state.lastNumber] = Transfer(
-                channel: channel, begin: now, patience: patience, deadline: now + patience, isBounded: kind != .file)
+                channel: channel, begin: now, stallThreshold: stallThreshold, deadline: now + stallThreshold,
+                isBounded: kind != .file)
             return Ticket(number: state.lastNumber)
         }
     }
@@ -156,7 +157,7 @@ final class TransferTimeout: Sendable {
             guard var transfer = state.transfers[ticket.number] else { return }
             transfer.moved += bytes
             let earned = transfer.deadline + .milliseconds(bytes * 1000 / Self.slowestPace)
-            transfer.deadline = min(earned, now + transfer.patience)
+            transfer.deadline = min(earned, now + transfer.stallThreshold)
             if transfer.isBounded {
                 let end = transfer.begin + limits.transfer + .seconds(transfer.moved / Self.usualPace)
                 transfer.deadline = min(transfer.deadline, end)

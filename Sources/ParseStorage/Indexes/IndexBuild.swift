@@ -42,7 +42,7 @@ struct IndexBuild {
         while true {
             do {
                 // What was built in hours is not given up after seconds.
-                return try await SchemaTransaction(client: client, patience: .seconds(120)).retrying {
+                return try await SchemaTransaction(client: client, retryDuration: .seconds(120)).retrying {
                     do {
                         _ = try await session.query("BEGIN")
                         try await SchemaTransaction.lock(session)

@@ -20,7 +20,7 @@ public struct DatabaseInstaller: Sendable {
     }
 
     /// A start waits longer than a request until a table can be changed.
-    private var patient: SchemaTransaction { SchemaTransaction(client: client, patience: .seconds(30)) }
+    private var patient: SchemaTransaction { SchemaTransaction(client: client, retryDuration: .seconds(30)) }
 
     /// Installs what is missing and loads the schema.
     ///

@@ -10,18 +10,18 @@ struct SchemaTransaction {
     /// Where it waits for other changes of this process; nil where there are none.
     let gate: SchemaChangeGate?
     /// For how long it comes again.
-    let patience: Duration
+    let retryDuration: Duration
 
     /// For how long others may wait behind one attempt, in milliseconds.
     private static let lockTimeout = 100
 
     /// Makes a transaction.
     ///
-    /// - Parameter patience: For how long it comes again; as long as other transactions may take if nothing is said.
-    init(client: PostgresClient, gate: SchemaChangeGate? = nil, patience: Duration? = nil) {
+    /// - Parameter retryDuration: For how long it comes again; as long as other transactions may take if nothing is said.
+    init(client: PostgresClient, gate: SchemaChangeGate? = nil, retryDuration: Duration? = nil) {
         self.client = client
         self.gate = gate
-        self.patience = patience ?? client.transactionTimeout
+        self.retryDuration = retryDuration ?? client.transactionTimeout
     }
 
     /// Runs `body` in a transaction, under the lock by which every Roost process changes classes.
@@ -41,7 +41,7 @@ struct SchemaTransaction {
     ///
     /// - Throws: What `attempt` throws; `PostgresError` 55P03 when the time is over.
     func retrying<R>(_ attempt: () async throws -> R) async throws -> R {
-        let end = ContinuousClock.now + patience
+        let end = ContinuousClock.now + retryDuration
         var longest = 20
         while true {
             if let gate, try await !gate.enter(before: end) {

@@ -68,6 +68,9 @@ final class Request: @unchecked Sendable {
     var isSynced = true
     /// Whether it was not carried out because of an error in one that it shared a sync with.
     var isSkipped = false
+    /// Whether it prepares its statements itself, since those of the connection turned out not to be there, or not to fit.
+    /// What keeps a statement from being prepared is told to who prepares it.
+    var preparesAnew = false
     /// Whether it gets a sync of its own, since sharing one did not do.
     var travelsAlone = false
 

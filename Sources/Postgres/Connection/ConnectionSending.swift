@@ -90,9 +90,12 @@ extension Connection {
         }
     }
 
-    /// Forgets the prepared statements of a request, whose plans no longer fit the tables or which are not there.
+    /// Forgets the prepared statements of a request, whose plans no longer fit the tables or which are not there. When it
+    /// is sent again, it does not rely on those that others have prepared meanwhile.
     func dropStatements(of request: Request) {
         guard case .statements(let statements) = request.content else { return }
+        request.preparesAnew = true
+        for member in request.members { member.preparesAnew = true }
         for statement in statements { cache.drop(statement.key, upTo: request.sequence) }
     }
 
@@ -120,9 +123,10 @@ extension Connection {
 
     private func add(_ statement: EncodedStatement, to request: Request) -> Bool {
         let prepared: PreparedStatement
-        if let known = cache.find(statement.key, sequence: sequence) {
+        if !request.preparesAnew, let known = cache.find(statement.key, sequence: sequence) {
             prepared = known
         } else {
+            if request.preparesAnew { cache.drop(statement.key, upTo: sequence) }
             prepared = cache.insert(statement.key, sequence: sequence)
             guard prepare(statement, as: prepared) else { return false }
             request.preparations.append((request.expected, prepared))

@@ -1,0 +1,22 @@
+/// Serves the WebSocket connections that clients open on the port of the server (RFC 6455).
+public protocol WebSocketHandler: Sendable {
+    /// Whether the handler serves connections that are opened like this. What it does not want is answered as any other
+    /// request.
+    func accepts(_ request: WebSocketRequest) -> Bool
+
+    /// Serves a connection. It is closed when the function returns, and ends when the client closes it or the server is
+    /// shut down.
+    ///
+    /// - Throws: Anything; the connection is then closed as one that failed (1011).
+    func serve(_ connection: WebSocketConnection) async throws
+}
+
+/// What a client says when it opens a WebSocket connection.
+public struct WebSocketRequest: Sendable {
+    /// The path, as it was sent, without a query.
+    public let path: String
+    /// The origin of the page that opens it; nil where no browser does.
+    public let origin: String?
+    /// The IP address of the other end.
+    public let peer: String
+}

@@ -1,0 +1,131 @@
+import HTTP
+import NIOCore
+import Testing
+
+/// A WebSocket handler that a deployment adds by one type and one line.
+@Suite struct WebSocketTests {
+    /// Sends back what it gets below `/socket`; ends at "end", fails at "fail".
+    private struct Echo: WebSocketHandler {
+        struct Failure: Error {}
+
+        func accepts(_ request: WebSocketRequest) -> Bool { request.path == "/socket" && request.origin != "evil" }
+
+        func serve(_ connection: WebSocketConnection) async throws {
+            for try await text in connection.texts {
+                if text == "end" { return }
+                if text == "fail" { throw Failure() }
+                try await connection.send(text)
+            }
+        }
+    }
+
+    private static var additions: HTTPServer.Additions {
+        var additions = HTTPServer.Additions()
+        additions.webSockets = Echo()
+        return additions
+    }
+
+    private static func opening(
+        _ path: String = "/socket", version: Int = 13, upgrade: String = "websocket", fields: String = ""
+    ) -> String {
+        "GET \(path) HTTP/1.1\r\nHost: h\r\nConnection: keep-alive, Upgrade\r\nUpgrade: \(upgrade)\r\n"
+            + "Sec-WebSocket-Version: \(version)\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\(fields)\r\n"
+    }
+
+    /// A frame as clients send it; `mask` of nil is what they must not send.
+    private static func frame(
+        _ opcode: UInt8, _ data: [UInt8], isLast: Bool = true, mask: [UInt8]? = [1, 2, 3, 4]
+    ) -> [UInt8] {
+        var bytes = [(isLast ? 0x80 : 0) | opcode]
+        let maskBit: UInt8 = mask == nil ? 0 : 0x80
+        if data.count < 126 {
+            bytes.append(maskBit | UInt8(data.count))
+        } else {
+            bytes += [maskBit | 127] + (0..<8).map { UInt8(truncatingIfNeeded: UInt64(data.count) >> (56 - 8 * $0)) }
+        }
+        bytes += mask ?? []
+        bytes += data.enumerated().map { $0.element ^ (mask?[$0.offset % 4] ?? 0) }
+        return bytes
+    }
+
+    /// A frame as the server sends it, of fewer than 126 bytes.
+    private static func answer(_ opcode: UInt8, _ data: [UInt8]) -> [UInt8] {
+        [0x80 | opcode, UInt8(data.count)] + data
+    }
+
+    private static func open(
+        _ client: TransportClient, then body: (inout TransportClient.Connection) async throws -> Void
+    )
+        async throws
+    {
+        try await client.connect { connection in
+            try await connection.send(opening())
+            let answer = try #require(try await connection.receive(toHead: true))
+            #expect(answer.status == 101)
+            // The example of RFC 6455, 1.3.
+            #expect(answer.header("Sec-WebSocket-Accept") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+            #expect(answer.header("Upgrade") == "websocket")
+            try await body(&connection)
+        }
+    }
+
+    @Test("Texts come and go, whole and in pieces, and pings are answered")
+    func echo() async throws {
+        try await TransportServer.run(additions: Self.additions) { client in
+            try await Self.open(client) { connection in
+                try await connection.send(Self.frame(1, Array("häh".utf8)))
+                #expect(try await connection.receive(bytes: 6) == Self.answer(1, Array("häh".utf8)))
+                try await connection.send(Self.frame(1, Array("on".utf8), isLast: false))
+                try await connection.send(Self.frame(9, [7]))
+                try await connection.send(Self.frame(0, Array("e".utf8)))
+                #expect(try await connection.receive(bytes: 3) == Self.answer(10, [7]))
+                #expect(try await connection.receive(bytes: 5) == Self.answer(1, Array("one".utf8)))
+                // The client closes.
+                try await connection.send(Self.frame(8, [3, 232]))
+                #expect(try await connection.receive(bytes: 4) == Self.answer(8, [3, 232]))
+            }
+        }
+    }
+
+    @Test(
+        "What breaks the protocol ends the connection with the code that says why",
+        arguments: [
+            ("a text that is no UTF-8", frame(1, [0xFF]), 1007),
+            ("a frame without a mask", frame(1, [0x61], mask: nil), 1002),
+            ("bytes in place of a text", frame(2, [0x61]), 1003),
+            ("a message of more than a mebibyte", frame(1, Array(repeating: 0x61, count: 1_048_577)), 1009),
+            ("an opcode that there is not", frame(3, [0x61]), 1002),
+            ("the handler returns", frame(1, Array("end".utf8)), 1000),
+            ("the handler fails", frame(1, Array("fail".utf8)), 1011),
+        ])
+    func endings(name: String, bytes: [UInt8], code: Int) async throws {
+        try await TransportServer.run(additions: Self.additions) { client in
+            try await Self.open(client) { connection in
+                try await connection.send(bytes)
+                let closing = Self.answer(8, [UInt8(code >> 8), UInt8(code & 0xFF)])
+                #expect(try await connection.receive(bytes: 4) == closing, "\(name)")
+                let rest = try? await connection.receive(bytes: 1)
+                #expect(rest?.isEmpty != false, "\(name)")
+            }
+        }
+    }
+
+    @Test("What the handler does not take, and what asks wrongly, is answered by HTTP")
+    func refusals() async throws {
+        try await TransportServer.run(additions: Self.additions) { client in
+            let answers: [(String, Int)] = [
+                (Self.opening("/other"), 404), (Self.opening(fields: "Origin: evil\r\n"), 404),
+                (Self.opening(upgrade: "h2c"), 404), (Self.opening(version: 8), 400),
+            ]
+            for (request, status) in answers {
+                let answer = try await client.connect { connection in
+                    try await connection.send(request)
+                    return try await connection.receive()
+                }
+                #expect(answer?.status == status, "\(request)")
+            }
+            let health = try await client.request("GET", "/parse/health")
+            #expect(health.status == 200)
+        }
+    }
+}
