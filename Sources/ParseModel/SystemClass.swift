@@ -93,6 +93,17 @@ public enum SystemClass {
         "_Product": ["productIdentifier", "icon", "order", "title", "subtitle"],
     ]
 
+    /// The field that a name of MongoDB's stands for, which queries and pipelines may use as well; every other name as it
+    /// is.
+    public static func field(queriedAs name: String) -> String {
+        switch name {
+        case "_id": "objectId"
+        case "_created_at": "createdAt"
+        case "_updated_at": "updatedAt"
+        default: name
+        }
+    }
+
     /// The default columns of a class: the common ones, then those of a system class.
     public static func defaultFields(of className: String) -> OrderedDictionary<Name, Field> {
         var fields = commonFields

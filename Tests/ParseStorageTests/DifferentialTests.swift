@@ -4,7 +4,8 @@ import ParseModel
 import ParseStorage
 import Testing
 
-@Suite("The database and a model in memory agree on random cases")
+/// The model reads JSON and shares nothing with the parser, the compiler and the matcher, so that an error in any shows.
+@Suite("The database, the matcher of filters and a model agree on random cases")
 struct DifferentialTests {
     private static let schemas = 40
     private static let rows = 40
@@ -59,6 +60,9 @@ struct DifferentialTests {
         let text = JSONValue.object(condition).text
         do {
             let filter = try FilterParser(isMaster: true, now: 0).parse(condition)
+            let inMemory = try FilterMatcher(filter, of: ClassSchema(name: subject.name, fields: subject.fields))
+            let matched = try subject.rows.filter { try inMemory.matches($0.value) }.map(\.key)
+            #expect(matched.sorted() == expected.sorted(), "in memory: seed \(seed), where \(text)")
             var request = ObjectStore.FindRequest(className: subject.name)
             request.filter = filter
             request.keys = []

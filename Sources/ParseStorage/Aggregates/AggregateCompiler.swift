@@ -152,7 +152,7 @@ struct AggregateCompiler {
     /// The steps of a name, in the words of documents.
     private static func steps(_ name: String) throws(ParseError) -> [String] {
         var steps = try checked(name).split(separator: ".").map(String.init)
-        steps[0] = TableLayout.field(steps[0])
+        steps[0] = SystemClass.field(queriedAs: steps[0])
         return steps
     }
 
@@ -183,7 +183,7 @@ struct AggregateCompiler {
     /// The column that a field's name stands for as a whole, where it is read from rows.
     static func column(named name: String, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
         guard case .row(let schema) = document else { return nil }
-        return column(of: TableLayout.field(name), schema)
+        return column(of: SystemClass.field(queriedAs: name), schema)
     }
 
     private static func column(of field: String, _ schema: ClassSchema) -> (name: String, type: FieldType)? {

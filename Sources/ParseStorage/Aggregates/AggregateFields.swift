@@ -44,6 +44,6 @@ struct AggregateFields {
             names = nil
             return
         }
-        names?.insert(Name(TableLayout.field(FieldPath(String(text.drop { $0 == "$" })).root)))
+        names?.insert(Name(SystemClass.field(queriedAs: FieldPath(String(text.drop { $0 == "$" })).root)))
     }
 }

@@ -73,7 +73,7 @@ struct FilterCompiler {
             let root = path.root == "_id" ? "objectId" : path.root
             return .json(JSONPath(container: document, steps: [root] + path.steps, isList: false))
         }
-        let root = TableLayout.field(path.root)
+        let root = SystemClass.field(queriedAs: path.root)
         guard
             let type = schema.type(of: root)
                 ?? (schema.name == "_User" && path.steps.isEmpty ? SystemClass.internalUserFields[root] : nil)

@@ -51,7 +51,7 @@ extension FilterCompiler {
     /// What a key leads to inside a value that is no JSON in its column, such as `author.objectId`: as jsonb, and the
     /// column itself where that is the part as a text. Nil where there is no such part.
     private mutating func part(at key: FieldPath, _ schema: ClassSchema) -> (value: String, text: String?)? {
-        let field = TableLayout.field(key.root)
+        let field = SystemClass.field(queriedAs: key.root)
         guard !key.steps.isEmpty, let type = schema.type(of: field),
             TableLayout.hasColumn(field, of: schema.name, type: type)
         else { return nil }

@@ -35,17 +35,6 @@ enum TableLayout {
         }
     }
 
-    /// The field that a name of MongoDB's stands for, which queries and pipelines may use as well; every other name as it
-    /// is.
-    static func field(_ name: String) -> String {
-        switch name {
-        case "_id": "objectId"
-        case "_created_at": "createdAt"
-        case "_updated_at": "updatedAt"
-        default: name
-        }
-    }
-
     /// The table of a relation field.
     static func joinTable(field: String, className: String) -> String { "_Join:\(field):\(className)" }
 
