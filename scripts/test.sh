@@ -4,6 +4,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 scripts/dependencies.sh
+scripts/test_libraries.sh
 scripts/build_tests.sh
 
 fail() {

@@ -2,6 +2,7 @@ import FileStorage
 import HTTP
 import JSON
 public import Logging
+import Mail
 import NIOCore
 import Operations
 import ParseModel
@@ -18,6 +19,7 @@ public struct RoostServer: Service {
     private let client: PostgresClient
     private let replica: PostgresClient?
     private let backend: Backend
+    private let mailQueue: MailQueue?
     private let state: ServerState
     private let installer: DatabaseInstaller
     private let indexer: DateIndexer
@@ -71,12 +73,15 @@ public struct RoostServer: Service {
         installer = DatabaseInstaller(client: client, catalog: catalog, logger: logger)
         indexer = DateIndexer(configuration: database, client: client, logger: logger)
         let store = ObjectStore(client: client, replica: replica, catalog: catalog, logger: logger)
+        var additions = extensions.backend
+        mailQueue = Self.mailQueue(configuration, logger)
+        if additions.mailer == nil { additions.mailer = mailQueue }
         backend = Backend(
             configuration: configuration, store: store,
             passwords: Passwords(
                 cost: passwordCost, threads: configuration.passwordHashingThreads,
                 places: configuration.passwordHashingQueue), logger: logger, log: log,
-            extensions: extensions.backend)
+            extensions: additions)
         state = ServerState(.starting)
         let storage = extensions.files ?? DiskStorage(directory: filesDirectory)
         files = configuration.encryptionKey.map { EncryptedStorage(storage, cipher: FileCipher(secret: $0)) } ?? storage
@@ -87,13 +92,19 @@ public struct RoostServer: Service {
             wanted: configuration.maximumConnections,
             database: (database.mostConnections) * (replica == nil ? 1 : 2))
         limits.transferMemory = configuration.transferMemory
-        let dispatcher = Dispatcher(
+        let dispatcher = try Dispatcher(
             settings: settings, handler: routes,
-            files: FileRoutes(storage: files, resolver: routes, settings: settings, logger: logger), state: state,
-            logger: logger)
+            files: FileRoutes(storage: files, resolver: routes, settings: settings, logger: logger),
+            pages: PageRoutes(backend: backend), state: state, logger: logger)
         http = HTTPServer(
             host: configuration.host, port: configuration.port, handler: dispatcher, crossOrigin: settings.crossOrigin,
             maximumBodySize: settings.maximumBodySize, limits: limits, additions: extensions.http, logger: logger)
+    }
+
+    /// What sends mails; nil where the configuration names no way to.
+    private static func mailQueue(_ configuration: Configuration, _ logger: Logger) -> MailQueue? {
+        guard case .smtp(let server)? = configuration.accountMail.transport else { return nil }
+        return MailQueue(server, appName: configuration.accountMail.appName ?? "", logger: logger)
     }
 
     /// The port that the server listens on, once it does.
@@ -116,6 +127,7 @@ public struct RoostServer: Service {
         let declared = DeclaredSchemas(configuration, client: client, catalog: backend.catalog, logger: logger)
         try await declared?.apply()
         try await files.prepare()
+        if mailQueue != nil { try await backend.store.prepareMailQueue() }
         if configuration.security.enableCheckLog, let report = backend.securityReport() {
             logger.notice("security report", metadata: ["report": "\(JSONValue.object(report).text)"])
         }
@@ -143,6 +155,7 @@ public struct RoostServer: Service {
         async let _ = indexer.run()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await backend.followInvalidations() }
+            if let mailQueue { group.addTask { await mailQueue.run(backend.store) } }
             group.addTask { try await http.run() }
             // Following ends only with the server, so the first end is that of the server.
             try await group.next()

@@ -24,6 +24,8 @@ public final class Backend: Sendable {
     let triggers: (any TriggerSet)?
     /// Who wants to know what became of objects; nil for nobody.
     let observer: (any ChangeObserver)?
+    /// What sends mails; nil for nothing.
+    let mailer: (any Mailer)?
     /// The ways to log in other than by a password.
     let authProviders: [Name: any AuthProvider]
     private let fileLinks: FileLinks
@@ -41,6 +43,7 @@ public final class Backend: Sendable {
     ) {
         triggers = extensions.triggers
         observer = extensions.observer
+        mailer = extensions.mailer
         authProviders = extensions.allAuthProviders
         self.log = log
         self.configuration = configuration
@@ -64,6 +67,7 @@ public final class Backend: Sendable {
         log = other.log
         triggers = other.triggers
         observer = other.observer
+        mailer = other.mailer
         authProviders = other.authProviders
         fileLinks = other.fileLinks
         protectedFields = other.protectedFields

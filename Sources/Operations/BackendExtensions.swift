@@ -7,6 +7,8 @@ public struct BackendExtensions: Sendable {
     public var triggers: (any TriggerSet)?
     /// Who wants to know what became of objects; nil for nobody.
     public var observer: (any ChangeObserver)?
+    /// What sends mails for accounts; nil for nothing.
+    public var mailer: (any Mailer)?
     /// Ways to log in besides the built-in ones, by the names that clients know them by.
     public var authProviders: [Name: any AuthProvider] = [:]
 

@@ -25,6 +25,7 @@ public struct ParseError: Error, Sendable, Equatable {
 
 /// The numbers that Roost answers, by the names that the SDKs give them.
 extension ParseError {
+    public static let otherCause = -1
     public static let internalServerError = 1
     public static let objectNotFound = 101
     public static let invalidQuery = 102

@@ -83,6 +83,7 @@ public struct Configuration: Sendable {
     public var auth: JSONObject = [:]
     public var passwordPolicy: PasswordPolicy?
     public var accountLockout: AccountLockout?
+    public var accountMail = AccountMail()
     /// How many hashes of passwords are computed at once; nil for the number of processors less one.
     public var passwordHashingThreads: Int?
     /// How many hashes of passwords may wait to be computed.
@@ -192,6 +193,8 @@ public struct Configuration: Sendable {
         public var threshold: Int
         /// For how long, in minutes.
         public var duration: Double
+        /// Whether a password that is set by a link unlocks.
+        public var unlockOnPasswordReset: Bool
     }
 
     /// Who may upload what.

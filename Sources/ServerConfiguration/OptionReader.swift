@@ -238,17 +238,11 @@ struct OptionReader {
         configuration.convertUsernameToLowercase = bool("convertUsernameToLowercase", false)
         configuration.cacheTTL = try int("cacheTTL", 5000, in: 0...86_400_000)
         configuration.cacheMaxSize = try int("cacheMaxSize", 10_000, in: 1...10_000_000)
+        configuration.accountMail = try Configuration.AccountMail(
+            values: values, preset: configuration.preset, publicServerURL: configuration.publicServerURL)
         if let policy = values["passwordPolicy"]?.objectValue {
-            if let number = policy["resetTokenValidityDuration"]?.numberValue, number <= 0 {
-                throw ConfigurationError("passwordPolicy.resetTokenValidityDuration must be a positive number")
-            }
             if let number = policy["maxPasswordAge"]?.numberValue, !(number >= 0) || number.isInfinite {
                 throw ConfigurationError("passwordPolicy.maxPasswordAge must be a positive number")
-            }
-            for key in ["resetTokenValidityDuration", "resetTokenReuseIfValid"]
-            where policy[key].map({ $0 != false }) ?? false {
-                throw ConfigurationError(
-                    "option passwordPolicy.\(key) is not built into this version of Roost: it sends no mail")
             }
             var rules = Configuration.PasswordPolicy()
             rules.validatorPattern = policy["validatorPattern"]?.stringValue
@@ -276,13 +270,9 @@ struct OptionReader {
                 throw ConfigurationError(
                     "Account lockout threshold should be an integer greater than 0 and less than 1000")
             }
-            if lockout["unlockOnPasswordReset"] == true {
-                throw ConfigurationError(
-                    "option accountLockout.unlockOnPasswordReset is not built into this version of Roost: "
-                        + "it sends no mail")
-            }
             configuration.accountLockout = Configuration.AccountLockout(
-                threshold: threshold, duration: duration)
+                threshold: threshold, duration: duration,
+                unlockOnPasswordReset: lockout["unlockOnPasswordReset"]?.boolValue ?? false)
         }
     }
 

@@ -2,7 +2,8 @@
 public enum OptionTable {
     /// All options, in the order in which help shows them.
     public static let all: [OptionDefinition] =
-        roost + essential + access + aggregation + schemas + users + PagesOptions.table + files + protection
+        roost + essential + access + aggregation + schemas + users + AccountMailOptions.table + PagesOptions.table
+        + files + protection
         + operations
         + reports + unbuilt + ignored
 
@@ -279,20 +280,6 @@ public enum OptionTable {
     }
 
     private static let unbuilt = [
-        none("verifyUserEmails", "PARSE_SERVER_VERIFY_USER_EMAILS", .boolean, "Sending verification mails"),
-        none(
-            "preventLoginWithUnverifiedEmail", "PARSE_SERVER_PREVENT_LOGIN_WITH_UNVERIFIED_EMAIL", .boolean,
-            "Refusing unverified users"),
-        none(
-            "preventSignupWithUnverifiedEmail", "PARSE_SERVER_PREVENT_SIGNUP_WITH_UNVERIFIED_EMAIL", .boolean,
-            "Answering a sign-up with 205"),
-        none(
-            "emailVerifyTokenValidityDuration", "PARSE_SERVER_EMAIL_VERIFY_TOKEN_VALIDITY_DURATION", .number,
-            "The life of a verification link"),
-        none(
-            "emailVerifyTokenReuseIfValid", "PARSE_SERVER_EMAIL_VERIFY_TOKEN_REUSE_IF_VALID", .boolean,
-            "Sending the same link again"),
-        none("emailAdapter", "PARSE_SERVER_EMAIL_ADAPTER", .any, "Sending mail"),
         none("push", "PARSE_SERVER_PUSH", .object, "Push notifications"),
         none("scheduledPush", "PARSE_SERVER_SCHEDULED_PUSH", .boolean, "Push notifications at a time"),
         none("cloud", "PARSE_SERVER_CLOUD", .string, "Cloud code"),
@@ -343,11 +330,6 @@ public enum OptionTable {
         ignore(
             "enableProductPurchaseLegacyApi", "PARSE_SERVER_ENABLE_PRODUCT_PURCHASE_LEGACY_API", .boolean,
             "purchases are not validated"),
-        ignore(
-            "emailVerifySuccessOnInvalidEmail", "PARSE_SERVER_EMAIL_VERIFY_SUCCESS_ON_INVALID_EMAIL", .boolean,
-            "no mail is sent"),
-        ignore("sendUserEmailVerification", "PARSE_SERVER_SEND_USER_EMAIL_VERIFICATION", .boolean, "no mail is sent"),
-        ignore("appName", "PARSE_SERVER_APP_NAME", .string, "no mail is sent"),
         ignore(
             "protectedFieldsTriggerExempt", "PARSE_SERVER_PROTECTED_FIELDS_TRIGGER_EXEMPT", .boolean,
             "there are no triggers"),

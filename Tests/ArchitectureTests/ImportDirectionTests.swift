@@ -26,13 +26,10 @@ import Testing
             "Rules", "ServerConfiguration", "Tasks",
         ],
         "Pages": ["Encoding", "JSON", "ServerConfiguration"],
-        "Mail": [
-            "CCurl", "Encoding", "JSON", "Operations", "ParseModel", "ParseStorage", "ServerConfiguration", "Tasks",
-        ],
-        "SignIn": ["Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration", "Tasks"],
+        "Mail": ["CCurl", "Encoding", "JSON", "Operations", "ParseStorage", "ServerConfiguration"],
         "App": [
             "CMalloc", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail", "Operations", "ParseModel",
-            "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration", "SignIn",
+            "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration",
         ],
         "CLI": ["App", "HTTP", "ServerConfiguration"],
     ]

@@ -48,10 +48,11 @@ struct OptionRuleTests {
         #expect(try AddressList(entries).admitsEverybody == isEverybody)
     }
 
+    private static let smtp: JSONValue = ["module": "smtp", "options": ["host": "h", "from": "a@b.c"]]
+
     @Test("Options that are not built are refused by name, unless they ask for nothing")
     func notBuilt() {
         let asking: JSONObject = [
-            "verifyUserEmails": true, "preventLoginWithUnverifiedEmail": true, "emailAdapter": ["module": "x"],
             "push": ["ios": [:]], "scheduledPush": true, "cloud": "./main.js", "webhookKey": "k",
             "liveQuery": ["classNames": ["A"]], "startLiveQueryServer": true, "rateLimit": [["requestPath": "*"]],
             "cluster": 2, "mountGraphQL": true,
@@ -72,7 +73,8 @@ struct OptionRuleTests {
     @Test("Options without effect are taken and told")
     func ignored() throws {
         let (_, warnings) = try Configuration.load(
-            file: Array(#"{"appId":"a","masterKey":"m","collectionPrefix":"x","appName":"y"}"#.utf8), environment: [:],
+            file: Array(#"{"appId":"a","masterKey":"m","collectionPrefix":"x","verifyServerUrl":true}"#.utf8),
+            environment: [:],
             flags: [])
         #expect(warnings.count == 2)
         #expect(warnings.contains("option collectionPrefix has no effect: MongoDB only"))
@@ -212,8 +214,44 @@ struct OptionRuleTests {
                 "passwordPolicy.maxPasswordHistory must be an integer ranging 0 - 20"
             ),
             (
-                ["accountLockout": ["threshold": 3, "duration": 5, "unlockOnPasswordReset": true]],
-                "option accountLockout.unlockOnPasswordReset is not built into this version of Roost: it sends no mail"
+                ["passwordPolicy": ["resetTokenReuseIfValid": true]],
+                "You cannot use resetTokenReuseIfValid without resetTokenValidityDuration"
+            ),
+            (
+                ["verifyUserEmails": true],
+                "An emailAdapter is required for e-mail verification and password resets."
+            ),
+            (
+                ["verifyUserEmails": true, "emailAdapter": Self.smtp],
+                "An app name is required for e-mail verification and password resets."
+            ),
+            (
+                ["verifyUserEmails": true, "emailAdapter": Self.smtp, "appName": "a"],
+                "A public server url is required for e-mail verification and password resets."
+            ),
+            (
+                ["emailVerifyTokenValidityDuration": 0],
+                "Email verify token validity duration must be a value greater than 0."
+            ),
+            (
+                ["emailVerifyTokenReuseIfValid": true],
+                "You cannot use emailVerifyTokenReuseIfValid without emailVerifyTokenValidityDuration"
+            ),
+            (
+                ["emailAdapter": ["module": "smtp", "options": ["host": "h", "from": "nobody"]]],
+                "Key emailAdapter.options.from is no mail address"
+            ),
+            (
+                ["emailAdapter": ["module": "smtp", "options": ["host": "h\r\n", "from": "a@b.c"]]],
+                "Key emailAdapter.options.host has an invalid value"
+            ),
+            (
+                ["emailAdapter": ["module": "smtp", "options": ["host": "h", "from": "a@b.c", "port": 0]]],
+                "Key emailAdapter.options.port has an invalid value"
+            ),
+            (
+                ["emailAdapter": ["module": "smtp", "options": ["host": "h", "from": "a@b.c", "tls": true]]],
+                "error: unknown option emailAdapter.options.tls"
             ),
             (["databaseOptions": ["poolSize": -5]], "Key databaseOptions.poolSize has invalid value -5"),
             (["databaseOptions": ["max": 0]], "Key databaseOptions.max has invalid value 0"),

@@ -25,6 +25,7 @@ extension TestServer {
     private static let client = {
         var configuration = HTTPClient.Configuration.singletonConfiguration
         configuration.timeout.connect = .seconds(60)
+        configuration.redirectConfiguration = .disallow
         // No request of a test waits for the answer to another.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
         return HTTPClient(configuration: configuration)

@@ -2,6 +2,7 @@
 package enum HeaderName: UInt8, CaseIterable, Sendable {
     case authorization, contentEncoding, contentLength, contentType, entityTag, expect, host, ifModifiedSince
     case ifNoneMatch, ifRange, origin, range, transferEncoding, forwardedFor, forwardedProtocol, forwardedHost
+    case requestedWith, pageLocale
     // Those that Parse clients send.
     case parseApplicationID, parseSessionToken, parseMasterKey, parseMaintenanceKey, parseInstallationID
     case parseClientKey, parseJavascriptKey, parseWindowsKey, parseRESTAPIKey, parseClientVersion, parseCloudContext
@@ -27,6 +28,8 @@ package enum HeaderName: UInt8, CaseIterable, Sendable {
         case .forwardedFor: "X-Forwarded-For"
         case .forwardedProtocol: "X-Forwarded-Proto"
         case .forwardedHost: "X-Forwarded-Host"
+        case .requestedWith: "X-Requested-With"
+        case .pageLocale: "X-Parse-Page-Param-Locale"
         case .parseApplicationID: "X-Parse-Application-Id"
         case .parseSessionToken: "X-Parse-Session-Token"
         case .parseMasterKey: "X-Parse-Master-Key"

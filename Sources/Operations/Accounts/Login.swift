@@ -110,6 +110,8 @@ extension Backend {
         guard isRight else { throw Self.invalidPassword }
         try await resetAttempts(of: row.id)
         guard context.caller.readsEverything || !row.isLockedAway else { throw Self.invalidPassword }
+        let isExempt = context.caller.writesEverything && parameters["ignoreEmailVerification"] == true
+        guard !blocksUnverified || row.isVerified || isExempt else { throw Self.emailIsNotVerified }
         try await checkAge(row, context)
         return row
     }

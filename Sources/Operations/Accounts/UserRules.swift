@@ -12,13 +12,15 @@ struct UserRules: SaveRules {
     private var generatedName: String?
     private var changesPassword = false
     private var linksProviders = false
+    /// The link that confirms the address, and the address before it where it was another.
+    private var verification: (token: String, username: String, former: String?)?
 
     mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult? {
         if let objectId = save.objectId {
             // Whoever may not change the record is told before anything of it is looked at.
             try await backend.authorizeUserUpdate(objectId, save.caller)
             try backend.checkEmailVerified(save.body, save.caller)
-            save.hidden = try backend.takeInternalFields(&save.body, save.caller)
+            save.hidden.merge(try backend.takeInternalFields(&save.body, save.caller)) { $1 }
             return nil
         }
         save.hidden = try backend.takeInternalFields(&save.body, save.caller)
@@ -63,7 +65,7 @@ struct UserRules: SaveRules {
         try backend.checkNames(save.body)
     }
 
-    private func completeSignUp(_ save: inout Save, _ backend: Backend) async throws {
+    private mutating func completeSignUp(_ save: inout Save, _ backend: Backend) async throws {
         let objectId = try backend.newObjectId(save.body, "_User")
         save.newId = objectId
         if let password = save.body["password"]?.stringValue {
@@ -72,6 +74,10 @@ struct UserRules: SaveRules {
         }
         save.body["password"] = nil
         backend.normalizeNames(&save.body)
+        // A provider vouches for whom it lets in; who stays anonymous brings an address like everybody.
+        if providers.keys.allSatisfy({ $0 == "anonymous" }), let token = backend.beginVerification(of: &save) {
+            verification = (token, save.body["username"]?.stringValue ?? "", nil)
+        }
         save.acl = try ObjectACL.ofUser(
             save.body["ACL"], objectId: objectId, isPrivate: backend.configuration.enforcePrivateUsers)
     }
@@ -105,12 +111,34 @@ struct UserRules: SaveRules {
             linksProviders = linked != nil
         }
         backend.normalizeNames(&save.body)
+        try await completeAddress(&save, objectId, backend)
         // Users cannot lock themselves out; whoever has the master key can lock out anybody.
         if save.body["ACL"] != nil, !save.caller.writesEverything {
             save.acl = try ObjectACL.ofUser(
                 save.body["ACL"], objectId: objectId, isUpdate: true,
                 isPrivate: backend.configuration.enforcePrivateUsers)
         }
+    }
+
+    /// An address that is changed is to be confirmed anew; one that is sent again as it is, is not.
+    private mutating func completeAddress(_ save: inout Save, _ objectId: String, _ backend: Backend) async throws {
+        guard backend.configuration.accountMail.verifyUserEmails, let email = save.body["email"]?.stringValue,
+            let user = try await backend.store.mailUser(objectId, .verification),
+            user.email.map({ !$0.hasSameBytes(as: email) }) ?? true,
+            let token = backend.beginVerification(of: &save)
+        else { return }
+        verification = (token, save.body["username"]?.stringValue ?? user.username, user.email)
+    }
+
+    /// Mails wait in the same transaction in which their users are stored.
+    private func sendMails(_ save: Save, _ backend: Backend) async throws {
+        guard let verification, let email = save.body["email"]?.stringValue else { return }
+        if let former = verification.former, save.objectId != nil {
+            try await backend.notify(.emailChanged, at: former, username: verification.username, email: email)
+        }
+        guard backend.configuration.accountMail.sendUserEmailVerification else { return }
+        try await backend.send(
+            .verification, to: email, token: verification.token, username: verification.username, email: email)
     }
 
     /// While names are written nobody else can take them, and a password changes together with the sessions.
@@ -131,6 +159,7 @@ struct UserRules: SaveRules {
                 try await backend.store.claim(names)
                 try await backend.checkUnique(save.body, except: save.objectId)
                 var result = try await backend.carryOut(planned)
+                try await sendMails(save, backend)
                 if changesPassword, let objectId = save.objectId,
                     let token = try await backend.replaceSessions(of: objectId, save.context)
                 {
@@ -156,7 +185,11 @@ struct UserRules: SaveRules {
         // With the master key users are made for others, who log in by themselves; servers before 9 did not say so.
         let isForOthers =
             save.caller.writesEverything && save.caller.installationId == nil && backend.configuration.preset >= 9
-        guard !isForOthers, let objectId = save.newId else { return }
+        let isBlocked = backend.blocksUnverified && providers.isEmpty
+        if isBlocked, backend.configuration.accountMail.preventSignupWithUnverifiedEmail {
+            throw Backend.emailIsNotVerified
+        }
+        guard !isForOthers, !isBlocked, let objectId = save.newId else { return }
         let action = providers.isEmpty ? "signup" : "login"
         let provider = providers.isEmpty ? "password" : providers.keys.sorted().texts.joined(separator: ",")
         let session = try await backend.openSession(

@@ -12,7 +12,7 @@ public protocol Mailer: Sendable {
 
 /// A mail that an account asks for, before it is put into words.
 public struct AccountMail: Sendable {
-    /// What a mail is for; the raw values are the names of templates.
+    /// What a mail is for; the raw values are the names under which they wait.
     public enum Kind: String, Sendable, CaseIterable {
         case verification = "verificationEmail"
         case passwordReset = "passwordResetEmail"
@@ -28,23 +28,16 @@ public struct AccountMail: Sendable {
     public var recipient: String
     /// The link in it; nil for a notice.
     public var link: String?
-    /// The token in the link, for texts that show it by itself.
-    public var token: String?
-    /// The language that the request asked for, such as `de-AT`; nil for that of the user.
-    public var locale: String?
-    /// What the user sees of the own record, without what is internal; texts may quote it.
+    /// The name and the address of the user, which texts may quote.
     public var user: JSONObject
 
     /// Makes a mail.
     public init(
-        _ kind: Kind, to recipient: String, link: String? = nil, token: String? = nil, locale: String? = nil,
-        user: JSONObject
+        _ kind: Kind, to recipient: String, link: String? = nil, user: JSONObject
     ) {
         self.kind = kind
         self.recipient = recipient
         self.link = link
-        self.token = token
-        self.locale = locale
         self.user = user
     }
 }

@@ -25,6 +25,8 @@ struct Save: Sendable {
     var isMadeInTransaction = false
     /// The object as it was, where a trigger wants to know.
     var original: JSONObject?
+    /// What must hold of the object besides, as that it has a token which is spent by the save.
+    var condition = Filter.everything
     /// The keys that a trigger changed: their values are part of the answer.
     var changedByTrigger: [Name] = []
 

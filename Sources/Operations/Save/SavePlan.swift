@@ -85,7 +85,8 @@ extension Backend {
         write.updatedAt = save.context.now
         return PlannedWrite(
             className: className, objectId: objectId, write: write,
-            access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter.and(addFilter)),
+            access: ObjectStore.WriteAccess(
+                writers: caller.writePrincipals, filter: filter.and(addFilter).and(save.condition)),
             echoed: operations.filter { $0.value.isEchoed }.keys.elements,
             result: WriteResult(status: 200, location: nil, body: [:]))
     }

@@ -10,6 +10,8 @@ public struct LoginCandidate: Sendable {
     public let hash: String?
     /// An empty ACL: only the master key reaches this user.
     public let isLockedAway: Bool
+    /// Whether the mail address is confirmed.
+    public let isVerified: Bool
     /// When the password was set, in milliseconds since 1970, where that is noted.
     public let passwordChangedAt: Int64?
 }
@@ -48,7 +50,8 @@ extension ObjectStore {
         do {
             rows = try await query(
                 """
-                SELECT "objectId", "_hashed_password", "username" = $1, "_rperm", "_wperm", "_password_changed_at"
+                SELECT "objectId", "_hashed_password", "username" = $1, "_rperm", "_wperm", "_password_changed_at",
+                    "emailVerified"
                 FROM "_User" WHERE \(condition) ORDER BY 3 DESC LIMIT 1
                 """, email.isEmpty ? [.text(username)] : [.text(username), .text(email)], readOnly: true)
         } catch let error as PostgresError {
@@ -58,7 +61,7 @@ extension ObjectStore {
         return LoginCandidate(
             id: id, hash: rows.string(0, 1),
             isLockedAway: rows.textArray(0, 3)?.isEmpty == true && rows.textArray(0, 4)?.isEmpty == true,
-            passwordChangedAt: rows.timestamp(0, 5))
+            isVerified: rows.bool(0, 6) ?? false, passwordChangedAt: rows.timestamp(0, 5))
     }
 
     /// Whether a user's password still has a hash. A change that is under way is waited for.

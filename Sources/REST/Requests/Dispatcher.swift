@@ -4,12 +4,14 @@ import JSON
 import Logging
 import ParseModel
 import ParseStorage
+import Rules
 
 /// Finds out what a request wants, and who answers it.
 package struct Dispatcher: HTTPHandler {
     private let settings: InterfaceSettings
     private let handler: any RequestHandler
     private let files: FileRoutes?
+    private let pages: PageRoutes?
     private let state: ServerState
     private let errors: ErrorReply
     private let opener: EnvelopeOpener
@@ -21,15 +23,17 @@ package struct Dispatcher: HTTPHandler {
     ///   - settings: What is known of the configuration.
     ///   - handler: Answers the requests of the interface.
     ///   - files: Answers the requests below `/files`; nil for none.
+    ///   - pages: Answers the requests for pages; nil for none.
     ///   - state: Whether the server takes requests.
     ///   - logger: Is told what callers are not.
     package init(
-        settings: InterfaceSettings, handler: some RequestHandler, files: FileRoutes?, state: ServerState,
-        logger: Logger
+        settings: InterfaceSettings, handler: some RequestHandler, files: FileRoutes?, pages: PageRoutes? = nil,
+        state: ServerState, logger: Logger
     ) {
         self.settings = settings
         self.handler = handler
         self.files = files
+        self.pages = pages
         self.state = state
         errors = ErrorReply(sanitizes: settings.sanitizesErrors, logger: logger)
         opener = EnvelopeOpener(settings: settings)
@@ -70,6 +74,13 @@ package struct Dispatcher: HTTPHandler {
             if let reply = try await files?.respond(to: fileRequest) { return reply }
         default:
             break
+        }
+        if let pages, let path = pages.path(components) {
+            try state.check()
+            let context = RequestContext(
+                caller: Caller(power: .client), mountURL: opener.mountURL(of: request), now: .now,
+                address: opener.address(of: request))
+            if let reply = try await pages.respond(to: request, target, below: path, context) { return reply }
         }
         let body = try await opener.readBody(of: request)
         return try await turns.take(bytes: body.count + request.target.utf8.count) {

@@ -40,6 +40,15 @@ struct EnvelopeOpener: Sendable {
         return envelope
     }
 
+    /// The address under which clients see the mount path.
+    func mountURL(of request: IncomingRequest) -> String { mountURLs.url(for: request) }
+
+    /// The IP address that a request comes from, as far as proxies are believed.
+    func address(of request: IncomingRequest) -> String {
+        ClientAddress.resolve(
+            peer: request.peer, forwardedFor: request.headers[.forwardedFor], trust: settings.proxyTrust)
+    }
+
     /// Who sent a request, by the credentials that were found in it; its address as far as proxies are believed.
     ///
     /// - Throws: ``HTTPError`` when the keys are not good enough.

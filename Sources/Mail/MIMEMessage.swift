@@ -1,0 +1,75 @@
+import Encoding
+import Foundation
+import JSON
+
+/// A mail in the form that travels (RFC 5322, 2045 to 2047): plain text in UTF-8.
+///
+/// No field can hold a line break, whatever a user's name or the app's has in it. The body travels in Base64, so that no
+/// server breaks a link in two.
+enum MIMEMessage {
+    /// The bytes of a mail.
+    ///
+    /// - Parameters:
+    ///   - date: When it was written, in seconds since 1970.
+    ///   - id: What tells it apart from all others.
+    static func bytes(_ mail: MailMessage, date: Date, id: String) -> [UInt8]? {
+        guard let sender = MailAddress(mail.sender) else { return nil }
+        let recipients = mail.recipients.compactMap { MailAddress($0) }
+        guard !recipients.isEmpty, recipients.count == mail.recipients.count else { return nil }
+        let fields = [
+            ("From", field(sender)), ("To", recipients.map(field).joined(separator: ", ")),
+            ("Subject", encodedText(mail.subject)), ("Date", self.date(date)),
+            ("Message-ID", "<\(id)@\(sender.domain)>"), ("MIME-Version", "1.0"), ("Auto-Submitted", "auto-generated"),
+            ("Content-Type", "text/plain; charset=utf-8"), ("Content-Transfer-Encoding", "base64"),
+        ]
+        let head = fields.map { "\($0.0): \($0.1)\r\n" }.joined()
+        return Array((head + "\r\n" + base64(mail.text)).utf8)
+    }
+
+    private static func base64(_ text: String) -> String {
+        let encoded = Array(Data(text.utf8).base64EncodedString().utf8)
+        return stride(from: 0, to: encoded.count, by: 76).map {
+            String(decoding: encoded[$0..<min($0 + 76, encoded.count)], as: UTF8.self) + "\r\n"
+        }.joined()
+    }
+
+    private static func field(_ address: MailAddress) -> String {
+        address.name.map { "\(encodedText($0)) <\(address.address)>" } ?? address.address
+    }
+
+    /// A text of a field: as it is where it is plain, else in encoded words of UTF-8 (RFC 2047), each of whole characters.
+    static func encodedText(_ text: String) -> String {
+        let bytes = text.utf8
+        if bytes.count <= 60, bytes.allSatisfy({ (0x20...0x7E).contains($0) && !"=?\"<>,;:@()[]\\".utf8.contains($0) })
+        {
+            return text
+        }
+        if bytes.allSatisfy({ (0x20...0x7E).contains($0) }), bytes.count <= 60, !text.contains("=?") { return text }
+        var words: [String] = []
+        var word: [UInt8] = []
+        for scalar in text.unicodeScalars {
+            // A line break would begin a field of its own.
+            let bytes = scalar.value < 0x20 || scalar.value == 0x7F ? [UInt8(ascii: " ")] : Array(String(scalar).utf8)
+            if word.count + bytes.count > 39 {
+                words.append(Data(word).base64EncodedString())
+                word = []
+            }
+            word += bytes
+        }
+        words.append(Data(word).base64EncodedString())
+        return words.map { "=?utf-8?B?\($0)?=" }.joined(separator: "\r\n ")
+    }
+
+    /// `Mon, 23 Nov 2026 20:15:04 +0000`.
+    static func date(_ date: Date) -> String {
+        let seconds = Int(date.timeIntervalSince1970.rounded(.down))
+        let days = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
+        let time = seconds - days * 86_400
+        let day = CivilDate(daysSince1970: days)
+        let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][((days % 7) + 7) % 7]
+        let month = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][day.month - 1]
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "\(weekday), \(two(day.day)) \(month) \(day.year) "
+            + "\(two(time / 3600)):\(two(time / 60 % 60)):\(two(time % 60)) +0000"
+    }
+}

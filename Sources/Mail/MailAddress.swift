@@ -1,0 +1,31 @@
+/// A mail address with or without a name: `ann@example.com`, `Ann <ann@example.com>`.
+struct MailAddress: Equatable {
+    /// The name before it; nil for none.
+    var name: String?
+    /// The address alone, as SMTP takes it.
+    var address: String
+
+    /// Takes an address apart. Control characters, with which it could begin a line of its own, are left out.
+    ///
+    /// - Returns: nil for what SMTP cannot take.
+    init?(_ text: String) {
+        let bytes = text.utf8.filter { $0 >= 0x20 && $0 != 0x7F }
+        if let start = bytes.lastIndex(of: UInt8(ascii: "<")), bytes.last == UInt8(ascii: ">") {
+            address = String(decoding: bytes[(start + 1)...].dropLast(), as: UTF8.self)
+            let name = String(decoding: bytes[..<start], as: UTF8.self).split(separator: " ").joined(separator: " ")
+            self.name = name.isEmpty ? nil : name
+        } else {
+            address = String(decoding: bytes, as: UTF8.self)
+        }
+        // What ends the address for SMTP is no part of one, and who is asked for nothing before or after the @ is nobody.
+        guard let at = address.utf8.lastIndex(of: UInt8(ascii: "@")), at != address.utf8.startIndex,
+            address.utf8.index(after: at) != address.utf8.endIndex, address.utf8.count <= 320,
+            !address.utf8.contains(where: { " <>,;\"".utf8.contains($0) })
+        else { return nil }
+    }
+
+    /// The part after the @.
+    var domain: String {
+        address.utf8.lastIndex(of: UInt8(ascii: "@")).map { String(address[address.utf8.index(after: $0)...]) } ?? ""
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import JSON
+public import Logging
+public import Operations
+public import ParseStorage
+public import ServerConfiguration
+
+/// Mails for accounts: they wait in the database, with the change that they are about, and are sent soon after.
+///
+/// A mail is sent at least once. Whoever takes one has it for a minute; when that process dies, another one takes it then.
+public final class MailQueue: Mailer {
+    private let transport: SMTPTransport
+    private let texts: MailTexts
+    private let logger: Logger
+    private let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    /// How long a process has a mail that it took, in seconds: longer than sending it may take.
+    static let lease = 60.0
+    /// How long until a mail is tried again, in seconds, after so many failures; then it is given up.
+    static let pauses: [Double] = [2, 10, 30, 120, 600, 3600, 4 * 3600, 12 * 3600, 24 * 3600]
+
+    /// Makes a queue.
+    ///
+    /// - Parameters:
+    ///   - appName: The name of the app, which the mails tell.
+    public init(_ server: Configuration.SMTP, appName: String, logger: Logger) {
+        transport = SMTPTransport(server: server)
+        texts = MailTexts(appName: appName)
+        self.logger = logger
+    }
+
+    /// Puts a mail into the queue.
+    public func enqueue(_ mail: AccountMail, through store: ObjectStore) async throws {
+        var content: JSONObject = ["kind": .string(mail.kind.rawValue), "to": .string(mail.recipient)]
+        content["link"] = mail.link.map { .string($0) }
+        content["username"] = mail.user["username"]
+        content["email"] = mail.user["email"]
+        try await store.enqueueMail(content)
+        wake.yield()
+    }
+
+    /// Sends what waits, until the task is cancelled.
+    public func run(_ store: ObjectStore) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                // For what others left, what is tried again, and what was committed after the queue was woken.
+                while !Task.isCancelled, (try? await Task.sleep(for: .seconds(1))) != nil { self.wake.yield() }
+            }
+            for await _ in wakes {
+                do {
+                    while try await sendSome(store) {}
+                } catch {
+                    if !Task.isCancelled {
+                        logger.warning("mails could not be looked for", metadata: ["error": "\(error)"])
+                    }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Sends some mails side by side; false when none were due.
+    private func sendSome(_ store: ObjectStore) async throws -> Bool {
+        let mails = try await store.takeMails(8, for: Self.lease)
+        await withDiscardingTaskGroup { group in
+            for mail in mails { group.addTask { await self.deliver(mail, store) } }
+        }
+        return !mails.isEmpty
+    }
+
+    private func deliver(_ mail: QueuedMail, _ store: ObjectStore) async {
+        do {
+            do {
+                try await send(mail)
+                try await store.removeMail(mail.id)
+            } catch let failure as MailFailure {
+                let pause = Int(mail.attempts) <= Self.pauses.count ? Self.pauses[Int(mail.attempts) - 1] : nil
+                let kind = mail.content["kind"]?.stringValue ?? ""
+                guard let pause, !failure.isFinal else {
+                    try await store.giveUpMail(mail.id, reason: failure.reason)
+                    return logger.error(
+                        "a mail was given up",
+                        metadata: ["mail": "\(mail.id)", "kind": "\(kind)", "reason": "\(failure.reason)"])
+                }
+                try await store.postponeMail(mail.id, by: pause, reason: failure.reason)
+                logger.warning(
+                    "a mail could not be sent, and will be tried again",
+                    metadata: ["mail": "\(mail.id)", "kind": "\(kind)", "reason": "\(failure.reason)"])
+            }
+        } catch {
+            // It is taken again when the lease has ended.
+            logger.warning("a mail is left for later", metadata: ["mail": "\(mail.id)", "error": "\(error)"])
+        }
+    }
+
+    private func send(_ mail: QueuedMail) async throws {
+        let content = mail.content
+        guard let kind = content["kind"]?.stringValue.flatMap(AccountMail.Kind.init(rawValue:)),
+            let recipient = content["to"]?.stringValue
+        else { throw MailFailure(reason: "it is of no kind that is known", isFinal: true) }
+        let (subject, text) = texts.text(
+            kind, link: content["link"]?.stringValue, username: content["username"]?.stringValue ?? "",
+            email: content["email"]?.stringValue ?? recipient)
+        let message = MailMessage(
+            sender: transport.server.sender, recipients: [recipient], subject: subject, text: text)
+        guard let sender = MailAddress(message.sender), let address = MailAddress(recipient),
+            let bytes = MIMEMessage.bytes(message, date: Date(), id: Identifiers.hexadecimal(32))
+        else { throw MailFailure(reason: "the address is none that mail can be sent to", isFinal: true) }
+        do {
+            try await transport.send(bytes, from: sender.address, to: [address.address])
+        } catch let failure as MailFailure {
+            throw failure
+        } catch {
+            throw MailFailure(reason: "the server is ending", isFinal: false)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import CCurl
+import Foundation
+import NIOPosix
+import ServerConfiguration
+
+/// Why a mail was not sent.
+struct MailFailure: Error {
+    /// What to tell whoever runs the server; never what is in the mail.
+    var reason: String
+    /// Whether the same mail will never be taken.
+    var isFinal: Bool
+}
+
+/// Sends mails by SMTP, with libcurl: with TLS from the beginning, or as soon as the server offers it.
+///
+/// Each mail has a connection of its own, on a thread of its own that waits for the server.
+struct SMTPTransport: Sendable {
+    let server: Configuration.SMTP
+    private let threads = NIOThreadPool.singleton
+
+    /// How long a server may take for one mail, in seconds.
+    static let timeLimit = 30
+
+    /// Sends a mail.
+    ///
+    /// - Throws: `MailFailure`.
+    func send(_ message: [UInt8], from sender: String, to recipients: [String]) async throws {
+        let (code, status, text) = try await threads.runIfActive {
+            transfer(message, from: sender, to: recipients)
+        }
+        guard code != CURLE_OK else { return }
+        // A refusal of the mail is final; one of the server, or of its log-in, is for whoever runs this to mend.
+        let isFinal = (550...559).contains(status) && code == CURLE_SEND_ERROR
+        throw MailFailure(reason: status > 0 ? "the server answered \(status)" : text, isFinal: isFinal)
+    }
+
+    // Unsafe: libcurl is C. What it is given lives until the transfer has ended, and no pointer leaves this function.
+    private func transfer(
+        _ message: [UInt8], from sender: String, to recipients: [String]
+    ) -> (code: CURLcode, status: Int, text: String) {
+        guard let handle = curl_easy_init() else { return (CURLE_OUT_OF_MEMORY, 0, "out of memory") }
+        defer { curl_easy_cleanup(handle) }
+        var list: UnsafeMutablePointer<curl_slist>?
+        for recipient in recipients { list = curl_slist_append(list, "<\(recipient)>") }
+        defer { curl_slist_free_all(list) }
+        let scheme = server.isSecure ? "smtps" : "smtp"
+        let host = server.host.utf8.contains(UInt8(ascii: ":")) ? "[\(server.host)]" : server.host
+        _ = curl_easy_set_text(handle, CURLOPT_URL, "\(scheme)://\(host):\(server.port)")
+        _ = curl_easy_set_text(handle, CURLOPT_PROTOCOLS_STR, "smtp,smtps")
+        _ = curl_easy_set_number(handle, CURLOPT_NOSIGNAL, 1)
+        _ = curl_easy_set_number(handle, CURLOPT_CONNECTTIMEOUT, 10)
+        _ = curl_easy_set_number(handle, CURLOPT_TIMEOUT, Self.timeLimit)
+        // Over a connection that anybody reads no password goes.
+        let security = server.user == nil ? CURLUSESSL_TRY : CURLUSESSL_ALL
+        _ = curl_easy_set_number(handle, CURLOPT_USE_SSL, Int(security.rawValue))
+        if let user = server.user { _ = curl_easy_set_text(handle, CURLOPT_USERNAME, user) }
+        if let password = server.password { _ = curl_easy_set_text(handle, CURLOPT_PASSWORD, password) }
+        _ = curl_easy_set_text(handle, CURLOPT_MAIL_FROM, "<\(sender)>")
+        _ = curl_easy_set_list(handle, CURLOPT_MAIL_RCPT, list)
+        _ = curl_easy_set_number(handle, CURLOPT_UPLOAD, 1)
+        return message.withUnsafeBytes { bytes in
+            var source = Source(rest: bytes)
+            return withUnsafeMutablePointer(to: &source) { source in
+                _ = curl_easy_set_pointer(handle, CURLOPT_READDATA, source)
+                _ = curl_easy_set_reader(handle) { target, size, count, source in
+                    guard let target, let source = source?.assumingMemoryBound(to: Source.self) else { return 0 }
+                    return source.pointee.read(into: target, most: size * count)
+                }
+                let code = curl_easy_perform(handle)
+                var status = 0
+                _ = curl_easy_get_number(handle, CURLINFO_RESPONSE_CODE, &status)
+                return (code, status, String(cString: curl_easy_strerror(code)))
+            }
+        }
+    }
+
+    /// The bytes that libcurl has not taken yet.
+    private struct Source {
+        var rest: UnsafeRawBufferPointer
+
+        mutating func read(into target: UnsafeMutablePointer<CChar>, most: Int) -> Int {
+            let count = min(most, rest.count)
+            UnsafeMutableRawBufferPointer(start: target, count: count).copyBytes(from: rest.prefix(count))
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+            return count
+        }
+    }
+}

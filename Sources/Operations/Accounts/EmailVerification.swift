@@ -1,0 +1,119 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Rules
+
+/// What became of a link that confirms an address.
+public enum EmailVerification: Sendable, Equatable {
+    case verified(username: String)
+    case invalid
+    /// The link was good once.
+    case expired
+}
+
+/// Confirming mail addresses by links.
+extension Backend {
+    /// Whether users who have not confirmed their address are kept out.
+    var blocksUnverified: Bool {
+        configuration.accountMail.verifyUserEmails && configuration.accountMail.preventLoginWithUnverifiedEmail
+    }
+
+    /// The error for a user whose address is not confirmed.
+    static let emailIsNotVerified = ParseError(ParseError.emailNotFound, "User email is not verified.")
+
+    /// Confirms the address of whoever has a token. The token is spent; the same link tells the same for a day.
+    ///
+    /// - Parameters:
+    ///   - username: The name in the link; links up to preset 7 have one.
+    public func verifyEmail(token: String, username: String?, _ context: RequestContext) async throws
+        -> EmailVerification
+    {
+        guard configuration.accountMail.verifyUserEmails else { return .invalid }
+        let name = configuration.preset < 8 ? username ?? "" : nil
+        guard let user = try await store.user(with: token, .verification, username: name) else {
+            guard let spender = try await store.userWhoSpent(token), name.map({ $0.hasSameBytes(as: spender) }) ?? true
+            else { return .invalid }
+            return .verified(username: spender)
+        }
+        if configuration.accountMail.emailVerifyTokenValidityDuration != nil, user.isExpired(at: context.now) {
+            return .expired
+        }
+        var save = Save("_User", user.id, ["emailVerified": true], context.asServer)
+        save.hidden = ["_email_verify_token": .null, "_email_verify_token_expires_at": .null]
+        save.condition = .field(FieldPath("_email_verify_token"), .equal(.string(token)))
+        do {
+            _ = try await SavePipeline(backend: self).run(save)
+        } catch let error as ParseError where error.code == ParseError.objectNotFound {
+            // Somebody else has just opened the same link, or asked for another.
+            return try await store.userWhoSpent(token) == nil ? .invalid : .verified(username: user.username)
+        }
+        try await store.noteSpentToken(token, of: user.username)
+        return .verified(username: user.username)
+    }
+
+    /// Sends a new link in place of one, as the page of a link that has expired asks for it.
+    ///
+    /// - Parameters:
+    ///   - token: The token of the old link; nil where the user is named.
+    ///   - username: The user's name; nil where the token is known.
+    /// - Returns: Whether a link was sent.
+    public func resendVerification(token: String?, username: String?, _ context: RequestContext) async throws -> Bool {
+        guard configuration.accountMail.verifyUserEmails else { return false }
+        var user: MailUser?
+        if let token { user = try await store.user(with: token, .verification) }
+        if user == nil, let username { user = try await store.user(named: username, .verification) }
+        guard let user, !user.isVerified, let email = user.email else { return false }
+        try await sendVerification(to: user, email, context)
+        return true
+    }
+
+    /// `POST /verificationEmailRequest`: sends a new link to an address.
+    ///
+    /// - Throws: 204 or 125 for what is no address; 205 and -1 for one that needs none, where that may be told.
+    public func requestVerification(_ body: JSONObject, _ context: RequestContext) async throws {
+        let address = try Self.address(in: body)
+        _ = try mails()
+        let tells = !configuration.accountMail.emailVerifySuccessOnInvalidEmail
+        let start = ContinuousClock.now
+        let user = try await store.user(withMail: address, .verification)
+        if let user, let email = user.email, email.hasSameBytes(as: address) {
+            if user.isVerified {
+                if tells { throw ParseError(ParseError.otherCause, "Email \(address) is already verified.") }
+            } else if configuration.accountMail.verifyUserEmails {
+                try await sendVerification(to: user, email, context)
+            }
+        } else if tells {
+            throw ParseError(ParseError.emailNotFound, "No user found with email \(address)")
+        }
+        try await Self.level(start)
+    }
+
+    private func sendVerification(to user: MailUser, _ email: String, _ context: RequestContext) async throws {
+        let options = configuration.accountMail
+        var token = user.token
+        if !options.emailVerifyTokenReuseIfValid || token == nil || user.isExpired(at: context.now) {
+            let new = Self.mailToken()
+            try await store.setToken(
+                new, expiry: Self.expiry(after: options.emailVerifyTokenValidityDuration, context), of: user.id,
+                .verification)
+            token = new
+        }
+        guard let token, options.sendUserEmailVerification else { return }
+        try await send(.verification, to: email, token: token, username: user.username, email: email)
+    }
+
+    /// Makes the address that a save brings one that is still to be confirmed.
+    ///
+    /// - Returns: The token of the link, where the address needs one.
+    func beginVerification(of save: inout Save) -> String? {
+        let options = configuration.accountMail
+        guard options.verifyUserEmails, save.body["email"]?.stringValue?.isEmpty == false else { return nil }
+        let token = Self.mailToken()
+        save.body["emailVerified"] = false
+        save.hidden["_email_verify_token"] = .string(token)
+        if let end = Self.expiry(after: options.emailVerifyTokenValidityDuration, save.context) {
+            save.hidden["_email_verify_token_expires_at"] = end.json
+        }
+        return token
+    }
+}

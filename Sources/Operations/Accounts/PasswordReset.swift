@@ -1,0 +1,102 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Rules
+
+/// What a link that lets choose a new password is worth.
+public enum PasswordResetLink: Sendable, Equatable {
+    case valid(username: String)
+    case invalid
+    case expired
+}
+
+/// Choosing a new password by a link.
+extension Backend {
+    /// `POST /requestPasswordReset`: sends a link to an address.
+    ///
+    /// - Throws: 204, 125 or 162 for what is no address or token; 205 for one that nobody has, where that may be told.
+    public func requestPasswordReset(_ body: JSONObject, _ context: RequestContext) async throws {
+        _ = try mails()
+        let options = configuration.accountMail
+        let start = ContinuousClock.now
+        let user: MailUser?
+        if configuration.preset >= 8, body["email"]?.isTruthy != true, let value = body["token"], value.isTruthy {
+            guard let token = value.stringValue else {
+                throw ParseError(ParseError.invalidValue, "token must be a string")
+            }
+            let holder = try await store.user(with: token, .passwordReset)
+            // A link that is still good needs no other.
+            user = holder.flatMap {
+                $0.email != nil && $0.tokenExpiry != nil && $0.isExpired(at: context.now) ? $0 : nil
+            }
+        } else {
+            user = try await store.user(withMail: try Self.address(in: body), .passwordReset)
+            if user == nil, !options.resetPasswordSuccessOnInvalidEmail {
+                throw ParseError(ParseError.objectNotFound, "A user with that email does not exist.")
+            }
+        }
+        if let user {
+            var token = user.token
+            if !options.resetTokenReuseIfValid || token == nil || user.isExpired(at: context.now) {
+                let new = Self.mailToken()
+                try await store.setToken(
+                    new, expiry: Self.expiry(after: options.resetTokenValidityDuration, context), of: user.id,
+                    .passwordReset)
+                token = new
+            }
+            try await send(
+                .passwordReset, to: user.email ?? user.username, token: token ?? "", username: user.username,
+                email: user.email)
+        }
+        try await Self.level(start)
+    }
+
+    /// Looks at a link without spending it.
+    ///
+    /// - Parameters:
+    ///   - username: The name in the link; links up to preset 7 have one.
+    public func passwordResetLink(token: String, username: String?, _ context: RequestContext) async throws
+        -> PasswordResetLink
+    {
+        guard let user = try await resetUser(token: token, username: username) else { return .invalid }
+        return isResetExpired(user, context) ? .expired : .valid(username: user.username)
+    }
+
+    /// Gives whoever has a token a new password. The token is spent, and the sessions end.
+    ///
+    /// - Throws: -1 with a reason for a token that is worth nothing, 142 for a password that breaks a rule.
+    public func resetPassword(token: String, username: String?, to password: String, _ context: RequestContext)
+        async throws
+    {
+        guard let user = try await resetUser(token: token, username: username) else { throw Self.invalidResetToken }
+        guard !isResetExpired(user, context) else {
+            throw ParseError(ParseError.otherCause, "The password reset link has expired")
+        }
+        var save = Save("_User", user.id, ["password": .string(password)], context.asServer)
+        save.condition = .field(FieldPath("_perishable_token"), .equal(.string(token)))
+        if configuration.accountLockout?.unlockOnPasswordReset == true {
+            save.hidden = ["_failed_login_count": 0, "_account_lockout_expires_at": .null]
+        }
+        do {
+            _ = try await SavePipeline(backend: self).run(save)
+        } catch let error as ParseError where error.code == ParseError.objectNotFound {
+            throw Self.invalidResetToken
+        }
+        if let email = user.email {
+            try await notify(.passwordChanged, at: email, username: user.username, email: email)
+        }
+    }
+
+    private static let invalidResetToken = ParseError(
+        ParseError.otherCause, "Failed to reset password: username / email / token is invalid")
+
+    private func resetUser(token: String, username: String?) async throws -> MailUser? {
+        guard !token.isEmpty else { return nil }
+        let name = configuration.preset < 8 ? username ?? "" : nil
+        return try await store.user(with: token, .passwordReset, username: name)
+    }
+
+    private func isResetExpired(_ user: MailUser, _ context: RequestContext) -> Bool {
+        configuration.accountMail.resetTokenValidityDuration != nil && user.isExpired(at: context.now)
+    }
+}

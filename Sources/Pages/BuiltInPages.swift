@@ -1,0 +1,116 @@
+import JSON
+
+/// The pages that the server brings along.
+public enum BuiltInPage: String, CaseIterable, Sendable {
+    case passwordReset, passwordResetSuccess, passwordResetLinkInvalid
+    case emailVerificationSuccess, emailVerificationSendSuccess, emailVerificationSendFail
+    case emailVerificationLinkInvalid, emailVerificationLinkExpired
+    case invalidLink
+
+    /// Its name in snake case.
+    public var fileName: String { PageName.snakeCase(rawValue) }
+
+    /// The files that are this page: those of the pages, and those that the older redirects lead to.
+    var files: [String] {
+        let older: [String] =
+            switch self {
+            case .passwordReset: ["choose_password"]
+            case .emailVerificationSuccess: ["verify_email_success.html"]
+            case .emailVerificationSendSuccess: ["link_send_success.html"]
+            case .emailVerificationSendFail: ["link_send_fail.html"]
+            case .emailVerificationLinkExpired: ["invalid_verification_link.html"]
+            default: []
+            }
+        return [fileName + ".html"] + older
+    }
+
+    /// The page as a template: plain HTML that needs no script, with labels, and a name for programs.
+    func template(_ texts: BuiltInTexts) -> String {
+        guard let page = texts.pages[self] else { return "" }
+        return """
+            <!doctype html>
+            <html lang="\(texts.language)">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark">
+            <meta name="robots" content="noindex">
+            <meta name="page" content="\(fileName)">
+            <title>\(page.title){{#appName}} · {{appName}}{{/appName}}</title>
+            <link rel="stylesheet" href="{{style}}">
+            </head>
+            <body>
+            <main class="\(symbol)">
+            {{#appName}}
+            <p class="app">{{appName}}</p>
+            {{/appName}}
+            <h1>\(page.title)</h1>
+            \(page.paragraphs.map { "<p>\($0)</p>\n" }.joined())\(form(texts))</main>
+            </body>
+            </html>
+
+            """
+    }
+
+    /// What the page is about, for its style.
+    private var symbol: String {
+        switch self {
+        case .passwordReset: "question"
+        case .passwordResetSuccess, .emailVerificationSuccess: "success"
+        case .emailVerificationSendSuccess: "sent"
+        default: "failure"
+        }
+    }
+
+    private func form(_ texts: BuiltInTexts) -> String {
+        switch self {
+        case .passwordReset: passwordForm(texts)
+        case .emailVerificationLinkExpired: resendForm(texts)
+        default: ""
+        }
+    }
+
+    /// The name of the account stands in the form for programs that keep passwords.
+    private func passwordForm(_ texts: BuiltInTexts) -> String {
+        """
+        {{#problem}}
+        <p class="error" role="alert" id="problem">{{problem}}</p>
+        {{/problem}}
+        <form method="post" action="{{appUrl}}/request_password_reset">
+        <input type="hidden" name="token" value="{{token}}">
+        {{#locale}}
+        <input type="hidden" name="locale" value="{{locale}}">
+        {{/locale}}
+        {{#username}}
+        <label for="username">\(texts.account)</label>
+        <input id="username" name="username" type="text" value="{{username}}" autocomplete="username" readonly>
+        {{/username}}
+        <label for="new_password">\(texts.newPassword)</label>
+        <input id="new_password" name="new_password" type="password" autocomplete="new-password" required autofocus\
+        {{#problem}} aria-invalid="true" aria-describedby="problem"{{/problem}}>
+        <label for="confirm_new_password">\(texts.newPasswordAgain)</label>
+        <input id="confirm_new_password" name="confirm_new_password" type="password" autocomplete="new-password" required>
+        <button type="submit">\(texts.changePassword)</button>
+        </form>
+
+        """
+    }
+
+    private func resendForm(_ texts: BuiltInTexts) -> String {
+        """
+        <form method="post" action="{{appUrl}}/resend_verification_email">
+        {{#token}}
+        <input type="hidden" name="token" value="{{token}}">
+        {{/token}}
+        {{#username}}
+        <input type="hidden" name="username" value="{{username}}">
+        {{/username}}
+        {{#locale}}
+        <input type="hidden" name="locale" value="{{locale}}">
+        {{/locale}}
+        <button type="submit">\(texts.sendLink)</button>
+        </form>
+
+        """
+    }
+}

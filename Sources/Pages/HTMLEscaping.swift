@@ -1,0 +1,63 @@
+import Mustache
+
+/// Makes text harmless in HTML, in the eight characters that mustache.js escapes, so that it ends no element and no
+/// attribute, whether or not that stands in quotes.
+///
+/// It works on bytes. To Swift, a quotation mark with a combining accent after it is a character of its own, which is no
+/// quotation mark; to a browser it is one.
+enum HTMLEscaping {
+    /// A text as HTML that shows it.
+    static func escape(_ text: String) -> String {
+        write(text.utf8) { _ in false }
+    }
+
+    /// The same for HTML: what `escape` made stays as it is.
+    static func escapeRemaining(_ html: String) -> String {
+        let bytes = html.utf8
+        return write(bytes) { position in
+            references.contains { bytes[position...].starts(with: $0.utf8) }
+        }
+    }
+
+    private static func write(_ bytes: String.UTF8View, unless isEscaped: (String.UTF8View.Index) -> Bool) -> String {
+        guard bytes.contains(where: { reference($0) != nil }) else { return String(bytes) }
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count + 32)
+        for position in bytes.indices {
+            let byte = bytes[position]
+            if let reference = reference(byte), byte != UInt8(ascii: "&") || !isEscaped(position) {
+                result.append(contentsOf: reference.utf8)
+            } else {
+                result.append(byte)
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func reference(_ byte: UInt8) -> String? {
+        switch byte {
+        case UInt8(ascii: "&"): "&amp;"
+        case UInt8(ascii: "<"): "&lt;"
+        case UInt8(ascii: ">"): "&gt;"
+        case UInt8(ascii: "\""): "&quot;"
+        case UInt8(ascii: "'"): "&#39;"
+        case UInt8(ascii: "/"): "&#x2F;"
+        case UInt8(ascii: "`"): "&#x60;"
+        case UInt8(ascii: "="): "&#x3D;"
+        default: nil
+        }
+    }
+
+    private static let references = ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;", "&#x2F;", "&#x60;", "&#x3D;"]
+}
+
+/// The content type of templates of pages: `{{x}}` escapes what is not escaped.
+struct PageContentType: MustacheContentType {
+    /// Its name in templates.
+    static let name: String = {
+        MustacheContentTypes.register(PageContentType(), named: "ROOST-PAGE")
+        return "ROOST-PAGE"
+    }()
+
+    func escapeText(_ text: String) -> String { HTMLEscaping.escapeRemaining(text) }
+}

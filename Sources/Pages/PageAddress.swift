@@ -1,0 +1,84 @@
+import Encoding
+
+/// Addresses of pages with parameters in their queries.
+public enum PageAddress {
+    /// An address as parse-server's older redirects make it: parameters at the end, percent-encoded.
+    public static func appending(_ parameters: [(String, String)], to address: String) -> String {
+        guard !parameters.isEmpty else { return address }
+        let query = parameters.map { "\($0)=\(PercentEncoding.encode($1))" }.joined(separator: "&")
+        return address + (address.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + query
+    }
+
+    /// An address as browsers write it when parameters of its query are set: form-encoded, before the fragment. A
+    /// parameter that the address has already gets the new value.
+    public static func setting(_ parameters: [(String, String)], in address: String) -> String {
+        var rest = Substring(address)
+        var fragment: Substring = ""
+        if let start = rest.utf8.firstIndex(of: UInt8(ascii: "#")) {
+            fragment = rest[start...]
+            rest = rest[..<start]
+        }
+        var pairs: [(name: String, value: String)] = []
+        if let start = rest.utf8.firstIndex(of: UInt8(ascii: "?")) {
+            pairs = read(rest[rest.utf8.index(after: start)...])
+            rest = rest[..<start]
+        }
+        for (name, value) in parameters {
+            if let place = pairs.firstIndex(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+                pairs[place].value = value
+            } else {
+                pairs.append((name, value))
+            }
+        }
+        let query = pairs.map { "\(encode($0.name))=\(encode($0.value))" }.joined(separator: "&")
+        return withPath(rest) + (query.isEmpty ? "" : "?" + query) + fragment
+    }
+
+    /// The scheme and host of an address, as a Content-Security-Policy names it; nil where there is no host to name.
+    static func source(_ address: String) -> String? {
+        let bytes = address.utf8
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        let scheme = String(address[..<colon])
+        guard address[colon...].hasPrefix("://") else { return scheme + ":" }
+        let host = bytes[bytes.index(colon, offsetBy: 3)...].prefix { !"/?#".utf8.contains($0) }
+        // Whatever would end the directive, or the field, is no host.
+        guard !host.isEmpty, host.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"'\",;\\@".utf8.contains($0) }) else {
+            return nil
+        }
+        return scheme + "://" + String(decoding: host, as: UTF8.self)
+    }
+
+    private static func read(_ query: Substring) -> [(name: String, value: String)] {
+        query.utf8.split(separator: UInt8(ascii: "&")).map { part in
+            let end = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
+            let value = end < part.endIndex ? part[part.index(after: end)...] : part[end...]
+            return (decode(Substring(part[..<end])), decode(Substring(value)))
+        }
+    }
+
+    private static func decode(_ text: Substring) -> String {
+        PercentEncoding.decode(text, plusIsSpace: true) ?? String(text)
+    }
+
+    /// `https://host` is `https://host/` when something follows.
+    private static func withPath(_ address: Substring) -> String {
+        guard let start = address.utf8.firstRange(of: "://".utf8)?.upperBound,
+            !address.utf8[start...].contains(UInt8(ascii: "/"))
+        else { return String(address) }
+        return address + "/"
+    }
+
+    /// Form-encoding: all bytes but letters, digits and `*-._`; a space is a plus.
+    private static func encode(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: " "): bytes.append(UInt8(ascii: "+"))
+            case UInt8(ascii: "!"), UInt8(ascii: "~"), UInt8(ascii: "'"), UInt8(ascii: "("), UInt8(ascii: ")"):
+                bytes.append(contentsOf: [UInt8(ascii: "%")] + Array(String(byte, radix: 16, uppercase: true).utf8))
+            default: PercentEncoding.encode(byte, keepingSlashes: false) { bytes.append($0) }
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

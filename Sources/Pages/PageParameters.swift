@@ -1,0 +1,51 @@
+import Encoding
+
+/// What a page is told, in the order in which addresses carry it.
+public struct PageParameters: Sendable, Equatable {
+    /// The names that parse-server gives parameters.
+    public enum Key: String, Sendable, CaseIterable {
+        case token, username, appId, appName, publicServerUrl, error, locale
+    }
+
+    /// Names and values.
+    public private(set) var all: [(key: Key, value: String)] = []
+
+    /// Parameters in some order; those without a value are left out.
+    public init(_ parameters: [(Key, String?)] = []) {
+        for (key, value) in parameters { self[key] = value }
+    }
+
+    /// The value of a parameter. One that is set again keeps its place.
+    public subscript(key: Key) -> String? {
+        get { all.first { $0.key == key }?.value }
+        set {
+            let place = all.firstIndex { $0.key == key }
+            switch (place, newValue) {
+            case (let place?, let value?): all[place].value = value
+            case (let place?, nil): all.remove(at: place)
+            case (nil, let value?): all.append((key, value))
+            case (nil, nil): break
+            }
+        }
+    }
+
+    /// The header fields that tell programs what the page shows to people.
+    ///
+    /// - Parameter encodes: Whether values are percent-encoded. Otherwise control characters are left out.
+    public func headers(encodes: Bool) -> [(String, String)] {
+        all.map { key, value in
+            let text = encodes ? PercentEncoding.encode(value) : Self.withoutControls(value)
+            return ("x-parse-page-param-" + key.rawValue.lowercased(), text)
+        }
+    }
+
+    private static func withoutControls(_ value: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                value.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }))
+    }
+
+    public static func == (left: PageParameters, right: PageParameters) -> Bool {
+        left.all.elementsEqual(right.all) { $0.key == $1.key && ByteEquality.areSame($0.value, $1.value) }
+    }
+}

@@ -1,0 +1,145 @@
+import Encoding
+import Foundation
+import JSON
+import ServerConfiguration
+
+/// The pages that links in mails lead to: the built-in ones, and a deployment's own in their place.
+public struct PageSite: Sendable {
+    private let options: Configuration.Pages
+    private let files: PageFiles?
+    private let own: [Name: PageTemplate]
+    private let builtIn: [String: [BuiltInPage: PageTemplate]]
+    private let translations: [Name: PageText]
+    private let placeholders: [(String, PageText)]
+    /// The address of the folder of pages: `https://example.com/parse/apps`.
+    private let folder: String
+    private let appURL: String
+
+    /// Reads all files and templates.
+    ///
+    /// - Throws: `ConfigurationError` for what cannot be read.
+    public init(_ configuration: Configuration) throws(ConfigurationError) {
+        options = configuration.pages
+        folder = "\(configuration.publicServerURL ?? "")/\(options.pagesEndpoint)"
+        appURL = "\(folder)/\(PercentEncoding.encode(configuration.appId))"
+        var files: PageFiles?
+        if let path = options.pagesPath { files = try PageFiles(folder: path) }
+        self.files = files
+        var own: [Name: PageTemplate] = [:]
+        for (path, content) in files?.contents ?? [:] where path.suffix(5).elementsEqual(".html".utf8) {
+            let name = String(decoding: path, as: UTF8.self)
+            do {
+                own[Name(name)] = try PageTemplate(String(decoding: content, as: UTF8.self))
+            } catch {
+                throw ConfigurationError("option pages.pagesPath: \(name) is no template of Mustache's")
+            }
+        }
+        self.own = own
+        do {
+            builtIn = [
+                "en": try Self.templates(.english), "de": try Self.templates(.german),
+            ]
+            translations = try Self.translations(options.localizationJsonPath)
+            placeholders = try PageText(.object(options.placeholders)).members
+        } catch {
+            throw ConfigurationError("failed to load JSON file: a text of the pages is no template of Mustache's")
+        }
+    }
+
+    private static func templates(_ texts: BuiltInTexts) throws(PageTemplate.Malformed) -> [BuiltInPage: PageTemplate] {
+        var templates: [BuiltInPage: PageTemplate] = [:]
+        for page in BuiltInPage.allCases { templates[page] = try PageTemplate(page.template(texts)) }
+        return templates
+    }
+
+    private static func translations(_ path: String?) throws -> [Name: PageText] {
+        guard let path else { return [:] }
+        guard let data = FileManager.default.contents(atPath: path),
+            let json = try? JSONValue(parsing: Array(data)).objectValue
+        else { throw PageTemplate.Malformed() }
+        var texts: [Name: PageText] = [:]
+        for (locale, value) in json { texts[locale] = try PageText(value["translation"] ?? [:]) }
+        return texts
+    }
+
+    /// A page as a browser gets it.
+    public struct Page: Sendable {
+        /// The content.
+        public var html: String
+        /// What it may load, and where its forms may go.
+        public var securityPolicy: String
+    }
+
+    /// A page by the name of its file; nil where there is none.
+    ///
+    /// - Parameters:
+    ///   - path: The name, below a language or not: `password_reset.html`, `de/password_reset.html`.
+    ///   - parameters: What it shows. They are escaped, whatever a template asks for.
+    public func page(_ path: String, _ parameters: PageParameters) -> Page? {
+        let locale = options.enableLocalization ? parameters[.locale] : nil
+        let (folderLocale, file) = Self.split(path)
+        let candidates = (locale ?? folderLocale).map(PageLocale.candidates) ?? []
+        for name in candidates.map({ "\($0)/\(file)" }) + [path, file] {
+            if let template = own[Name(name)] {
+                return Page(
+                    html: template.render(values(parameters, BuiltInTexts.english)),
+                    securityPolicy: "frame-ancestors 'none'; base-uri 'none'")
+            }
+        }
+        guard let page = BuiltInPage.allCases.first(where: { $0.files.contains(file) }) else { return nil }
+        let language = candidates.last.map { $0.lowercased() } == "de" ? "de" : "en"
+        let texts = language == "de" ? BuiltInTexts.german : .english
+        guard let template = builtIn[language]?[page] else { return nil }
+        return Page(html: template.render(values(parameters, texts)), securityPolicy: policy)
+    }
+
+    /// Forms may lead to the pages that a deployment has elsewhere: browsers follow redirects of forms nowhere else.
+    private var policy: String {
+        let targets = Set(options.customUrls.values.compactMap(PageAddress.source)).sorted()
+        return "default-src 'none'; style-src 'self'; form-action \((["'self'"] + targets).joined(separator: " ")); "
+            + "frame-ancestors 'none'; base-uri 'none'"
+    }
+
+    /// A file that is no page, with its type.
+    public func asset(_ path: String) -> (bytes: [UInt8], type: String)? {
+        if let content = files?.content(path) { return (content, PageFiles.type(path)) }
+        return path.utf8.elementsEqual(BuiltInStyle.file.utf8)
+            ? (Array(BuiltInStyle.css.utf8), PageFiles.type(path)) : nil
+    }
+
+    /// The address of a page with its parameters, below its language where it has one.
+    public func address(of page: BuiltInPage, _ parameters: PageParameters) -> String {
+        let file = page.fileName + ".html"
+        let locale = options.enableLocalization ? parameters[.locale] : nil
+        let hasVariant = locale.map(PageLocale.candidates)?.contains { candidate in
+            candidate.lowercased() == "de" || own[Name("\(candidate)/\(file)")] != nil
+        }
+        let prefix = hasVariant == true ? (locale ?? "") + "/" : ""
+        return PageAddress.setting(parameters.all.map { ($0.key.rawValue, $0.value) }, in: "\(folder)/\(prefix)\(file)")
+    }
+
+    /// A language that a request asks for, where it is one.
+    public static func locale(_ text: String?) -> String? { text.flatMap { PageLocale.isValid($0) ? $0 : nil } }
+
+    private static func split(_ path: String) -> (locale: String?, file: String) {
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard parts.count == 2, let locale = String(parts[0]), PageLocale.isValid(locale), let file = String(parts[1])
+        else { return (nil, path) }
+        return (locale, file)
+    }
+
+    private func values(_ parameters: PageParameters, _ texts: BuiltInTexts) -> [String: any Sendable] {
+        var values: [String: any Sendable] = [:]
+        for (key, value) in parameters.all { values[key.rawValue] = HTMLEscaping.escape(value) }
+        if let error = parameters[.error] {
+            values["problem"] = HTMLEscaping.escape(texts.errors[Name(error)] ?? error)
+        }
+        values["style"] = HTMLEscaping.escape("\(folder)/\(BuiltInStyle.file)")
+        values["appUrl"] = HTMLEscaping.escape(appURL)
+        for (name, text) in placeholders { values[name] = text.render(values) }
+        let locales = (options.enableLocalization ? parameters[.locale].map(PageLocale.candidates) ?? [] : [])
+        let found = (locales + [options.localizationFallbackLocale]).lazy.compactMap { translations[Name($0)] }.first
+        for (name, text) in found?.members ?? [] { values[name] = text.render(values) }
+        return values
+    }
+}

@@ -1,0 +1,110 @@
+public import JSON
+import Postgres
+
+/// A mail that waits to be sent.
+public struct QueuedMail: Sendable {
+    /// Its number.
+    public let id: Int64
+    /// What was asked for.
+    public let content: JSONObject
+    /// How often it was tried, this time included.
+    public let attempts: Int64
+}
+
+/// Mails that wait to be sent, in a table beside the classes that no route reads.
+extension ObjectStore {
+    /// Makes the tables of mails, if there are none.
+    public func prepareMailQueue() async throws {
+        try await client.execute(
+            script: """
+                BEGIN;
+                SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
+                CREATE TABLE IF NOT EXISTS "_roost_mail" (
+                    "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "content" jsonb NOT NULL,
+                    "attempts" integer NOT NULL DEFAULT 0, "due" timestamptz NOT NULL DEFAULT now(),
+                    "reason" text);
+                CREATE INDEX IF NOT EXISTS "_roost_mail_due" ON "_roost_mail" ("due") WHERE "due" < 'infinity';
+                CREATE TABLE IF NOT EXISTS "_roost_spent_token" (
+                    "hash" bytea PRIMARY KEY, "username" text NOT NULL, "until" timestamptz NOT NULL);
+                COMMIT;
+                """)
+    }
+
+    /// Puts a mail into the queue, as part of the transaction that this is part of.
+    public func enqueueMail(_ content: JSONObject) async throws {
+        do {
+            _ = try await query(
+                Statement(
+                    "INSERT INTO \"_roost_mail\" (\"content\") VALUES ($1)",
+                    [.jsonb(JSONValue.object(content).serialized())]))
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
+    }
+
+    /// Takes mails that are due. Nobody else takes them for some time: whoever sends one and dies leaves it to others then.
+    ///
+    /// - Parameters:
+    ///   - count: The most mails.
+    ///   - seconds: For how long.
+    public func takeMails(_ count: Int, for seconds: Double) async throws -> [QueuedMail] {
+        let rows = try await query(
+            Statement(
+                """
+                UPDATE "_roost_mail" SET "attempts" = "attempts" + 1, "due" = now() + make_interval(secs => $1)
+                WHERE "id" IN (
+                    SELECT "id" FROM "_roost_mail" WHERE "due" <= now() AND "due" < 'infinity' ORDER BY "due"
+                    LIMIT $2 FOR UPDATE SKIP LOCKED)
+                RETURNING "id", "content", "attempts"::bigint
+                """, [.double(seconds), .int(Int64(count))]))
+        return (0..<rows.rowCount).compactMap { row in
+            guard let id = rows.int(row, 0),
+                let content = rows.jsonb(row, 1).flatMap({ try? JSONValue(parsing: $0) })?.objectValue
+            else { return nil }
+            return QueuedMail(id: id, content: content, attempts: rows.int(row, 2) ?? 1)
+        }
+    }
+
+    /// Removes a mail that was sent.
+    public func removeMail(_ id: Int64) async throws {
+        _ = try await query(Statement("DELETE FROM \"_roost_mail\" WHERE \"id\" = $1", [.int(id)]))
+    }
+
+    /// Puts a mail off that could not be sent.
+    public func postponeMail(_ id: Int64, by seconds: Double, reason: String) async throws {
+        _ = try await query(
+            Statement(
+                "UPDATE \"_roost_mail\" SET \"due\" = now() + make_interval(secs => $2), \"reason\" = $3 "
+                    + "WHERE \"id\" = $1", [.int(id), .double(seconds), .text(reason)]))
+    }
+
+    /// Gives a mail up. It stays with the reason, without the link in it.
+    public func giveUpMail(_ id: Int64, reason: String) async throws {
+        _ = try await query(
+            Statement(
+                "UPDATE \"_roost_mail\" SET \"due\" = 'infinity', \"reason\" = $2, "
+                    + "\"content\" = \"content\" - 'link' - 'token' WHERE \"id\" = $1", [.int(id), .text(reason)]))
+    }
+
+    /// Notes that a token was spent, so that the same link opened once more tells the same. Others that are older than a
+    /// day are forgotten.
+    public func noteSpentToken(_ token: String, of username: String) async throws {
+        _ = try await query(
+            Statement(
+                """
+                WITH old AS (DELETE FROM "_roost_spent_token" WHERE "until" < now())
+                INSERT INTO "_roost_spent_token" VALUES (sha256(convert_to($1, 'UTF8')), $2, now() + interval '1 day')
+                ON CONFLICT DO NOTHING
+                """, [.text(token), .text(username)]))
+    }
+
+    /// The name of the user who spent a token within the last day.
+    public func userWhoSpent(_ token: String) async throws -> String? {
+        guard !token.utf8.contains(0) else { return nil }
+        let rows = try await query(
+            "SELECT \"username\" FROM \"_roost_spent_token\" "
+                + "WHERE \"hash\" = sha256(convert_to($1, 'UTF8')) AND \"until\" >= now()", [.text(token)],
+            readOnly: true)
+        return rows.rowCount > 0 ? rows.string(0, 0) : nil
+    }
+}

@@ -1,0 +1,97 @@
+import Encoding
+import HTTP
+import JSON
+import NIOCore
+import Operations
+import Pages
+import ParseModel
+import Rules
+public import ServerConfiguration
+
+/// The pages that links in mails lead to: `/apps/…`. They need no keys, and answer people, not programs.
+///
+/// From preset 9 on, and where `pages.enableRouter` is set, they are answered as pages; before that as redirects to them.
+public struct PageRoutes: Sendable {
+    let backend: Backend
+    let configuration: Configuration
+    let site: PageSite
+    private let endpoint: [String]
+
+    /// Makes the routes.
+    ///
+    /// - Throws: `ConfigurationError` for pages that cannot be read.
+    public init(backend: Backend) throws(ConfigurationError) {
+        self.backend = backend
+        configuration = backend.configuration
+        site = try PageSite(configuration)
+        endpoint = configuration.pages.pagesEndpoint.split(separator: "/").map(String.init)
+    }
+
+    /// The largest form, in bytes.
+    private static let largestForm = 16 * 1024
+
+    /// The components of a path below the folder of the pages; nil for another path.
+    func path(_ components: [Substring]) -> ArraySlice<Substring>? {
+        guard components.count > endpoint.count,
+            zip(components, endpoint).allSatisfy({ $0.utf8.elementsEqual($1.utf8) })
+        else { return nil }
+        return components.dropFirst(endpoint.count)
+    }
+
+    /// Answers a request; nil when it is for none of the pages.
+    func respond(
+        to request: IncomingRequest, _ target: RequestTarget, below path: ArraySlice<Substring>,
+        _ context: RequestContext
+    ) async throws -> Reply? {
+        guard ["GET", "HEAD", "POST"].contains(request.method) else { return nil }
+        guard configuration.publicServerURL != nil,
+            !configuration.pages.enableRouter || configuration.accountMail.appName != nil
+        else { return Self.notFound }
+        let names = try path.map { try EnvelopeOpener.decodeComponent($0) }
+        let body = request.method == "POST" ? try await request.body.collect(upTo: Self.largestForm) : []
+        let page = PageRequest(request, target: target, path: names, body: body)
+        if configuration.pages.enableRouter {
+            return try await PageRouter(routes: self, request: page, context).reply()
+        }
+        return try await RedirectRouter(routes: self, request: page, context).reply()
+    }
+
+    /// A page as an answer.
+    func html(_ page: PageSite.Page, _ headers: [(String, String)] = []) -> Reply {
+        Reply(
+            headers: headers + [("Content-Security-Policy", page.securityPolicy)] + Self.guards,
+            body: .text(page.html, contentType: "text/html; charset=utf-8"))
+    }
+
+    /// A file that is no page.
+    func asset(_ asset: (bytes: [UInt8], type: String)) -> Reply {
+        let bytes = asset.bytes
+        return Reply(
+            headers: [("Content-Type", asset.type), ("X-Content-Type-Options", "nosniff")],
+            body: .stream(
+                Reply.ByteStream(length: bytes.count, isInMemory: true) { try await $0(ByteBuffer(bytes: bytes)) }))
+    }
+
+    /// A redirect; what is loaded from where it leads is not told the address, which may have a token in it.
+    func redirect(_ url: String, status: Int, _ headers: [(String, String)] = []) -> Reply {
+        Reply(
+            status: status, headers: headers + [("Location", url)] + Self.guards,
+            body: .text("Found. Redirecting to \(url)", contentType: "text/plain; charset=utf-8"))
+    }
+
+    static let guards = [
+        ("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer"), ("X-Content-Type-Options", "nosniff"),
+        ("X-Frame-Options", "DENY"),
+    ]
+
+    /// The answer to whoever names another application.
+    static let unauthorized = Reply.object(["error": "unauthorized"], status: 403)
+
+    static let notFound = Reply(
+        status: 404, headers: guards, body: .text("Not found.", contentType: "text/html; charset=utf-8"))
+
+    /// What a script is told.
+    func json(_ error: ParseError) -> Reply {
+        .object(["code": .number(Double(error.code)), "error": .string(error.message)], status: 400)
+    }
+}

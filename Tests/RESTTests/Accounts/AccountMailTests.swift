@@ -1,0 +1,227 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Mails for accounts, over a mail server, and the pages that their links lead to.
+@Suite struct AccountMailTests {
+    /// A link as a path below the mount.
+    private static func path(_ link: String) -> String { link.replacing("http://app.example/parse", with: "") }
+
+    /// The name of a page, as its `meta` tells it.
+    private static func page(_ answer: TestAnswer) -> String {
+        let text = String(decoding: answer.bytes, as: UTF8.self)
+        guard let start = text.firstRange(of: "<meta name=\"page\" content=\"")?.upperBound else { return text }
+        return String(text[start...].prefix { $0 != "\"" })
+    }
+
+    private static func form(_ server: TestServer, _ path: String, _ text: String, _ headers: [String: String] = [:])
+        async throws -> TestAnswer
+    {
+        try await server.send(
+            "POST", path, bytes: Array(text.utf8), as: .nobody,
+            headers: ["Content-Type": "application/x-www-form-urlencoded"].merging(headers) { $1 })
+    }
+
+    private static func open(_ server: TestServer, _ path: String) async throws -> TestAnswer {
+        try await server.send("GET", path, as: .nobody)
+    }
+
+    private static func user(_ server: TestServer, _ id: String) async throws -> JSONObject {
+        try await server.send("GET", "/classes/_User/\(id)", as: .maintenance).json.objectValue ?? [:]
+    }
+
+    @Test("A sign-up is confirmed by the link in its mail, once; the same link tells the same again")
+    func verification() async throws {
+        try await MailCatcher.run { catcher in
+            try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in
+                let ann = try await server.signUp("ann", ["email": "ann@m.example"])
+                let mail = try await catcher.mail(to: "ann@m.example")
+                #expect(mail.subject == "Please verify your e-mail for Größe")
+                #expect(mail.from == "Roost <roost@example.com>")
+                let token = try #require(mail.parameter("token"))
+                #expect(
+                    mail.link == "http://app.example/parse/apps/\(TestServer.applicationID)/verify_email?token=\(token)"
+                )
+                var user = try await Self.user(server, ann.id)
+                #expect(user["emailVerified"] == false)
+                #expect(user["_email_verify_token"] == .string(token))
+                for wrong in ["?token=x\(token.dropFirst())", "", "?token=a&token=b", "?token[$ne]=1", "?token=%00"] {
+                    let path = "/apps/\(TestServer.applicationID)/verify_email\(wrong)"
+                    #expect(Self.page(try await Self.open(server, path)) == "email_verification_link_invalid")
+                }
+                #expect(try await Self.user(server, ann.id)["emailVerified"] == false)
+                for _ in 0..<2 {
+                    let opened = try await Self.open(server, Self.path(mail.link))
+                    #expect(Self.page(opened) == "email_verification_success")
+                    #expect(opened.headers["cache-control"] == "no-store")
+                    #expect(opened.headers["referrer-policy"] == "no-referrer")
+                }
+                user = try await Self.user(server, ann.id)
+                #expect(user["emailVerified"] == true)
+                #expect(user["_email_verify_token"] == nil)
+                // The same address again starts nothing; another one does, and a notice goes to the old one.
+                for email in ["ann@m.example", "new@m.example"] {
+                    _ = try await server.send(
+                        "PUT", "/users/\(ann.id)", ["email": .string(email)], as: .session(ann.token)
+                    ).succeeded()
+                }
+                let second = try await catcher.mail(to: "new@m.example")
+                #expect(second.subject == mail.subject)
+                #expect(try await catcher.mail(to: "ann@m.example", number: 2).link == "")
+                #expect(try await Self.user(server, ann.id)["emailVerified"] == false)
+                #expect(try catcher.mails().count == 3)
+            }
+        }
+    }
+
+    @Test("A forgotten password is replaced by the link in a mail: sessions end, and the link is worth nothing after")
+    func reset() async throws {
+        try await MailCatcher.run { catcher in
+            try await TestServer.run(catcher.options()) { server in
+                let ann = try await server.signUp("ann", password: "old-password", ["email": "ann@m.example"])
+                for address in ["ann@m.example", "nobody@m.example", "ANN@M.example"] {
+                    let answer = try await server.send("POST", "/requestPasswordReset", ["email": .string(address)])
+                    #expect(answer.status == 200 && answer.json == [:])
+                }
+                let mail = try await catcher.mail(to: "ann@m.example")
+                #expect(mail.subject == "Password Reset for Größe")
+                #expect(mail.text.contains("(your username is 'ann')"))
+                let token = try #require(mail.parameter("token"))
+                let path = "/apps/\(TestServer.applicationID)/request_password_reset"
+                #expect(mail.link == "http://app.example/parse\(path)?token=\(token)")
+                let opened = try await Self.open(server, Self.path(mail.link))
+                #expect(Self.page(opened) == "password_reset")
+                #expect(opened.headers["x-parse-page-param-token"] == token)
+                let refused = try await Self.form(server, path, "token=\(token)&new_password=a&confirm_new_password=b")
+                #expect(Self.page(refused) == "password_reset")
+                #expect(refused.headers["x-parse-page-param-error"] == "The passwords do not match")
+                let missing = try await Self.form(server, path, "token=\(token)")
+                #expect(missing.status == 303)
+                // Many with one token: one of them wins, and the user has exactly that password.
+                let answers = try await concurrently(12) { index in
+                    try await Self.form(
+                        server, path, "token=\(token)&new_password=new-\(index)", ["X-Requested-With": "XMLHttpRequest"]
+                    )
+                }
+                let winners = answers.indices.filter { answers[$0].status == 200 }
+                #expect(winners.count == 1, "\(answers.map(\.status))")
+                #expect(answers.allSatisfy { $0.status == 200 || $0["code"] == -1 })
+                let winner = try #require(winners.first)
+                for (password, status) in [("old-password", 404), ("new-\(winner)", 200)] {
+                    let answer = try await server.send(
+                        "POST", "/login", ["username": "ann", "password": .string(password)])
+                    #expect(answer.status == status)
+                }
+                #expect(try await server.send("GET", "/users/me", as: .session(ann.token)).status == 400)
+                #expect(Self.page(try await Self.open(server, Self.path(mail.link))) == "password_reset_link_invalid")
+                #expect(try await Self.user(server, ann.id)["_perishable_token"] == nil)
+                #expect(try await catcher.mail(to: "ann@m.example", number: 2).subject.contains("was changed"))
+                #expect(try catcher.mails().count == 2)
+            }
+        }
+    }
+
+    @Test("What is no address, or no token, is refused as parse-server does")
+    func refusals() async throws {
+        try await MailCatcher.run { catcher in
+            let policy: JSONValue = ["resetPasswordSuccessOnInvalidEmail": false]
+            let options = catcher.options([
+                "verifyUserEmails": true, "emailVerifySuccessOnInvalidEmail": false, "passwordPolicy": policy,
+            ])
+            try await TestServer.run(options) { server in
+                _ = try await server.signUp("ann", ["email": "ann@m.example"])
+                _ = try await catcher.mail(to: "ann@m.example")
+                let rows: [(String, JSONValue, Int, Int)] = [
+                    ("requestPasswordReset", [:], 400, 204), ("verificationEmailRequest", [:], 400, 204),
+                    ("requestPasswordReset", ["email": ["$ne": 1]], 400, 125),
+                    ("verificationEmailRequest", ["email": ["$ne": 1]], 400, 125),
+                    ("requestPasswordReset", ["token": ["$ne": 1]], 400, 162),
+                    ("requestPasswordReset", ["email": "nobody@m.example"], 404, 101),
+                    ("verificationEmailRequest", ["email": "nobody@m.example"], 400, 205),
+                ]
+                for (route, body, status, code) in rows {
+                    let answer = try await server.send("POST", "/\(route)", body)
+                    #expect(answer.status == status && answer.code == code, "\(route) \(body.text): \(answer.text)")
+                }
+                #expect(try catcher.mails().count == 1)
+                let other = try await Self.open(server, "/apps/other/verify_email?token=x")
+                #expect(other.status == 403 && other["error"] == "unauthorized")
+                for path in ["/apps/..%2f..%2fetc%2fpasswd", "/apps/x.css", "/apps/de/none.html"] {
+                    #expect(try await Self.open(server, path).status == 404, "\(path)")
+                }
+            }
+        }
+    }
+
+    @Test("Who has not confirmed an address does not log in, where that is asked for")
+    func gates() async throws {
+        try await MailCatcher.run { catcher in
+            let options = catcher.options([
+                "verifyUserEmails": true, "preventLoginWithUnverifiedEmail": true,
+                "emailVerifyTokenValidityDuration": 600,
+                "emailVerifyTokenReuseIfValid": true,
+            ])
+            try await TestServer.run(options) { server in
+                let ann: JSONValue = ["username": "ann", "password": "p", "email": "ann@m.example"]
+                let signedUp = try await server.send("POST", "/users", ann)
+                #expect(signedUp.status == 201 && signedUp["sessionToken"] == nil)
+                #expect(try await server.send("POST", "/login", ann).code == 205)
+                #expect(try await server.send("POST", "/verifyPassword", ann).code == 205)
+                let exempt: JSONValue = ["username": "ann", "password": "p", "ignoreEmailVerification": true]
+                #expect(try await server.send("POST", "/login", exempt).code == 205)
+                #expect(try await server.send("POST", "/login", exempt, as: .master).status == 200)
+                let first = try await catcher.mail(to: "ann@m.example")
+                _ = try await server.send("POST", "/verificationEmailRequest", ["email": "ann@m.example"]).succeeded()
+                let second = try await catcher.mail(to: "ann@m.example", number: 2)
+                #expect(first.link == second.link)
+                #expect(Self.page(try await Self.open(server, Self.path(second.link))) == "email_verification_success")
+                #expect(try await server.send("POST", "/login", ann).status == 200)
+            }
+        }
+    }
+
+    @Test("Servers before 8 redirect to pages, and name the user in links")
+    func redirects() async throws {
+        try await MailCatcher.run { catcher in
+            try await TestServer.run(catcher.options(["verifyUserEmails": true, "preset": 7])) { server in
+                _ = try await server.signUp("a b", ["email": "ann@m.example"])
+                let mail = try await catcher.mail(to: "ann@m.example")
+                #expect(mail.link.hasSuffix("&username=a%20b"))
+                let opened = try await Self.open(server, Self.path(mail.link))
+                #expect(opened.status == 302)
+                #expect(
+                    opened.headers["location"]
+                        == "http://app.example/parse/apps/verify_email_success.html?username=a%20b")
+                let page = try await Self.open(server, "/apps/verify_email_success.html?username=%3Cscript%3E")
+                #expect(Self.page(page) == "email_verification_success")
+                #expect(!page.text.contains("<script"))
+            }
+        }
+    }
+
+    @Test("A mail server that is down delays no request, and gets the mail when it is there")
+    func outage() async throws {
+        let port = try await MailCatcher.run { $0.port }
+        try await MailCatcher.run { catcher in
+            var options = catcher.options(["verifyUserEmails": true])
+            options["emailAdapter"] = [
+                "module": "smtp",
+                "options": ["host": "127.0.0.1", "port": .number(Double(port)), "from": "r@m.example"],
+            ]
+            try await TestServer.run(options) { server in
+                _ = try await server.signUp("ann", ["email": "ann@m.example"])
+                // The first attempt fails before the server is there.
+                while try await server.texts("SELECT reason FROM _roost_mail WHERE reason IS NOT NULL").isEmpty {
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+                try await MailCatcher.run(port: port) { late in
+                    _ = try await late.mail(to: "ann@m.example")
+                    while try await !server.texts("SELECT id::text FROM _roost_mail").isEmpty {
+                        try await Task.sleep(for: .milliseconds(50))
+                    }
+                    #expect(try late.mails().count == 1)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+"""A mail server for tests: writes its port to FOLDER/port, and each mail to a JSON file of its own there."""
+
+import asyncio
+import base64
+import email
+import email.policy
+import json
+import os
+import sys
+
+from aiosmtpd.smtp import SMTP
+
+folder, port = sys.argv[1], int(sys.argv[2])
+
+
+def write(name, text):
+    with open(os.path.join(folder, name + ".new"), "w") as file:
+        file.write(text)
+    os.rename(os.path.join(folder, name + ".new"), os.path.join(folder, name))
+
+
+class Keeper:
+    count = 0
+
+    async def handle_DATA(self, server, session, envelope):
+        message = email.message_from_bytes(envelope.content, policy=email.policy.default)
+        part = message.get_body(("plain",))
+        html = message.get_body(("html",))
+        Keeper.count += 1
+        write(f"{Keeper.count:06}.mail", json.dumps({
+            "sender": envelope.mail_from, "recipients": envelope.rcpt_tos, "subject": str(message["subject"]),
+            "from": str(message["from"]), "text": part.get_content() if part else "",
+            "html": html.get_content() if html else "", "raw": base64.b64encode(envelope.content).decode(),
+        }))
+        return "250 taken"
+
+
+async def main():
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: SMTP(Keeper(), hostname="catcher"), "127.0.0.1", port)
+    write("port", str(server.sockets[0].getsockname()[1]))
+    # Whoever started it ends with the test, or dies: then nobody is its parent any more.
+    parent = os.getppid()
+    while os.getppid() == parent and not os.path.exists(os.path.join(folder, "stop")):
+        await asyncio.sleep(0.1)
+
+
+asyncio.run(main())
