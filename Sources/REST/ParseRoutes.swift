@@ -14,21 +14,25 @@ public struct ParseRoutes: RequestHandler {
     let configuration: Configuration
     let logger: Logger
     let errors: ErrorReply
+    let limits: RateLimiter?
 
     /// Makes the routes over a backend.
     public init(backend: Backend, logger: Logger) {
         self.backend = backend
         configuration = backend.configuration
         errors = ErrorReply(sanitizes: configuration.enableSanitizedErrorResponse, logger: logger)
+        limits = RateLimiter(configuration.rateLimits)
         self.logger = logger
     }
 
     /// Answers one request.
     public func respond(to envelope: Envelope) async throws -> Reply {
         try checkAllowed(envelope.method.rawValue, envelope.path, envelope.power)
+        try limits?.countByAddress(envelope)
         let match = RouteTable.match(envelope.method, envelope.path)
         // Who calls is found out first: a bad token is refused wherever it leads.
         let context = try await context(of: envelope, match?.route.traits ?? [])
+        try limits?.countByUser(envelope, context.caller.user)
         guard let match else { throw Self.noRoute(envelope) }
         return try await perform(match, envelope, context)
     }

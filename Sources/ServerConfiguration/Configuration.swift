@@ -107,6 +107,8 @@ public struct Configuration: Sendable {
     public var requestComplexity = RequestComplexity()
     /// The routes that clients may use; nil for all.
     public var routeAllowList: RouteAllowList?
+    /// How many requests of a kind there may be in a time.
+    public var rateLimits: [RateLimit] = []
 
     public var security = Security()
     /// The classes that are declared; nil where they are not.

@@ -7,7 +7,7 @@ public struct IPAddress: Sendable, Hashable {
     public var isVersion4: Bool { bytes.count == 4 }
 
     /// The IPv4 address inside an IPv6 one of the form `::ffff:1.2.3.4`; nil for others.
-    var mappedVersion4: IPAddress? {
+    public var mappedVersion4: IPAddress? {
         guard bytes.count == 16, bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xFF, bytes[11] == 0xFF else {
             return nil
         }

@@ -333,6 +333,7 @@ struct OptionReader {
             }
         }
         configuration.routeAllowList = try values["routeAllowList"].map(RouteAllowList.init(json:))
+        configuration.rateLimits = try RateLimit.list(json: values["rateLimit"] ?? .null)
         configuration.security.enableCheck = values["security"]?["enableCheck"]?.boolValue ?? false
         configuration.security.enableCheckLog = values["security"]?["enableCheckLog"]?.boolValue ?? false
         let limits = values["requestComplexity"]?.objectValue ?? [:]

@@ -256,6 +256,7 @@ public enum OptionTable {
         OptionDefinition(
             "routeAllowList", "PARSE_SERVER_ROUTE_ALLOW_LIST", .array,
             "Regular expressions of whole paths, such as classes/Public.*: clients may use no other routes"),
+        RateLimit.option,
     ]
 
     private static let operations = [
@@ -287,7 +288,6 @@ public enum OptionTable {
         none("liveQuery", "PARSE_SERVER_LIVE_QUERY", .object, "Live queries"),
         none("startLiveQueryServer", "PARSE_SERVER_START_LIVE_QUERY_SERVER", .boolean, "Live queries"),
         none("liveQueryServerOptions", "PARSE_SERVER_LIVE_QUERY_SERVER_OPTIONS", .object, "Live queries"),
-        none("rateLimit", "PARSE_SERVER_RATE_LIMIT", .array, "Limits on the number of requests"),
         none("cluster", "PARSE_SERVER_CLUSTER", .any, "Several processes from one start"),
         none("mountGraphQL", "PARSE_SERVER_MOUNT_GRAPHQL", .boolean, "GraphQL"),
         none("graphQLSchema", "PARSE_SERVER_GRAPH_QLSCHEMA", .string, "GraphQL"),

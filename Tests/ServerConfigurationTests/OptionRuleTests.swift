@@ -54,7 +54,7 @@ struct OptionRuleTests {
     func notBuilt() {
         let asking: JSONObject = [
             "push": ["ios": [:]], "scheduledPush": true, "cloud": "./main.js", "webhookKey": "k",
-            "liveQuery": ["classNames": ["A"]], "startLiveQueryServer": true, "rateLimit": [["requestPath": "*"]],
+            "liveQuery": ["classNames": ["A"]], "startLiveQueryServer": true,
             "cluster": 2, "mountGraphQL": true,
             "cacheAdapter": "redis", "loggerAdapter": "x", "analyticsAdapter": "x", "masterKeyTtl": 5,
             "databaseAdapter": "x",

@@ -39,6 +39,12 @@ extension ParseRoutes {
                 "Batch request contains \(passwords) log-ins and passwords, which exceeds the limit of "
                     + "\(Self.mostPasswords).")
         }
+        if let limits {
+            for element in elements {
+                try limits.countByAddress(element)
+                try limits.countByUser(element, context.caller.user)
+            }
+        }
         let isTransaction = envelope.body["transaction"] == true
         let results =
             isTransaction

@@ -49,6 +49,9 @@ struct ErrorReply: Sendable {
         case let error as ServiceUnavailable:
             return Description(
                 status: 503, object: Self.object(error.code, error.message), retryAfter: error.retryAfter)
+        case let error as RateLimitExceeded:
+            return Description(
+                status: 429, object: Self.object(RateLimitExceeded.code, error.message), retryAfter: error.retryAfter)
         case let error as PostgresError where error.kind == .busy:
             return describe(ObjectStore.tooBusy, requestID)
         case _ where Self.isGivenUp(error):

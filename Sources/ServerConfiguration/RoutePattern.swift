@@ -1,0 +1,53 @@
+import Foundation
+
+/// Paths with parameters (`/classes/:name`), wildcards (`/functions/*path`, `*`, `(.*)`) and optional parts (`{/:id}`).
+enum RoutePattern {
+    /// More of them would make the time that a match takes grow too fast with the length of the path.
+    private static let mostWildcards = 2
+
+    /// The regular expression of whole paths that a pattern stands for; nil for none.
+    static func regularExpression(_ pattern: String) -> String? {
+        var rest = pattern.replacing("(.*)", with: "*")[...]
+        guard let first = rest.first else { return nil }
+        var expression = "\\A"
+        if first != "/" && first != "*" && first != "{" { expression += "/" }
+        var depth = 0
+        var wildcards = 0
+        while let character = rest.popFirst() {
+            switch character {
+            case ":":
+                guard name(&rest) else { return nil }
+                expression += "[^/]+"
+            case "*":
+                _ = name(&rest)
+                wildcards += 1
+                expression += ".*"
+            case "{":
+                depth += 1
+                expression += "(?:"
+            case "}":
+                depth -= 1
+                guard depth >= 0 else { return nil }
+                expression += ")?"
+            case "(", ")", "[", "]", "?", "+", "!", "\\", "\0": return nil
+            default: expression += NSRegularExpression.escapedPattern(for: String(character))
+            }
+        }
+        guard depth == 0, wildcards <= mostWildcards else { return nil }
+        return expression + "/?\\z"
+    }
+
+    /// Takes the name of a parameter; false when there is none.
+    private static func name(_ rest: inout Substring) -> Bool {
+        let length = rest.utf8.prefix { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }.count
+        rest.removeFirst(length)
+        return length > 0
+    }
+}

@@ -1,0 +1,98 @@
+import JSON
+import TestSupport
+import Testing
+
+/// The option `rateLimit`: how many requests of a kind there may be in a time.
+@Suite struct RateLimitTests {
+    private static func limit(_ path: String, _ count: Int, _ more: JSONObject = [:]) -> JSONValue {
+        let limit: JSONObject = [
+            "requestPath": .string(path), "requestTimeWindow": 3_600_000, "requestCount": .number(Double(count)),
+            "includeInternalRequests": true,
+        ]
+        return .object(limit.merging(more) { $1 })
+    }
+
+    private static func expectRefusal(_ answer: TestAnswer, _ text: String = "Too many requests.") {
+        #expect(answer.status == 429, "\(answer.text)")
+        #expect(answer.code == 100, "\(answer.text)")
+        #expect(answer.error == text, "\(answer.text)")
+    }
+
+    @Test("Requests beyond a limit are refused; other paths, other methods and the master key are not counted")
+    func paths() async throws {
+        let options: JSONObject = [
+            "rateLimit": [
+                Self.limit("/classes/Limited", 2, ["requestMethods": ["POST"], "errorResponseMessage": "Slowly."]),
+                Self.limit("/functions/*path", 0), Self.limit("/classes/Kept/:id", 1, ["includeMasterKey": true]),
+                Self.limit("/classes/Free", 0, ["includeInternalRequests": false]),
+            ]
+        ]
+        try await TestServer.run(options) { server in
+            _ = try await server.create("Limited", ["n": 1])
+            _ = try await server.create("Limited", ["n": 2])
+            for path in ["/classes/Limited", "/CLASSES//Limited/", "/classes/%4cimited?x=1"] {
+                Self.expectRefusal(try await server.send("POST", path, ["n": 3]), "Slowly.")
+            }
+            #expect(try await server.find("Limited").results.count == 2)
+            #expect(try await server.send("POST", "/classes/Limited", ["n": 3], as: .master).status == 201)
+            #expect(try await server.send("GET", "/classes/LimitedNot").status == 200)
+            #expect(try await server.send("GET", "/classes/Free").status == 200)
+            Self.expectRefusal(try await server.send("POST", "/functions/a/b", [:]))
+            #expect(try await server.send("GET", "/classes/Kept/x", as: .master).status == 404)
+            Self.expectRefusal(try await server.send("GET", "/classes/Kept/y", as: .master))
+        }
+    }
+
+    private static func batch(_ count: Int) -> JSONValue {
+        let call: JSONValue = ["method": "POST", "path": "/parse/classes/Batched", "body": ["n": 1]]
+        return ["requests": .array(Array(repeating: call, count: count))]
+    }
+
+    @Test("Each element of a batch counts, and beyond the limit nothing of the batch runs")
+    func batches() async throws {
+        try await TestServer.run(["rateLimit": [Self.limit("/classes/Batched", 3)]]) { server in
+            #expect(try await server.send("POST", "/batch", Self.batch(2)).status == 200)
+            Self.expectRefusal(try await server.send("POST", "/batch", Self.batch(2)))
+            #expect(try await server.find("Batched", as: .master).results.count == 2)
+        }
+    }
+
+    @Test("A limit counts for each user, each session or everybody; invented sessions gain nothing")
+    func zones() async throws {
+        let options: JSONObject = [
+            "rateLimit": [
+                Self.limit("/classes/ByUser", 1, ["zone": "user"]),
+                Self.limit("/classes/BySession", 1, ["zone": "session"]),
+                Self.limit("/classes/ByAll", 1, ["zone": "global"]), Self.limit("/login", 2, ["zone": "session"]),
+            ]
+        ]
+        try await TestServer.run(options) { server in
+            let anna = try await server.signUp("anna")
+            let bert = try await server.signUp("bert")
+            for name in ["ByUser", "BySession"] {
+                for user in [anna, bert] {
+                    #expect(try await server.send("GET", "/classes/\(name)", as: .session(user.token)).status == 200)
+                    Self.expectRefusal(try await server.send("GET", "/classes/\(name)", as: .session(user.token)))
+                }
+            }
+            #expect(try await server.send("GET", "/classes/ByAll", as: .session(anna.token)).status == 200)
+            Self.expectRefusal(try await server.send("GET", "/classes/ByAll", as: .session(bert.token)))
+            let credentials: JSONValue = ["username": "anna", "password": "wrong"]
+            for token in ["r:a", "r:b"] {
+                _ = try await server.send("POST", "/login", credentials, as: .session(token))
+            }
+            Self.expectRefusal(try await server.send("POST", "/login", credentials, as: .session("r:c")))
+        }
+    }
+
+    @Test("Of parallel requests, exactly as many as the limit says are served")
+    func parallel() async throws {
+        try await TestServer.run(["rateLimit": [Self.limit("/classes/Raced", 5)]]) { server in
+            let served = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<20 { group.addTask { try await server.send("GET", "/classes/Raced").status } }
+                return try await group.reduce(0) { $0 + ($1 == 200 ? 1 : 0) }
+            }
+            #expect(served == 5)
+        }
+    }
+}

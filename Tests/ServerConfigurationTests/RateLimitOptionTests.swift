@@ -1,0 +1,54 @@
+import JSON
+import ServerConfiguration
+import Testing
+
+@Suite("The option rateLimit")
+struct RateLimitOptionTests {
+    @Test(
+        "A path concerns what parse-server's syntax says",
+        arguments: [
+            ("/login", "/login", true), ("/login", "/LOGIN", true), ("/login", "/loginAs", false),
+            ("/login", "/x/login", false), ("/classes/:name", "/classes/A", true),
+            ("/classes/:name", "/classes/A/b", false), ("/functions/*path", "/functions/a/b", true),
+            ("/functions/*", "/functions/a", true), ("/functions/(.*)", "/functions/a", true), ("*", "/any", true),
+            ("/users{/:id}", "/users", true), ("/users{/:id}", "/users/x", true), ("/users{/:id}", "/usersx", false),
+            ("/a.b", "/axb", false), ("/a.b", "/a.b\n", false),
+        ] as [(String, String, Bool)])
+    func paths(pattern: String, path: String, isConcerned: Bool) throws {
+        let limit = JSONValue.object([
+            "requestPath": .string(pattern), "requestTimeWindow": 1000, "requestCount": 1,
+        ])
+        #expect(try load(["rateLimit": .array([limit])]).rateLimits.first?.concerns(path) == isConcerned)
+    }
+
+    @Test(
+        "What is no limit refuses the start",
+        arguments: [
+            (5, "rateLimit must be an array of objects"),
+            (["requestTimeWindow": 1, "requestCount": 1], "rateLimit.requestPath must be defined"),
+            (["requestPath": 5], "rateLimit.requestPath must be a string"),
+            (["requestPath": "/a", "requestCount": 1], "rateLimit.requestTimeWindow must be defined"),
+            (["requestPath": "/a", "requestTimeWindow": "1"], "rateLimit.requestTimeWindow must be a number"),
+            (["requestPath": "/a", "requestTimeWindow": 1], "rateLimit.requestCount must be defined"),
+            (["requestPath": "/a", "else": 1], "Invalid rate limit option \"else\""),
+            (
+                ["requestPath": "/a(", "requestTimeWindow": 1, "requestCount": 1],
+                "rateLimit.requestPath \"/a(\" is not valid"
+            ),
+            (
+                ["requestPath": "/*a*b*c", "requestTimeWindow": 1, "requestCount": 1],
+                "rateLimit.requestPath \"/*a*b*c\" is not valid"
+            ),
+            (
+                ["requestPath": "/a", "requestTimeWindow": 1, "requestCount": 1, "zone": "moon"],
+                "rateLimit.zone must be one of ip, session, user, global"
+            ),
+            (
+                ["requestPath": "/a", "redisUrl": "redis://h"],
+                "rateLimit.redisUrl is not built into Roost: each process counts for itself, in memory"
+            ),
+        ] as [(JSONValue, String)])
+    func refused(limit: JSONValue, text: String) {
+        #expect(refusal(["rateLimit": .array([limit])]) == text)
+    }
+}
