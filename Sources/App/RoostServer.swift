@@ -151,14 +151,18 @@ public struct RoostServer: Service {
                 await replica?.shutdown()
             }
         }
+        // Mails that were sent are noted as sent before the database is left.
+        let mails = mailQueue.map { queue in Task { await queue.run(backend.store) } }
+        defer { mails?.cancel() }
         // Requests are served meanwhile: an index only makes them faster.
         async let _ = indexer.run()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await backend.followInvalidations() }
-            if let mailQueue { group.addTask { await mailQueue.run(backend.store) } }
             group.addTask { try await http.run() }
             // Following ends only with the server, so the first end is that of the server.
             try await group.next()
+            mails?.cancel()
+            await mails?.value
             await client.shutdown()
             await replica?.shutdown()
             group.cancelAll()

@@ -25,3 +25,8 @@ static inline CURLcode curl_easy_set_reader(CURL *handle, size_t (*reader)(char 
 static inline CURLcode curl_easy_get_number(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }
+
+static inline CURLcode curl_easy_set_progress(
+    CURL *handle, int (*progress)(void *, curl_off_t, curl_off_t, curl_off_t, curl_off_t)) {
+    return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, progress);
+}

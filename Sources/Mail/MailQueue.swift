@@ -72,7 +72,8 @@ public final class MailQueue: Mailer {
         do {
             do {
                 try await send(mail)
-                try await store.removeMail(mail.id)
+                // Noted also when the server is about to end: what was sent is not to be sent again.
+                try await Task { try await store.removeMail(mail.id) }.value
             } catch let failure as MailFailure {
                 let pause = Int(mail.attempts) <= Self.pauses.count ? Self.pauses[Int(mail.attempts) - 1] : nil
                 let kind = mail.content["kind"]?.stringValue ?? ""
@@ -88,7 +89,7 @@ public final class MailQueue: Mailer {
                     metadata: ["mail": "\(mail.id)", "kind": "\(kind)", "reason": "\(failure.reason)"])
             }
         } catch {
-            // It is taken again when the lease has ended.
+            // It is taken again when the lease has ended: it may have been sent.
             logger.warning("a mail is left for later", metadata: ["mail": "\(mail.id)", "error": "\(error)"])
         }
     }
@@ -106,12 +107,6 @@ public final class MailQueue: Mailer {
         guard let sender = MailAddress(message.sender), let address = MailAddress(recipient),
             let bytes = MIMEMessage.bytes(message, date: Date(), id: Identifiers.hexadecimal(32))
         else { throw MailFailure(reason: "the address is none that mail can be sent to", isFinal: true) }
-        do {
-            try await transport.send(bytes, from: sender.address, to: [address.address])
-        } catch let failure as MailFailure {
-            throw failure
-        } catch {
-            throw MailFailure(reason: "the server is ending", isFinal: false)
-        }
+        try await transport.send(bytes, from: sender.address, to: [address.address])
     }
 }

@@ -2,6 +2,7 @@ import CCurl
 import Foundation
 import NIOPosix
 import ServerConfiguration
+import Synchronization
 
 /// Why a mail was not sent.
 struct MailFailure: Error {
@@ -23,12 +24,17 @@ struct SMTPTransport: Sendable {
 
     /// Sends a mail.
     ///
-    /// - Throws: `MailFailure`.
+    /// - Throws: `MailFailure`; `CancellationError` when the task is cancelled meanwhile, and nobody knows whether the
+    ///   server took the mail.
     func send(_ message: [UInt8], from sender: String, to recipients: [String]) async throws {
-        let (code, status, text) = try await threads.runIfActive {
-            transfer(message, from: sender, to: recipients)
+        let isGivenUp = GivenUp()
+        let (code, status, text) = try await withTaskCancellationHandler {
+            try await threads.runIfActive { transfer(message, from: sender, to: recipients, unless: isGivenUp) }
+        } onCancel: {
+            isGivenUp.flag.store(true, ordering: .relaxed)
         }
         guard code != CURLE_OK else { return }
+        guard code != CURLE_ABORTED_BY_CALLBACK else { throw CancellationError() }
         // A refusal of the mail is final; one of the server, or of its log-in, is for whoever runs this to mend.
         let isFinal = (550...559).contains(status) && code == CURLE_SEND_ERROR
         throw MailFailure(reason: status > 0 ? "the server answered \(status)" : text, isFinal: isFinal)
@@ -36,7 +42,7 @@ struct SMTPTransport: Sendable {
 
     // Unsafe: libcurl is C. What it is given lives until the transfer has ended, and no pointer leaves this function.
     private func transfer(
-        _ message: [UInt8], from sender: String, to recipients: [String]
+        _ message: [UInt8], from sender: String, to recipients: [String], unless isGivenUp: GivenUp
     ) -> (code: CURLcode, status: Int, text: String) {
         guard let handle = curl_easy_init() else { return (CURLE_OUT_OF_MEMORY, 0, "out of memory") }
         defer { curl_easy_cleanup(handle) }
@@ -58,6 +64,13 @@ struct SMTPTransport: Sendable {
         _ = curl_easy_set_text(handle, CURLOPT_MAIL_FROM, "<\(sender)>")
         _ = curl_easy_set_list(handle, CURLOPT_MAIL_RCPT, list)
         _ = curl_easy_set_number(handle, CURLOPT_UPLOAD, 1)
+        // It is asked about once a second, and whenever something comes.
+        _ = curl_easy_set_number(handle, CURLOPT_NOPROGRESS, 0)
+        _ = curl_easy_set_pointer(handle, CURLOPT_XFERINFODATA, Unmanaged.passUnretained(isGivenUp).toOpaque())
+        _ = curl_easy_set_progress(handle) { isGivenUp, _, _, _, _ in
+            guard let isGivenUp else { return 0 }
+            return Unmanaged<GivenUp>.fromOpaque(isGivenUp).takeUnretainedValue().flag.load(ordering: .relaxed) ? 1 : 0
+        }
         return message.withUnsafeBytes { bytes in
             var source = Source(rest: bytes)
             return withUnsafeMutablePointer(to: &source) { source in
@@ -72,6 +85,11 @@ struct SMTPTransport: Sendable {
                 return (code, status, String(cString: curl_easy_strerror(code)))
             }
         }
+    }
+
+    /// Whether nobody waits for a transfer any more.
+    private final class GivenUp: Sendable {
+        let flag = Atomic(false)
     }
 
     /// The bytes that libcurl has not taken yet.

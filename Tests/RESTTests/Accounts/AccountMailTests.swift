@@ -199,6 +199,31 @@ import Testing
         }
     }
 
+    @Test("Two servers over one database send each mail once")
+    func twoServers() async throws {
+        try await MailCatcher.run { catcher in
+            let options = catcher.options(["verifyUserEmails": true])
+            try await TestServer.run(options) { first in
+                try await first.alongside(options) { second in
+                    _ = try await concurrently(24) { index in
+                        let server = index % 2 == 0 ? first : second
+                        return try await server.send(
+                            "POST", "/users",
+                            [
+                                "username": .string("u\(index)"), "password": "p",
+                                "email": .string("u\(index)@m.example"),
+                            ])
+                    }
+                    for index in 0..<24 { _ = try await catcher.mail(to: "u\(index)@m.example") }
+                    // Both look for mails once a second.
+                    try await Task.sleep(for: .milliseconds(1500))
+                    #expect(try catcher.mails().count == 24)
+                    #expect(try await first.texts("SELECT id::text FROM _roost_mail").isEmpty)
+                }
+            }
+        }
+    }
+
     @Test("A mail server that is down delays no request, and gets the mail when it is there")
     func outage() async throws {
         let port = try await MailCatcher.run { $0.port }
