@@ -35,6 +35,18 @@ public enum RegexPattern {
         return false
     }
 
+    /// A pattern in PostgreSQL's syntax, and how it is meant.
+    struct Translation {
+        /// Whether `^` and `$` stand for the ends of lines.
+        let anchorsAtLines: Bool
+        /// Whether `.` and sets of what must not stand somewhere take the end of a line.
+        let dotMatchesNewline: Bool
+        /// Whether capitals and small letters are the same.
+        let ignoresCase: Bool
+        /// The pattern without flags.
+        let body: [UInt8]
+    }
+
     /// The pattern in PostgreSQL's syntax, with its options as embedded flags.
     ///
     /// - Parameters:
@@ -45,20 +57,29 @@ public enum RegexPattern {
     public static func postgres(_ pattern: String, options: String, allowsBackReferences: Bool = true)
         throws(ParseError) -> String
     {
-        var options = Set(options.utf8)
-        var reader = RegexReader(Array(pattern.utf8)[...], allowsBackReferences: allowsBackReferences)
-        options.formUnion(reader.flags())
-        let dotMatchesNewline = options.contains(UInt8(ascii: "s"))
-        let multipleLines = options.contains(UInt8(ascii: "m"))
+        let translation = try translation(pattern, options: options, allowsBackReferences: allowsBackReferences)
         var flags =
-            switch (multipleLines, dotMatchesNewline) {
+            switch (translation.anchorsAtLines, translation.dotMatchesNewline) {
             case (false, false): "p"
             case (true, false): "n"
             case (false, true): "s"
             case (true, true): "w"
             }
-        if options.contains(UInt8(ascii: "i")) { flags += "i" }
-        let body = try reader.body(isExtended: options.contains(UInt8(ascii: "x")))
-        return "(?\(flags))" + String(decoding: body, as: UTF8.self)
+        if translation.ignoresCase { flags += "i" }
+        return "(?\(flags))" + String(decoding: translation.body, as: UTF8.self)
+    }
+
+    /// The pattern in PostgreSQL's syntax; see ``postgres(_:options:allowsBackReferences:)``.
+    static func translation(_ pattern: String, options: String, allowsBackReferences: Bool)
+        throws(ParseError) -> Translation
+    {
+        var options = Set(options.utf8)
+        var reader = RegexReader(Array(pattern.utf8)[...], allowsBackReferences: allowsBackReferences)
+        options.formUnion(reader.flags())
+        return Translation(
+            anchorsAtLines: options.contains(UInt8(ascii: "m")),
+            dotMatchesNewline: options.contains(UInt8(ascii: "s")),
+            ignoresCase: options.contains(UInt8(ascii: "i")),
+            body: try reader.body(isExtended: options.contains(UInt8(ascii: "x"))))
     }
 }

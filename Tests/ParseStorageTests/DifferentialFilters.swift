@@ -39,6 +39,7 @@ struct DifferentialFilters {
 
     /// What is asked of a field: a value, or one or two operators.
     private func constraint(_ key: String, _ random: inout DifferentialRandom) -> JSONValue {
+        if subject.fields[key]?.type == .geoPoint, random.chance(50) { return place(&random) }
         if random.chance(25) { return operand(key, &random) }
         var object: JSONObject = [:]
         for _ in 0..<(random.chance(80) ? 1 : 2) {
@@ -56,6 +57,23 @@ struct DifferentialFilters {
             }
         }
         return .object(object)
+    }
+
+    /// A condition on places. No shape has an edge where rounding would decide.
+    private func place(_ random: inout DifferentialRandom) -> JSONValue {
+        func point(_ random: inout DifferentialRandom) -> JSONValue {
+            GeoPoint(latitude: random.pick([-80, -5, 5, 50]), longitude: random.pick([-170, -5, 5, 170])).json
+        }
+        switch random.below(4) {
+        case 0:
+            return ["$nearSphere": point(&random), "$maxDistance": .number(random.pick([0.1, 0.5, 1, 3]))]
+        case 1:
+            return [
+                "$geoWithin": ["$centerSphere": [point(&random), .number(random.pick([0.1, 0.5, 1, 3]))]]
+            ]
+        case 2: return ["$within": ["$box": [point(&random), point(&random)]]]
+        default: return ["$geoWithin": ["$polygon": .array(random.list(3...6) { point(&$0) })]]
+        }
     }
 
     /// A value to compare with: often one that stands there in some object.
@@ -102,8 +120,15 @@ struct DifferentialFilters {
         return .array(random.list(0...3) { operand(key, &$0) })
     }
 
-    /// A pattern as the SDKs make them: a literal, perhaps quoted, perhaps at the start or the end.
+    /// Pieces of patterns that mean the same in every locale of a database.
+    private static let pieces = [
+        "a", "b", "A", ".", ".*", "[ab]", "[^a]", "[a-c]+?", "(a|b)", "(?:ab)?", "(?:a|ab|)c", "x\\sy", "a{1,2}",
+        "(?:a?b?){2,}", "\\d", "\\D*", "^", "$", "\\.", "[%_']", "(?<name>z.t)",
+    ]
+
+    /// A pattern as the SDKs make them: a literal, perhaps quoted, perhaps at the start or the end; or any other.
     private func pattern(_ random: inout DifferentialRandom) -> String {
+        if random.chance(40) { return random.list(1...4) { $0.pick(Self.pieces) }.joined() }
         let text = random.pick(DifferentialValues.texts)
         let isPlain = text.utf8.allSatisfy { (97...122).contains($0) || (65...90).contains($0) }
         let literal = isPlain && random.chance(50) ? text : "\\Q\(text)\\E"

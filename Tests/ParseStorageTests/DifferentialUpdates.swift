@@ -106,7 +106,7 @@ struct DifferentialUpdates {
         case "Add": set(path, .array((old?.arrayValue ?? []) + objects))
         case "AddUnique":
             var list = old?.arrayValue ?? []
-            for element in objects where !list.contains(where: { DifferentialMatcher.same($0, element) }) {
+            for element in objects where !list.contains(where: { UnorderedValue($0) == UnorderedValue(element) }) {
                 list.append(element)
             }
             set(path, .array(list))
@@ -115,7 +115,7 @@ struct DifferentialUpdates {
                 path,
                 .array(
                     (old?.arrayValue ?? []).filter { element in
-                        !objects.contains { DifferentialMatcher.same($0, element) }
+                        !objects.contains { UnorderedValue($0) == UnorderedValue(element) }
                     }))
         }
     }

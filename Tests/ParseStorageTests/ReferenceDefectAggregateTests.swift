@@ -1,4 +1,5 @@
 import JSON
+import ParseModel
 import Testing
 
 /// Pipelines that parse-server on PostgreSQL refuses, or computes in another order than their stages'.
@@ -19,7 +20,9 @@ struct ReferenceDefectAggregateTests {
         try await TestStore.run { test in
             try await fill(test)
             let found = try await test.aggregate("S", pipeline)
-            #expect(DifferentialMatcher.same(found, try JSONValue(parsing: expected)), "\(pipeline) gave \(found.text)")
+            #expect(
+                UnorderedValue(found) == UnorderedValue(try JSONValue(parsing: expected)),
+                "\(pipeline) gave \(found.text)")
         }
     }
 

@@ -1,114 +1,124 @@
 import JSON
 
-/// Says whether objects fulfil a condition, without a database: what queries that are told of changes need.
+/// Says whether objects fulfil a filter, without the database: what live queries ask of every change.
 ///
-/// It means what the compiled SQL means: a missing field is null, an array matches by its elements, and a value of another
-/// type is no match. The work for one object is linear in the sizes of the object and the condition, but for patterns,
-/// whose work has a limit.
+/// It means what the same filter means as SQL. A missing field is null, an array matches by its elements, and a value of
+/// another type is no match, never an error. Texts are ordered by their bytes, and the letters of patterns (`\w`,
+/// case) are those of ASCII: so does a database with the collation `C`, which is the one that Roost makes.
+///
+/// A matcher is made once for a filter and asked about many objects. What it costs is linear in the object for each
+/// condition, and at most ``steps`` for all of them; patterns never backtrack.
 public struct FilterMatcher: Sendable {
-    private let filter: Filter
-    private let schema: ClassSchema
-    private var patterns: [PatternKey: LinearPattern] = [:]
+    /// The most that one comparison may cost: values looked at, and characters of texts that patterns look at.
+    public static let steps = 10_000_000
 
-    private struct PatternKey: Hashable {
-        var pattern: Name
-        var options: Name
+    private indirect enum Node: Sendable {
+        case constant(Bool)
+        case all([Node])
+        case any([Node])
+        case not(Node)
+        case column(Name, FieldType, ColumnCondition)
+        case nested([String], NestedCondition)
     }
 
-    /// Prepares a condition on objects of a class.
+    private let root: Node
+
+    /// Makes a matcher for the objects of a class.
     ///
-    /// - Throws: `FilterMatchingError` for what only the database can answer, and for patterns that cannot be matched in
-    ///   linear time.
-    public init(_ filter: Filter, of schema: ClassSchema) throws(FilterMatchingError) {
-        self.filter = filter
-        self.schema = schema
-        try prepare(filter)
+    /// - Throws: ``FilterMatcherError`` for what cannot be said without the database, and for what the database would
+    ///   refuse.
+    public init(_ filter: Filter, schema: ClassSchema) throws(FilterMatcherError) {
+        root = try Self.node(filter, schema)
     }
 
-    private mutating func prepare(_ filter: Filter) throws(FilterMatchingError) {
+    /// Whether an object, with its fields as clients get them, fulfils the filter.
+    ///
+    /// - Throws: ``FilterMatcherError/tooMuchWork``.
+    public func matches(_ object: JSONObject) throws(FilterMatcherError) -> Bool {
+        var budget = MatchBudget(steps: Self.steps)
+        return try Self.holds(root, object, &budget)
+    }
+
+    private static func nodes(_ parts: [Filter], _ schema: ClassSchema) throws(FilterMatcherError) -> [Node] {
+        var nodes: [Node] = []
+        for part in parts { nodes.append(try node(part, schema)) }
+        return nodes
+    }
+
+    private static func node(_ filter: Filter, _ schema: ClassSchema) throws(FilterMatcherError) -> Node {
         switch filter {
-        case .all(let parts), .any(let parts), .none(let parts):
-            for part in parts { try prepare(part) }
+        case .all(let parts): return .all(try nodes(parts, schema))
+        case .any(let parts): return .any(try nodes(parts, schema))
+        case .none(let parts): return .not(.any(try nodes(parts, schema)))
+        case .field(let path, let constraint): return try node(constraint, at: path, schema)
         case .related: throw .needsDatabase("$relatedTo")
-        case .field(let path, let constraint):
-            if case .relation = schema.type(of: path.root) { throw .needsDatabase("a relation") }
-            switch constraint {
-            case .inQuery(let query): throw .needsDatabase(query.key == nil ? "$inQuery" : "$select")
-            case .notInQuery(let query): throw .needsDatabase(query.key == nil ? "$notInQuery" : "$dontSelect")
-            case .text: throw .needsDatabase("$text")
-            case .regex(let pattern, let options):
-                let key = PatternKey(pattern: Name(pattern), options: Name(options))
-                if patterns[key] == nil { patterns[key] = try LinearPattern(pattern, options: options) }
-            default: break
-            }
         }
     }
 
-    /// Whether an object fulfils the condition.
-    ///
-    /// - Parameter object: The object as the interface gives it: dates, pointers and files in their typed forms.
-    /// - Throws: `FilterMatchingError.tooMuchWork` when a pattern and a text are so long that matching them would hold
-    ///   others up.
-    public func matches(_ object: JSONObject) throws(FilterMatchingError) -> Bool {
-        try matches(filter, object)
+    private static func node(_ constraint: Constraint, at path: FieldPath, _ schema: ClassSchema)
+        throws(FilterMatcherError) -> Node
+    {
+        switch constraint {
+        case .notEqual(let value): return .not(try node(.equal(value), at: path, schema))
+        case .notIn(let values): return .not(try node(.isIn(values), at: path, schema))
+        case .containsAll(let values):
+            guard !values.isEmpty else { return .constant(false) }
+            var parts: [Node] = []
+            for value in values { parts.append(try node(.equal(value), at: path, schema)) }
+            return .all(parts)
+        case .inQuery(let query): throw .needsDatabase(query.key == nil ? "$inQuery" : "$select")
+        case .notInQuery(let query): throw .needsDatabase(query.key == nil ? "$notInQuery" : "$dontSelect")
+        case .text: throw .needsDatabase("$text")
+        default: break
+        }
+        let field = SystemClass.field(queriedAs: path.root)
+        guard let type = schema.type(of: field) else {
+            // Objects do not show the columns that only the server reads.
+            guard field.utf8.first != UInt8(ascii: "_") else { throw .needsDatabase(field) }
+            return .constant(isFulfilledByNothing(constraint))
+        }
+        let isWhole = path.steps.isEmpty
+        switch type {
+        case .relation where isWhole: throw .needsDatabase(field)
+        case .object, .bytes, .array:
+            return .nested([field] + path.steps, try NestedCondition(constraint, isList: type == .array && isWhole))
+        case .acl, .relation: return .constant(isFulfilledByNothing(constraint))
+        default:
+            // A date or a pointer in a field of its own has no inside.
+            guard isWhole else { return .constant(isFulfilledByNothing(constraint)) }
+            return .column(Name(field), type, try ColumnCondition(constraint, type))
+        }
     }
 
-    private func matches(_ filter: Filter, _ object: JSONObject) throws(FilterMatchingError) -> Bool {
-        switch filter {
+    /// A field that the class does not have is missing from every object.
+    private static func isFulfilledByNothing(_ constraint: Constraint) -> Bool {
+        switch constraint {
+        case .equal(.null), .exists(false): true
+        case .isIn(let values): values.contains { $0.isNull }
+        default: false
+        }
+    }
+
+    private static func holds(_ node: Node, _ object: JSONObject, _ budget: inout MatchBudget)
+        throws(FilterMatcherError) -> Bool
+    {
+        switch node {
+        case .constant(let holds): return holds
         case .all(let parts):
-            for part in parts where try !matches(part, object) { return false }
+            for part in parts where try !holds(part, object, &budget) { return false }
             return true
         case .any(let parts):
-            for part in parts where try matches(part, object) { return true }
+            for part in parts where try holds(part, object, &budget) { return true }
             return false
-        case .none(let parts):
-            for part in parts where try matches(part, object) { return false }
-            return true
-        case .field(let path, let constraint):
-            return try holds(constraint, MatchedValues(path, of: object, schema))
-        case .related: return false
+        case .not(let part): return try !holds(part, object, &budget)
+        case .column(let field, let type, let condition):
+            return try condition.holds(object[field].flatMap { ColumnValue($0, type) }, &budget)
+        case .nested(let path, let condition):
+            // A field is never null: it is missing then.
+            if object[path[0]]?.isNull ?? true {
+                return try condition.holds([MatchedLeaf(value: nil)], &budget)
+            }
+            return try condition.holds(try MatchedLeaf.all(.object(object), path[...], &budget), &budget)
         }
     }
-
-    private func holds(_ constraint: Constraint, _ values: MatchedValues) throws(FilterMatchingError) -> Bool {
-        switch constraint {
-        case .equal(let value): return values.has(value)
-        case .notEqual(let value): return !values.has(value)
-        case .isIn(let list): return list.contains(where: values.has)
-        case .notIn(let list): return !list.contains(where: values.has)
-        case .containsAll(let list): return !list.isEmpty && list.allSatisfy(values.has)
-        case .containsAllStarting(let prefixes):
-            let texts = values.texts
-            return !prefixes.isEmpty
-                && prefixes.allSatisfy { prefix in texts.contains { $0.utf8.starts(with: prefix.utf8) } }
-        case .containedBy(let list): return values.areContained(in: list)
-        case .exists(let exists): return values.isPresent == exists
-        case .compare(let comparison, let value): return values.stand(comparison, value)
-        case .compareRelative(let comparison, let milliseconds):
-            return values.stand(comparison, milliseconds: milliseconds)
-        case .regex(let pattern, let options):
-            let key = PatternKey(pattern: Name(pattern), options: Name(options))
-            guard let pattern = patterns[key] else { return false }
-            for text in values.texts where try pattern.finds(in: text) { return true }
-            return false
-        case .near(let center, let radians):
-            return values.points.contains { point in radians.map { center.distance(to: point) <= $0 } ?? true }
-        case .insideCircle(let center, let radians):
-            return values.points.contains { center.distance(to: $0) <= radians }
-        case .box(let first, let second): return values.points.contains { $0.isInside(first, second) }
-        case .insidePolygon(let corners): return values.points.contains { $0.isInside(corners) }
-        case .polygonContains(let point): return values.polygons.contains { point.isInside($0) }
-        case .text, .inQuery, .notInQuery: return false
-        }
-    }
-}
-
-/// Why a condition cannot be told without a database.
-public enum FilterMatchingError: Error, Equatable {
-    /// It asks for what other objects hold, or for what PostgreSQL alone knows; names the operator.
-    case needsDatabase(String)
-    /// A pattern refers back or looks around, which no engine of linear time does, or is none.
-    case unsupportedPattern
-    /// A pattern and a text are too long to be matched beside other work.
-    case tooMuchWork
 }

@@ -58,24 +58,7 @@ enum ValueEncoder {
 
     /// The corners of a polygon, closed, as (longitude, latitude).
     static func polygon(_ value: JSONValue) throws(ParseError) -> [(x: Double, y: Double)] {
-        guard let pairs = value["coordinates"]?.arrayValue, pairs.count >= 3 else {
-            throw ParseError(ParseError.invalidJSON, "Polygon must have at least 3 values")
-        }
-        var points: [(x: Double, y: Double)] = []
-        for pair in pairs {
-            let point = GeoPoint(json: pair)
-            guard let latitude = point?.latitude ?? pair.arrayValue?.first?.numberValue,
-                let longitude = point?.longitude ?? pair.arrayValue?.dropFirst().first?.numberValue
-            else { throw ParseError(ParseError.invalidJSON, "bad polygon: coordinates should be pairs of numbers") }
-            points.append((x: longitude, y: latitude))
-        }
-        if let first = points.first, let last = points.last, first != last { points.append(first) }
-        let distinct = Set(points.map { [$0.x, $0.y] })
-        guard distinct.count >= 3 else {
-            throw ParseError(
-                ParseError.invalidJSON, "GeoJSON: Loop must have at least 3 different vertices")
-        }
-        return points
+        try GeoPolygon(json: value).corners.map { (x: $0.longitude, y: $0.latitude) }
     }
 
     /// Whether a NUL character stands anywhere in a value.

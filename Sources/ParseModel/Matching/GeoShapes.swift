@@ -1,0 +1,80 @@
+import Foundation
+
+extension GeoPoint {
+    /// How far apart two numbers of places may be that count as the same, in degrees: what PostgreSQL takes.
+    fileprivate static let tolerance = 1e-6
+
+    /// Whether two places count as the same.
+    func isSame(_ other: GeoPoint) -> Bool {
+        abs(latitude - other.latitude) <= Self.tolerance && abs(longitude - other.longitude) <= Self.tolerance
+    }
+
+    /// The great-circle distance in radians, by the haversine formula.
+    func radians(to center: GeoPoint) -> Double {
+        func radians(_ degrees: Double) -> Double { degrees * .pi / 180 }
+        let height = sin(radians(center.latitude - latitude) / 2)
+        let width = sin(radians(center.longitude - longitude) / 2)
+        let part = height * height + cos(radians(center.latitude)) * cos(radians(latitude)) * width * width
+        return 2 * asin(min(1, part).squareRoot())
+    }
+
+    /// Whether it lies inside a box of two opposite corners, whichever of them comes first, its edges included.
+    ///
+    /// One whose first corner lies east of the second crosses the antimeridian where that is the shorter way.
+    func isInBox(between first: GeoPoint, and second: GeoPoint) -> Bool {
+        func isBetween(_ value: Double, _ one: Double, _ other: Double) -> Bool {
+            min(one, other) <= value && value <= max(one, other)
+        }
+        guard isBetween(latitude, first.latitude, second.latitude) else { return false }
+        guard first.longitude - second.longitude > 180 else {
+            return isBetween(longitude, first.longitude, second.longitude)
+        }
+        return first.longitude <= longitude && longitude <= 180 || -180 <= longitude && longitude <= second.longitude
+    }
+}
+
+extension GeoPolygon {
+    /// Whether a place lies inside, or on an edge: whether the edges go around it.
+    func contains(_ place: GeoPoint, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
+        try budget.spend(corners.count)
+        guard var from = corners.last else { return false }
+        var turns = 0
+        for to in corners {
+            defer { from = to }
+            let (x, y) = (to.longitude - from.longitude, to.latitude - from.latitude)
+            let (placeX, placeY) = (place.longitude - from.longitude, place.latitude - from.latitude)
+            // Positive where the place lies left of the edge.
+            let side = x * placeY - y * placeX
+            if abs(side) <= GeoPoint.tolerance, isBetween(place, from, to) { return true }
+            if from.latitude <= place.latitude {
+                if to.latitude > place.latitude, side > 0 { turns += 1 }
+            } else if to.latitude <= place.latitude, side < 0 {
+                turns -= 1
+            }
+        }
+        return turns != 0
+    }
+
+    private func isBetween(_ place: GeoPoint, _ from: GeoPoint, _ to: GeoPoint) -> Bool {
+        func isBetween(_ value: Double, _ one: Double, _ other: Double) -> Bool {
+            min(one, other) - GeoPoint.tolerance <= value && value <= max(one, other) + GeoPoint.tolerance
+        }
+        return isBetween(place.latitude, from.latitude, to.latitude)
+            && isBetween(place.longitude, from.longitude, to.longitude)
+    }
+
+    /// Whether two polygons have the same corners, one after the other in either direction, from any of them on.
+    func isSame(_ other: GeoPolygon, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
+        let count = corners.count
+        guard count == other.corners.count, let first = corners.first else { return false }
+        for start in 0..<count where first.isSame(other.corners[start]) {
+            try budget.spend(2 * count)
+            if (0..<count).allSatisfy({ corners[$0].isSame(other.corners[(start + $0) % count]) }) { return true }
+            if (0..<count).allSatisfy({ corners[$0].isSame(other.corners[(start + count - $0) % count]) }) {
+                return true
+            }
+        }
+        try budget.spend(count)
+        return false
+    }
+}

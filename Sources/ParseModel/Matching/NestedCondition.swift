@@ -1,0 +1,139 @@
+import JSON
+
+/// A condition on what objects and arrays hold, made ready for many objects.
+enum NestedCondition {
+    case never
+    /// Null, or nothing at all. An array is there, whatever it holds.
+    case isNull
+    case exists(Bool)
+    /// A value here is one of these.
+    case hasAny(Set<UnorderedValue>, hasContainers: Bool, orNull: Bool)
+    /// An array has a pointer, whatever else was stored with it.
+    case hasPointer(JSONObject)
+    /// Every array here has elements out of these only, and there is an array.
+    case containedBy(Set<UnorderedValue>)
+    case stands(Comparison, JSONValue)
+    case isFound(TextPattern)
+    case startsWith([Name])
+
+    /// - Parameter isList: Whether the condition is on a field that holds arrays, as a whole.
+    init(_ constraint: Constraint, isList: Bool) throws(FilterMatcherError) {
+        switch constraint {
+        case .equal(.null): self = .isNull
+        case .equal(let value):
+            if isList, let object = value.objectValue, Pointer(json: value) != nil {
+                self = .hasPointer(object)
+            } else {
+                self = Self.membership([value])
+            }
+        case .isIn(let values): self = Self.membership(values)
+        case .exists(let exists): self = .exists(exists)
+        case .containedBy(let values): self = .containedBy(Set(values.map { UnorderedValue($0) }))
+        case .compare(let comparison, let value):
+            guard value["__type"]?.stringValue == "Date" else {
+                self = .stands(comparison, value)
+                return
+            }
+            // Dates inside other values are compared as the texts that they are there.
+            let date = value["iso"]?.stringValue.flatMap(ParseDate.init(iso:))
+            self = date.map { .stands(comparison, $0.json) } ?? .never
+        case .compareRelative: throw .invalid(ColumnCondition.relativeTime)
+        case .regex(let pattern, let options): self = .isFound(try TextPattern(pattern, options: options))
+        case .containsAllStarting(let prefixes): self = prefixes.isEmpty ? .never : .startsWith(prefixes.names)
+        case .text, .near, .box, .insidePolygon, .insideCircle, .polygonContains, .notEqual, .notIn, .containsAll,
+            .inQuery, .notInQuery:
+            self = .never
+        }
+    }
+
+    private static func membership(_ values: [JSONValue]) -> NestedCondition {
+        let present = values.filter { !$0.isNull }
+        return .hasAny(
+            Set(present.map { UnorderedValue($0) }),
+            hasContainers: present.contains { $0.arrayValue != nil || $0.objectValue != nil },
+            orNull: present.count < values.count)
+    }
+
+    /// Whether the values that a key leads to fulfil the condition.
+    func holds(_ leaves: [MatchedLeaf], _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
+        switch self {
+        case .never: return false
+        case .isNull: return leaves.contains { $0.value?.isNull ?? true }
+        case .exists(let exists): return leaves.contains { $0.value != nil } == exists
+        case .hasAny(let values, let hasContainers, let orNull):
+            if orNull, leaves.contains(where: { $0.value?.isNull ?? true }) { return true }
+            return try Self.someValue(leaves, &budget) { value, budget throws(FilterMatcherError) in
+                if value.arrayValue != nil || value.objectValue != nil {
+                    guard hasContainers else { return false }
+                }
+                try budget.spend(UnorderedValue.weight(value))
+                return values.contains(UnorderedValue(value))
+            }
+        case .hasPointer(let pointer):
+            return try Self.someValue(leaves, &budget) { value, budget throws(FilterMatcherError) in
+                guard let object = value.objectValue else { return false }
+                try budget.spend(pointer.count)
+                return pointer.allSatisfy { key, part in
+                    object[key].map { UnorderedValue($0) == UnorderedValue(part) } ?? false
+                }
+            }
+        case .containedBy(let values):
+            let arrays = leaves.compactMap { $0.value?.arrayValue }
+            for element in arrays.joined() {
+                try budget.spend(UnorderedValue.weight(element))
+                guard values.contains(UnorderedValue(element)) else { return false }
+            }
+            return !arrays.isEmpty
+        case .stands(let comparison, let operand):
+            return try Self.someValue(leaves, &budget) { value, _ throws(FilterMatcherError) in
+                Self.stands(value, comparison, operand)
+            }
+        case .isFound(let pattern):
+            return try Self.someValue(leaves, &budget) { value, budget throws(FilterMatcherError) in
+                guard let text = value.stringValue else { return false }
+                return try pattern.isFound(in: text, &budget)
+            }
+        case .startsWith(let prefixes):
+            for prefix in prefixes {
+                let isThere = try Self.someValue(leaves, &budget) { value, _ throws(FilterMatcherError) in
+                    value.nameValue?.hasPrefix(prefix) ?? false
+                }
+                guard isThere else { return false }
+            }
+            return true
+        }
+    }
+
+    /// Whether some value here fulfils a condition: one that stands here, or one of its elements when it is an array.
+    private static func someValue(
+        _ leaves: [MatchedLeaf], _ budget: inout MatchBudget,
+        _ condition: (JSONValue, inout MatchBudget) throws(FilterMatcherError) -> Bool
+    ) throws(FilterMatcherError) -> Bool {
+        for leaf in leaves {
+            guard let value = leaf.value else { continue }
+            try budget.spend(1)
+            if try condition(value, &budget) { return true }
+            guard !leaf.isWhole, let elements = value.arrayValue else { continue }
+            for element in elements {
+                try budget.spend(1)
+                if try condition(element, &budget) { return true }
+            }
+        }
+        return false
+    }
+
+    /// Whether a value stands so to another of the same type; values of different types have no order.
+    private static func stands(_ value: JSONValue, _ comparison: Comparison, _ operand: JSONValue) -> Bool {
+        switch (value, operand) {
+        case (.number(let left), .number(let right)): return comparison.holds(left, right)
+        case (.string(let left), .string(let right)): return comparison.holds(Name(left), Name(right))
+        case (.bool(let left), .bool(let right)): return comparison.holds(left ? 1 : 0, right ? 1 : 0)
+        case (.object(let left), .object(let right)):
+            guard left["__type"] == "Date", right["__type"] == "Date", let left = left["iso"]?.nameValue,
+                let right = right["iso"]?.nameValue
+            else { return false }
+            return comparison.holds(left, right)
+        default: return false
+        }
+    }
+}

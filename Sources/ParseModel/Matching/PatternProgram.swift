@@ -1,0 +1,104 @@
+/// A regular expression as a machine that is in several states at once, so that each character of a text is looked at
+/// once in each state.
+struct PatternProgram {
+    private enum Step {
+        case character(CharacterChoice)
+        case boundary(PatternBoundary)
+        /// Both ways at once.
+        case fork(Int, Int)
+        case jump(Int)
+        case found
+    }
+
+    /// The most steps of a program: repetitions are written out.
+    private static let longest = 10_000
+
+    private var steps: [Step] = []
+    /// Parts that were written, those without steps included.
+    private var parts = 0
+
+    init(_ node: PatternNode) throws(FilterMatcherError) {
+        try append(node)
+        steps.append(.found)
+    }
+
+    private mutating func append(_ node: PatternNode) throws(FilterMatcherError) {
+        parts += 1
+        guard steps.count < Self.longest, parts < Self.longest else { throw .unsupportedPattern("repeats too much") }
+        switch node {
+        case .character(let choice): steps.append(.character(choice))
+        case .boundary(let boundary): steps.append(.boundary(boundary))
+        case .sequence(let nodes):
+            for node in nodes { try append(node) }
+        case .choice(let branches):
+            var exits: [Int] = []
+            for (index, branch) in branches.enumerated() {
+                guard index < branches.count - 1 else {
+                    try append(branch)
+                    continue
+                }
+                let fork = reserve()
+                try append(branch)
+                exits.append(reserve())
+                steps[fork] = .fork(fork + 1, steps.count)
+            }
+            for exit in exits { steps[exit] = .jump(steps.count) }
+        case .repetition(let node, let least, let most):
+            for _ in 0..<least { try append(node) }
+            guard let most else {
+                let fork = reserve()
+                try append(node)
+                steps.append(.jump(fork))
+                steps[fork] = .fork(fork + 1, steps.count)
+                return
+            }
+            var forks: [Int] = []
+            for _ in least..<most {
+                forks.append(reserve())
+                try append(node)
+            }
+            for fork in forks { steps[fork] = .fork(fork + 1, steps.count) }
+        }
+    }
+
+    private mutating func reserve() -> Int {
+        steps.append(.found)
+        return steps.count - 1
+    }
+
+    /// Whether a text has the pattern somewhere.
+    func isFound(in text: String, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
+        try budget.spend(text.utf8.count)
+        let characters = Array(text.unicodeScalars)
+        var marks = [Int](repeating: -1, count: steps.count)
+        var current: [Int] = []
+        var next: [Int] = []
+        var pending: [Int] = []
+        for position in 0...characters.count {
+            // A find can begin anywhere.
+            pending.append(0)
+            while let index = pending.popLast() {
+                guard marks[index] != position else { continue }
+                marks[index] = position
+                try budget.spend(1)
+                switch steps[index] {
+                case .found: return true
+                case .character: current.append(index)
+                case .boundary(let boundary): if boundary.holds(characters, position) { pending.append(index + 1) }
+                case .fork(let first, let second): pending += [second, first]
+                case .jump(let target): pending.append(target)
+                }
+            }
+            guard position < characters.count else { break }
+            next.removeAll(keepingCapacity: true)
+            for index in current {
+                if case .character(let choice) = steps[index], choice.contains(characters[position]) {
+                    next.append(index + 1)
+                }
+            }
+            current.removeAll(keepingCapacity: true)
+            swap(&pending, &next)
+        }
+        return false
+    }
+}

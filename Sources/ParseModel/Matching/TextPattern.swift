@@ -1,0 +1,43 @@
+import JSON
+
+/// A regular expression, looked for in time linear in the text: no pattern backtracks.
+struct TextPattern {
+    private enum Form {
+        /// No text has it.
+        case nowhere
+        case prefix(Name)
+        case program(PatternProgram)
+    }
+
+    private let form: Form
+
+    /// Reads a pattern of an SDK.
+    ///
+    /// - Throws: `invalid` for what is no pattern, `unsupportedPattern` for what takes more than linear time.
+    init(_ pattern: String, options: String) throws(FilterMatcherError) {
+        if pattern.utf8.contains(0) {
+            // No text that the database keeps has one.
+            form = .nowhere
+        } else if let prefix = RegexPattern.prefix(pattern, options: options) {
+            form = .prefix(Name(prefix))
+        } else {
+            let translation: RegexPattern.Translation
+            do {
+                translation = try RegexPattern.translation(pattern, options: options, allowsBackReferences: true)
+            } catch {
+                throw .invalid(error)
+            }
+            var parser = PatternParser(translation)
+            form = .program(try PatternProgram(try parser.parse()))
+        }
+    }
+
+    /// Whether a text has it somewhere.
+    func isFound(in text: String, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
+        switch form {
+        case .nowhere: return false
+        case .prefix(let prefix): return Name(text).hasPrefix(prefix)
+        case .program(let program): return try program.isFound(in: text, &budget)
+        }
+    }
+}
