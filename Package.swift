@@ -24,10 +24,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.0")),
         .package(url: "https://github.com/apple/swift-metrics", .upToNextMinor(from: "2.13.0")),
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
+        .package(url: "https://github.com/apple/swift-nio-ssl", .upToNextMinor(from: "2.37.0")),
+        .package(url: "https://github.com/apple/swift-certificates", .upToNextMinor(from: "1.21.0")),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", .upToNextMinor(from: "2.1.0")),
         .package(url: "https://github.com/swiftlang/swift-subprocess", .upToNextMinor(from: "1.0.0")),
         .package(url: "https://github.com/swift-server/async-http-client", .upToNextMinor(from: "1.37.0")),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", .upToNextMinor(from: "2.13.0")),
+        .package(url: "https://github.com/vapor/jwt-kit", .upToNextMinor(from: "5.7.0")),
     ],
     targets: [
         .systemLibrary(
@@ -97,6 +100,25 @@ let package = Package(
             dependencies: [
                 "CCurl", "Encoding", "JSON", "Operations", "ParseStorage", "ServerConfiguration", logging,
                 .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: stayOnExecutor),
+        .target(
+            name: "Outgoing",
+            dependencies: [
+                "JSON", httpClient,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: stayOnExecutor),
+        .target(
+            name: "SignIn",
+            dependencies: [
+                "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", collections, logging,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "X509", package: "swift-certificates"),
             ],
             swiftSettings: stayOnExecutor),
         .target(

@@ -26,10 +26,12 @@ import Testing
             "Rules", "ServerConfiguration", "Tasks",
         ],
         "Pages": ["Encoding", "JSON", "ServerConfiguration"],
+        "Outgoing": ["JSON"],
+        "SignIn": ["Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration"],
         "Mail": ["CCurl", "Encoding", "JSON", "Operations", "ParseStorage", "ServerConfiguration"],
         "App": [
             "CMalloc", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail", "Operations", "ParseModel",
-            "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration",
+            "Outgoing", "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration", "SignIn",
         ],
         "CLI": ["App", "HTTP", "ServerConfiguration"],
     ]

@@ -1,0 +1,48 @@
+public import JSON
+
+/// A request to a server of somebody else.
+public struct HTTPCall: Sendable {
+    /// The method, in capitals.
+    public var method: String
+    /// The address, with `https` or `http`.
+    public var url: String
+    /// The headers; the host and the length are added.
+    public var headers: [(name: String, value: String)]
+    /// The body; empty for none.
+    public var body: [UInt8]
+
+    /// Makes a request.
+    public init(_ method: String, _ url: String, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// What a server of somebody else answered.
+public struct HTTPReply: Sendable {
+    /// The status.
+    public var status: Int
+    /// The headers, in the order in which they came.
+    public var headers: [(name: String, value: String)]
+    /// The body.
+    public var body: [UInt8]
+
+    /// Whether the status is one of 200 to 299.
+    public var isSuccess: Bool { (200...299).contains(status) }
+
+    /// The body as JSON; nil when it is none.
+    public var json: JSONValue? { try? JSONValue(parsing: body) }
+
+    /// The value of the first header with a name, whose case does not count; nil without any.
+    public func header(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+}
+
+/// Why a server of somebody else gave no answer. Tells nothing of what was sent.
+public struct HTTPCallFailure: Error, CustomStringConvertible {
+    /// What to tell whoever runs the server.
+    public var description: String
+}
