@@ -18,6 +18,7 @@ let package = Package(
         .executable(name: "roost", targets: ["roost"])
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-asn1", .upToNextMinor(from: "1.7.0")),
         .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.0")),
         .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
         .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.0")),
@@ -105,7 +106,7 @@ let package = Package(
         .target(
             name: "Outgoing",
             dependencies: [
-                "JSON", httpClient,
+                "JSON", "ServerConfiguration", httpClient,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -118,6 +119,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ],
             swiftSettings: stayOnExecutor),
@@ -127,8 +129,8 @@ let package = Package(
         .target(
             name: "App",
             dependencies: [
-                "CMalloc", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail", "Operations", "ParseModel",
-                "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration", logging,
+                "CMalloc", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail", "Operations", "Outgoing",
+                "ParseModel", "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration", "SignIn", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -146,11 +148,17 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "App", "JSON", "ParseStorage", "Postgres", "ServerConfiguration", "TestTools", logging, subprocess,
+                "App", "JSON", "ParseStorage", "Postgres", "ServerConfiguration", "TestTools", collections, logging,
+                subprocess,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
             ],
             path: "Tests/TestSupport", exclude: ["mail_catcher.py"]),
         .target(name: "TestTools", path: "Tests/TestTools"),
@@ -159,6 +167,7 @@ let package = Package(
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestTools"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "Tasks", "TestTools", logging]),
         .testTarget(name: "MailTests", dependencies: ["Mail"]),
+        .testTarget(name: "SignInTests", dependencies: ["Encoding", "JSON", "SignIn"]),
         .testTarget(name: "PagesTests", dependencies: ["Pages", "JSON", "ServerConfiguration"]),
         .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres", "Postgres", logging]),
         .testTarget(name: "ParseModelTests", dependencies: ["ParseModel", "JSON"]),
@@ -188,7 +197,8 @@ let package = Package(
             name: "RESTTests",
             dependencies: [
                 "App", "FileStorage", "JSON", "LocalPostgres", "Mail", "Operations", "Pages", "ParseModel", "Postgres",
-                "REST", "Rules", "ServerConfiguration", "Tasks", "TestSupport", "TestTools", logging,
+                "REST", "Encoding", "Rules", "ServerConfiguration", "SignIn", "Tasks", "TestSupport", "TestTools",
+                logging,
                 subprocess,
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),

@@ -5,6 +5,7 @@ public import Logging
 import Mail
 import NIOCore
 import Operations
+import Outgoing
 import ParseModel
 import ParseStorage
 import Postgres
@@ -12,6 +13,7 @@ import REST
 import Schema
 public import ServerConfiguration
 public import ServiceLifecycle
+import SignIn
 
 /// The whole server over one database: driver, storage, rules, routes and HTTP.
 public struct RoostServer: Service {
@@ -20,6 +22,8 @@ public struct RoostServer: Service {
     private let replica: PostgresClient?
     private let backend: Backend
     private let mailQueue: MailQueue?
+    /// What asks servers of others; nil where nobody is to be asked.
+    private let caller: HTTPCaller?
     private let state: ServerState
     private let installer: DatabaseInstaller
     private let indexer: DateIndexer
@@ -41,7 +45,10 @@ public struct RoostServer: Service {
         extensions: ServerExtensions = ServerExtensions(), logger: Logger
     ) throws {
         self.configuration = configuration
-        try extensions.backend.checkProviders(configuration)
+        var additions = extensions.backend
+        caller = configuration.auth.keys.contains { $0 != "anonymous" } ? try HTTPCaller(configuration.outgoing) : nil
+        if let caller { additions.addProviders(SignInProviders.all(configuration, caller)) }
+        try additions.checkProviders(configuration)
         let log = LogRing()
         let logger = log.recording(logger)
         self.logger = logger
@@ -73,7 +80,6 @@ public struct RoostServer: Service {
         installer = DatabaseInstaller(client: client, catalog: catalog, logger: logger)
         indexer = DateIndexer(configuration: database, client: client, logger: logger)
         let store = ObjectStore(client: client, replica: replica, catalog: catalog, logger: logger)
-        var additions = extensions.backend
         mailQueue = Self.mailQueue(configuration, logger)
         if additions.mailer == nil { additions.mailer = mailQueue }
         backend = Backend(
@@ -119,6 +125,7 @@ public struct RoostServer: Service {
     public func prepare() async throws {
         try await client.start()
         try await installer.install()
+        await installer.indexLogins(of: configuration.auth.keys.filter { $0 != "anonymous" })
         if let name = configuration.classDefinitions {
             guard let definitions = Schema.classDefinitions(name) else { throw UnknownDefinitions(name: name) }
             try await installer.define(definitions)
@@ -163,6 +170,7 @@ public struct RoostServer: Service {
             try await group.next()
             mails?.cancel()
             await mails?.value
+            await caller?.shutdown()
             await client.shutdown()
             await replica?.shutdown()
             group.cancelAll()

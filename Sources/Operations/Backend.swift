@@ -28,6 +28,8 @@ public final class Backend: Sendable {
     let mailer: (any Mailer)?
     /// The ways to log in other than by a password.
     let authProviders: [Name: any AuthProvider]
+    /// How users see what the providers know of them; nil for as it is stored.
+    let loginDataView: (@Sendable (JSONObject) -> JSONObject)?
     private let fileLinks: FileLinks
     /// Which fields are hidden from whom.
     let protectedFields: ProtectedFields
@@ -51,7 +53,8 @@ public final class Backend: Sendable {
         self.passwords = passwords
         self.logger = logger
         deferred = nil
-        protectedFields = ProtectedFields(configuration)
+        loginDataView = Self.loginDataView(authProviders, configuration.auth)
+        protectedFields = ProtectedFields(configuration, loginData: loginDataView)
         fileLinks = FileLinks(
             mountURL: "", applicationID: configuration.appId, hostedKey: configuration.fileKey)
         sessions = SessionCache(
@@ -69,6 +72,7 @@ public final class Backend: Sendable {
         observer = other.observer
         mailer = other.mailer
         authProviders = other.authProviders
+        loginDataView = other.loginDataView
         fileLinks = other.fileLinks
         protectedFields = other.protectedFields
         self.store = store

@@ -15,10 +15,20 @@ public struct BackendExtensions: Sendable {
     /// Adds nothing.
     public init() {}
 
+    /// Adds ways to log in, where the deployment has none of its own by their names.
+    public mutating func addProviders(_ providers: [Name: any AuthProvider]) {
+        authProviders.merge(providers) { own, _ in own }
+    }
+
     /// The ways to log in, the built-in ones included.
     var allAuthProviders: [Name: any AuthProvider] {
         authProviders.merging(["anonymous": AnonymousProvider()]) { added, _ in added }
     }
+
+    /// Providers that parse-server has and Roost does not.
+    private static let unbuiltProviders: Set<Name> = [
+        "janraincapture", "janrainengage", "ldap", "meetup", "phantauth", "qq", "vkontakte", "wechat", "weibo",
+    ]
 
     /// Checks that there is each login provider that a configuration speaks of.
     ///
@@ -26,11 +36,15 @@ public struct BackendExtensions: Sendable {
     public func checkProviders(_ configuration: Configuration) throws(ConfigurationError) {
         for (name, options) in configuration.auth {
             guard allAuthProviders[name] != nil else {
+                if Self.unbuiltProviders.contains(name) {
+                    throw ConfigurationError("option auth.\(name): this provider of parse-server's is not built")
+                }
                 throw ConfigurationError("error: unknown option auth.\(name)")
             }
             guard options.objectValue != nil || options.isNull else {
                 throw ConfigurationError("Key auth.\(name) has invalid value \(options.text)")
             }
+            try allAuthProviders[name]?.check(name, options.objectValue ?? [:])
         }
     }
 }

@@ -45,4 +45,7 @@ public struct HTTPReply: Sendable {
 public struct HTTPCallFailure: Error, CustomStringConvertible {
     /// What to tell whoever runs the server.
     public var description: String
+
+    /// Makes a failure.
+    public init(description: String) { self.description = description }
 }

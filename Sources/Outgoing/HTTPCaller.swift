@@ -3,32 +3,27 @@ import JSON
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+public import ServerConfiguration
+import Synchronization
 
 /// Sends requests to servers of others: identity providers, services that send mails, hosts of cloud code.
 ///
 /// Connections are kept for the next call. Redirects are not followed, since who redirects chooses whom the server talks
 /// to; certificates are checked; an answer has a time and a size that it cannot go beyond.
 public final class HTTPCaller: Sendable {
-    /// How the server reaches others.
-    public struct Settings: Sendable {
-        /// The proxy that all calls go through: its host and port; nil for none.
-        public var proxy: (host: String, port: Int)?
-        /// A PEM file of certificates that are trusted beside those of the system; nil for none.
-        public var trustedCertificates: String?
-
-        /// Makes settings.
-        public init(proxy: (host: String, port: Int)? = nil, trustedCertificates: String? = nil) {
-            self.proxy = proxy
-            self.trustedCertificates = trustedCertificates
-        }
+    /// The connections are opened by the first call, so a server that fails to start has none to close.
+    private enum State {
+        case unused(HTTPClient.Configuration)
+        case open(HTTPClient)
+        case closed
     }
 
-    private let client: HTTPClient
+    private let state: Mutex<State>
 
     /// Makes a caller, which connects when it is used.
     ///
     /// - Throws: When the file of certificates cannot be read.
-    public init(_ settings: Settings = Settings()) throws {
+    public init(_ settings: Configuration.Outgoing) throws {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         if let path = settings.trustedCertificates {
@@ -38,12 +33,30 @@ public final class HTTPCaller: Sendable {
         configuration.httpVersion = .http1Only
         configuration.timeout.connect = .seconds(5)
         configuration.proxy = settings.proxy.map { .server(host: $0.host, port: $0.port) }
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        state = Mutex(.unused(configuration))
     }
 
-    /// Closes the connections.
+    /// Closes the connections; calls after that fail.
     public func shutdown() async {
-        try? await client.shutdown()
+        let client: HTTPClient? = state.withLock { state in
+            defer { state = .closed }
+            guard case .open(let client) = state else { return nil }
+            return client
+        }
+        try? await client?.shutdown()
+    }
+
+    private func client() throws -> HTTPClient {
+        try state.withLock { state in
+            switch state {
+            case .open(let client): return client
+            case .closed: throw HTTPCallFailure(description: "the server is stopping")
+            case .unused(let configuration):
+                let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+                state = .open(client)
+                return client
+            }
+        }
     }
 
     /// Sends a request and reads the whole answer.
@@ -83,7 +96,7 @@ public final class HTTPCaller: Sendable {
         request.method = HTTPMethod(rawValue: call.method)
         for (name, value) in call.headers { request.headers.add(name: name, value: value) }
         if !call.body.isEmpty { request.body = .bytes(call.body) }
-        let response = try await client.execute(request, deadline: .distantFuture)
+        let response = try await client().execute(request, deadline: .distantFuture)
         let body = try await response.body.collect(upTo: mostBytes)
         return HTTPReply(
             status: Int(response.status.code), headers: response.headers.map { ($0.name, $0.value) },

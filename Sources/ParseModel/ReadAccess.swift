@@ -10,6 +10,8 @@ public struct ReadAccess: Sendable {
     public var hidden: Set<Name>
     /// Fields hidden from those who are not named by a field of the object itself.
     public var ownerRules: [OwnerRule]
+    /// How what login providers know of users is shown; nil for as it is stored.
+    public var loginData: (@Sendable (JSONObject) -> JSONObject)?
 
     /// Makes an access that sees everything.
     public init(

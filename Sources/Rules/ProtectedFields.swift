@@ -7,9 +7,14 @@ package struct ProtectedFields: Sendable {
     private let configured: [Name: [Name: [Name]]]
     /// Whether users see all of themselves.
     private let exemptsOwner: Bool
+    /// How users see what login providers know of them; nil for as it is stored.
+    private let loginData: (@Sendable (JSONObject) -> JSONObject)?
 
     /// The rules of a deployment.
-    package init(_ configuration: Configuration) {
+    ///
+    /// - Parameter loginData: How users see what login providers know of them; nil for as it is stored.
+    package init(_ configuration: Configuration, loginData: (@Sendable (JSONObject) -> JSONObject)? = nil) {
+        self.loginData = loginData
         configured = configuration.protectedFields
         exemptsOwner = configuration.protectedFieldsOwnerExempt
     }
@@ -25,6 +30,7 @@ package struct ProtectedFields: Sendable {
         let filter = try schema.permit(operation, to: caller)
         var access = ReadAccess(readers: caller.readPrincipals, filter: filter)
         guard !caller.readsEverything else { return access }
+        access.loginData = loginData
         protect(schema, caller, isOwnUser: isOwnUser, &access)
         return access
     }

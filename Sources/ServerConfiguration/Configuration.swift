@@ -107,6 +107,10 @@ public struct Configuration: Sendable {
     public var requestComplexity = RequestComplexity()
     /// The routes that clients may use; nil for all.
     public var routeAllowList: RouteAllowList?
+    /// Whether providers take an access token, which may be another app's, in place of a code.
+    public var enableInsecureAuthAdapters = true
+    /// How the server reaches others.
+    public var outgoing = Outgoing()
     /// How many requests of a kind there may be in a time.
     public var rateLimits: [RateLimit] = []
 
@@ -197,6 +201,13 @@ public struct Configuration: Sendable {
         public var duration: Double
         /// Whether a password that is set by a link unlocks.
         public var unlockOnPasswordReset: Bool
+
+        /// Makes rules.
+        public init(threshold: Int, duration: Double, unlockOnPasswordReset: Bool) {
+            self.threshold = threshold
+            self.duration = duration
+            self.unlockOnPasswordReset = unlockOnPasswordReset
+        }
     }
 
     /// Who may upload what.

@@ -230,6 +230,8 @@ struct OptionReader {
         configuration.extendSessionOnUse = bool("extendSessionOnUse", false)
         configuration.revokeSessionOnPasswordReset = bool("revokeSessionOnPasswordReset", true)
         configuration.auth = values["auth"]?.objectValue ?? [:]
+        configuration.enableInsecureAuthAdapters = bool("enableInsecureAuthAdapters", configuration.preset < 9)
+        configuration.outgoing = try Configuration.Outgoing(values: values)
         if values["passwordHashingThreads"] != nil {
             configuration.passwordHashingThreads = try int("passwordHashingThreads", 1, in: 1...1024)
         }

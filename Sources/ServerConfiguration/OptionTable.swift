@@ -2,7 +2,8 @@
 public enum OptionTable {
     /// All options, in the order in which help shows them.
     public static let all: [OptionDefinition] =
-        roost + essential + access + aggregation + schemas + users + AccountMailOptions.table + PagesOptions.table
+        roost + essential + access + aggregation + schemas + users + AccountMailOptions.table + SignInOptions.table
+        + PagesOptions.table
         + files + protection
         + operations
         + reports + unbuilt + ignored
@@ -192,7 +193,7 @@ public enum OptionTable {
             "Whether a new password ends all sessions; default true"),
         OptionDefinition(
             "auth", "PARSE_SERVER_AUTH_PROVIDERS", .object,
-            "Login providers; only anonymous is built: {\"anonymous\":{\"enabled\":false}}"),
+            "Login providers, by name: {\"google\":{\"clientId\":\"…\"}}; docs/accounts.md lists them"),
         OptionDefinition(
             "passwordPolicy", "PARSE_SERVER_PASSWORD_POLICY", .object, "Rules for passwords",
             keys: [
@@ -324,9 +325,6 @@ public enum OptionTable {
         ignore(
             "encodeParseObjectInCloudFunction", "PARSE_SERVER_ENCODE_PARSE_OBJECT_IN_CLOUD_FUNCTION", .boolean,
             "there is no cloud code"),
-        ignore(
-            "enableInsecureAuthAdapters", "PARSE_SERVER_ENABLE_INSECURE_AUTH_ADAPTERS", .boolean,
-            "there are no such adapters"),
         ignore(
             "enableProductPurchaseLegacyApi", "PARSE_SERVER_ENABLE_PRODUCT_PURCHASE_LEGACY_API", .boolean,
             "purchases are not validated"),

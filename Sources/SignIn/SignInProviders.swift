@@ -1,15 +1,42 @@
-public import JSON
+import JSON
 public import Operations
 public import Outgoing
+public import ServerConfiguration
 
 /// The identity providers that Roost knows, by the names that the option `auth` and clients call them.
 public enum SignInProviders {
-    /// The providers for what the option `auth` says.
+    /// The providers for what the option `auth` says: the known names, and those whose options say what they are.
     ///
-    /// - Parameters:
-    ///   - auth: The option: names of providers with their options.
-    ///   - caller: What the providers ask others with.
-    public static func all(_ auth: JSONObject, _ caller: HTTPCaller) -> [Name: any AuthProvider] {
-        [:]
+    /// - Parameter caller: What the providers ask others with.
+    public static func all(_ configuration: Configuration, _ caller: HTTPCaller) -> [Name: any AuthProvider] {
+        let keys = IssuerKeys(caller: caller)
+        let hasOldTexts = configuration.preset < 8
+        func profile(_ service: ProfileService) -> ProfileProvider {
+            ProfileProvider(
+                service: service, isInsecureByDefault: hasOldTexts || configuration.enableInsecureAuthAdapters,
+                hasOldTexts: hasOldTexts, caller: caller)
+        }
+        var all: [Name: any AuthProvider] = [
+            "apple": TokenProvider(rules: .apple, keys: keys), "google": TokenProvider(rules: .google, keys: keys),
+            "keycloak": TokenProvider(rules: .keycloak, keys: keys),
+            "facebook": FacebookProvider(limited: TokenProvider(rules: .facebook, keys: keys), caller: caller),
+            "twitter": TwitterProvider(caller: caller), "mfa": SecondFactor(caller: caller),
+            "gcenter": GameCenterProvider(
+                caller: caller, hasOldTexts: hasOldTexts, certificates: GameCenterCertificates()),
+        ]
+        for (name, service) in ProfileService.all { all[name] = profile(service) }
+        if let line = ProfileService.all["line"] {
+            all["line"] = LineProvider(signed: TokenProvider(rules: .line, keys: keys), profile: profile(line))
+        }
+        let openID = OpenIDProvider(keys: keys, caller: caller)
+        for (name, options) in configuration.auth {
+            guard let options = options.objectValue else { continue }
+            if options["oauth2"] == true {
+                all[name] = IntrospectionProvider(caller: caller)
+            } else if all[name] == nil, options["issuer"] != nil {
+                all[name] = openID
+            }
+        }
+        return all.filter { configuration.auth[$0.key] != nil }
     }
 }

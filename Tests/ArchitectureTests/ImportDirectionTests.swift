@@ -26,7 +26,7 @@ import Testing
             "Rules", "ServerConfiguration", "Tasks",
         ],
         "Pages": ["Encoding", "JSON", "ServerConfiguration"],
-        "Outgoing": ["JSON"],
+        "Outgoing": ["JSON", "ServerConfiguration"],
         "SignIn": ["Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration"],
         "Mail": ["CCurl", "Encoding", "JSON", "Operations", "ParseStorage", "ServerConfiguration"],
         "App": [

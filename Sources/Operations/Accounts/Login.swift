@@ -10,13 +10,18 @@ extension Backend {
     ///
     /// - Returns: The user with a new session token.
     public func logIn(_ parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
-        let candidate = try await checkPassword(parameters, context)
+        let (candidate, change) = try await checkPassword(parameters, context) { candidate in
+            try await checkFactors(parameters["authData"], of: candidate, context)
+        }
+        if change.refusal != nil { try await apply(change, to: candidate.id) }
         try await callLoginTrigger(.beforeLogin, of: candidate.id, context)
+        try await apply(change, to: candidate.id)
         let session = try await openSession(
             for: candidate.id, createdWith: ["action": "login", "authProvider": "password"], context)
         try await checkStillValid(candidate, session)
         var user = try await ownRecord(candidate.id, session.user, context)
         user["sessionToken"] = .string(session.token)
+        if !change.responses.isEmpty { user["authDataResponse"] = .object(change.responses) }
         try await callLoginTrigger(.afterLogin, of: candidate.id, context)
         return user
     }
@@ -38,10 +43,15 @@ extension Backend {
 
     /// Checks a password and gives the user, without opening a session.
     public func verifyPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
-        let id = try await checkPassword(parameters, context).id
+        let id = try await checkPassword(parameters, context) { _ in LoginDataChange() }.candidate.id
         return try await ownRecord(
             id, SessionUser(id: id, sessionId: "", token: "", roles: try await roles(of: id), isAnonymous: false),
             context)
+    }
+
+    /// The login data of the user whose name and password these are.
+    func loginData(ofPassword parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+        try await checkPassword(parameters, context) { _ in LoginDataChange() }.candidate.loginData
     }
 
     /// Opens a session for a user with the master key.
@@ -71,7 +81,11 @@ extension Backend {
         var own = context
         own.caller = configuration.preset >= 9 ? Caller(user: user) : .server
         do {
-            return try await object("_User", id, own)
+            var record = try await object("_User", id, own)
+            if configuration.preset < 9, let loginDataView, let stored = record["authData"]?.objectValue {
+                record["authData"] = .object(loginDataView(stored))
+            }
+            return record
         } catch let error as ParseError
             where error.code == ParseError.operationForbidden || error.code == ParseError.objectNotFound
         {
@@ -79,8 +93,12 @@ extension Backend {
         }
     }
 
-    /// The user whose name and password these are.
-    private func checkPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> LoginCandidate {
+    /// The user whose name and password these are, and what becomes of the login data by what is proved besides.
+    ///
+    /// - Parameter prove: Checks what is proved besides, while a wrong proof still counts like a wrong password.
+    private func checkPassword(
+        _ parameters: JSONObject, _ context: RequestContext, prove: (LoginCandidate) async throws -> LoginDataChange
+    ) async throws -> (candidate: LoginCandidate, change: LoginDataChange) {
         let name = parameters["username"]
         let email = parameters["email"]
         guard name?.isTruthy == true || email?.isTruthy == true else {
@@ -108,12 +126,25 @@ extension Backend {
             throw error
         }
         guard isRight else { throw Self.invalidPassword }
+        let change = try await prove(row)
         try await resetAttempts(of: row.id)
         guard context.caller.readsEverything || !row.isLockedAway else { throw Self.invalidPassword }
         let isExempt = context.caller.writesEverything && parameters["ignoreEmailVerification"] == true
         guard !blocksUnverified || row.isVerified || isExempt else { throw Self.emailIsNotVerified }
         try await checkAge(row, context)
-        return row
+        return (row, change)
+    }
+
+    /// Who has not sent a second factor yet has made no attempt: apps ask for it when they learn that it is missing.
+    private func checkFactors(_ authData: JSONValue?, of row: LoginCandidate, _ context: RequestContext) async throws
+        -> LoginDataChange
+    {
+        do {
+            return try await checkLogin(authData, of: row.id, stored: row.loginData, context)
+        } catch let error as ParseError where error.code == -1 {
+            await releaseAttempt(of: row.id)
+            throw error
+        }
     }
 
     /// The hash that a user's password is compared with, if it can be.

@@ -6,12 +6,13 @@ import Rules
 
 /// Signing up, and changing a user.
 struct UserRules: SaveRules {
-    /// The providers that the user signs up with.
-    private var providers: JSONObject = [:]
+    /// What the user signs up with, by provider.
+    private var claims = ProviderClaims()
+    /// What becomes of the login data of the user.
+    private var linking: LoginDataChange?
     /// The name that a user without one got.
     private var generatedName: String?
     private var changesPassword = false
-    private var linksProviders = false
     /// The link that confirms the address, and the address before it where it was another.
     private var verification: (token: String, username: String, former: String?)?
 
@@ -24,23 +25,25 @@ struct UserRules: SaveRules {
             return nil
         }
         save.hidden = try backend.takeInternalFields(&save.body, save.caller)
-        providers = try Backend.providers(save.body["authData"])
-        if !providers.isEmpty,
-            let result = try await backend.logIn(withProviders: providers, save.body, save.context)
-        {
+        claims = try await backend.claims(try backend.providers(save.body["authData"]))
+        if !claims.identities.isEmpty, let result = try await backend.logIn(with: claims, save.context) {
             return result
         }
         try checkNames(&save, backend)
         try backend.checkEmailVerified(save.body, save.caller)
         if let schema = backend.catalog.schema("_User") { _ = try schema.permit(.create, to: save.caller) }
+        guard !claims.isEmpty else { return nil }
+        let change = try await backend.check(claims.claims, stored: [:], isLogin: false, save.context)
+        save.body["authData"] = .object(change.added)
+        linking = change
         return nil
     }
 
     /// Who signs up without a provider has a name and a password; with one, a name that says nothing.
     private mutating func checkNames(_ save: inout Save, _ backend: Backend) throws {
         let needsNoPassword = try backend.needsNoPassword(save.body["authData"], save.body, save.caller)
-        if providers.isEmpty { save.body["authData"] = nil }
-        if providers.isEmpty, !needsNoPassword {
+        if claims.isEmpty { save.body["authData"] = nil }
+        if claims.identities.isEmpty, !needsNoPassword {
             guard let name = save.body["username"]?.stringValue, !name.isEmpty else {
                 throw ParseError(ParseError.usernameMissing, "bad or missing username")
             }
@@ -75,7 +78,7 @@ struct UserRules: SaveRules {
         save.body["password"] = nil
         backend.normalizeNames(&save.body)
         // A provider vouches for whom it lets in; who stays anonymous brings an address like everybody.
-        if providers.keys.allSatisfy({ $0 == "anonymous" }), let token = backend.beginVerification(of: &save) {
+        if claims.identities.allSatisfy({ $0.name == "anonymous" }), let token = backend.beginVerification(of: &save) {
             verification = (token, save.body["username"]?.stringValue ?? "", nil)
         }
         save.acl = try ObjectACL.ofUser(
@@ -106,9 +109,8 @@ struct UserRules: SaveRules {
             save.hidden["_perishable_token_expires_at"] = .null
         }
         if let authData = save.body.removeValue(forKey: "authData") {
-            let linked = try await backend.mergeProviders(authData, objectId, save.context)
-            save.body["authData"] = linked.map { .object($0) }
-            linksProviders = linked != nil
+            linking = try await backend.linking(authData, to: objectId, setsPassword: changesPassword, save.context)
+            save.body["authData"] = try linking.map { .object(try $0.applied(to: $0.base)) }
         }
         backend.normalizeNames(&save.body)
         try await completeAddress(&save, objectId, backend)
@@ -149,15 +151,21 @@ struct UserRules: SaveRules {
         let save = planned.save
         let names = backend.claimedNames(save.body)
         do {
-            guard !names.isEmpty || changesPassword else {
+            guard !names.isEmpty || changesPassword || (linking != nil && !save.isNew) else {
                 try await backend.checkUnique(save.body, except: save.objectId)
                 return try await backend.carryOut(planned)
             }
             // The class is made before: a transaction that reads the table would lock out the change of it.
             if changesPassword, !backend.isInTransaction { _ = try await backend.store.ensure("_Session", [:]) }
-            return try await backend.transaction(conflictKey: save.objectId) { [changesPassword] backend in
+            return try await backend.transaction(conflictKey: save.objectId) { [changesPassword, linking] backend in
                 try await backend.store.claim(names)
                 try await backend.checkUnique(save.body, except: save.objectId)
+                var planned = planned
+                if let linking, let objectId = save.objectId {
+                    // What others linked meanwhile stays; what they spent is not spent again.
+                    let data = try linking.applied(to: try await backend.store.authData(of: objectId, locks: true))
+                    planned.write?.write.operations["authData"] = .set(.object(data))
+                }
                 var result = try await backend.carryOut(planned)
                 try await sendMails(save, backend)
                 if changesPassword, let objectId = save.objectId,
@@ -177,21 +185,21 @@ struct UserRules: SaveRules {
     func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
         if let objectId = save.objectId {
             await backend.invalidate(user: objectId)
-            if linksProviders, backend.configuration.preset < 8 { result.body["authDataResponse"] = [:] }
+            if let linking { backend.addResponses(of: linking, to: &result.body) }
             return
         }
         if let generatedName { result.body["username"] = .string(generatedName) }
-        if !providers.isEmpty, backend.configuration.preset < 8 { result.body["authDataResponse"] = [:] }
+        if let linking { backend.addResponses(of: linking, to: &result.body) }
         // With the master key users are made for others, who log in by themselves; servers before 9 did not say so.
         let isForOthers =
             save.caller.writesEverything && save.caller.installationId == nil && backend.configuration.preset >= 9
-        let isBlocked = backend.blocksUnverified && providers.isEmpty
+        let isBlocked = backend.blocksUnverified && claims.identities.isEmpty
         if isBlocked, backend.configuration.accountMail.preventSignupWithUnverifiedEmail {
             throw Backend.emailIsNotVerified
         }
         guard !isForOthers, !isBlocked, let objectId = save.newId else { return }
-        let action = providers.isEmpty ? "signup" : "login"
-        let provider = providers.isEmpty ? "password" : providers.keys.sorted().texts.joined(separator: ",")
+        let action = claims.identities.isEmpty ? "signup" : "login"
+        let provider = claims.identities.isEmpty ? "password" : claims.names
         let session = try await backend.openSession(
             for: objectId, createdWith: ["action": .string(action), "authProvider": .string(provider)], save.context)
         result.body["sessionToken"] = .string(session.token)

@@ -1,4 +1,4 @@
-import JSON
+public import JSON
 public import ParseModel
 import Postgres
 
@@ -12,6 +12,8 @@ public struct LoginCandidate: Sendable {
     public let isLockedAway: Bool
     /// Whether the mail address is confirmed.
     public let isVerified: Bool
+    /// What login providers know of the user, by provider.
+    public let loginData: JSONObject
     /// When the password was set, in milliseconds since 1970, where that is noted.
     public let passwordChangedAt: Int64?
 }
@@ -51,7 +53,7 @@ extension ObjectStore {
             rows = try await query(
                 """
                 SELECT "objectId", "_hashed_password", "username" = $1, "_rperm", "_wperm", "_password_changed_at",
-                    "emailVerified"
+                    "emailVerified", "authData"
                 FROM "_User" WHERE \(condition) ORDER BY 3 DESC LIMIT 1
                 """, email.isEmpty ? [.text(username)] : [.text(username), .text(email)], readOnly: true)
         } catch let error as PostgresError {
@@ -61,7 +63,9 @@ extension ObjectStore {
         return LoginCandidate(
             id: id, hash: rows.string(0, 1),
             isLockedAway: rows.textArray(0, 3)?.isEmpty == true && rows.textArray(0, 4)?.isEmpty == true,
-            isVerified: rows.bool(0, 6) ?? false, passwordChangedAt: rows.timestamp(0, 5))
+            isVerified: rows.bool(0, 6) ?? false,
+            loginData: rows.jsonb(0, 7).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:],
+            passwordChangedAt: rows.timestamp(0, 5))
     }
 
     /// Whether a user's password still has a hash. A change that is under way is waited for.

@@ -1,4 +1,5 @@
 public import JSON
+import ParseModel
 import Postgres
 
 /// What of users must be theirs alone: names, mail addresses, the ids that providers know them by.
@@ -53,11 +54,27 @@ extension ObjectStore {
     }
 
     /// What providers said of a user; empty when there is no such user.
-    public func authData(of userId: String) async throws -> JSONObject {
+    ///
+    /// - Parameter locks: Whether nobody else changes the user until the transaction ends.
+    public func authData(of userId: String, locks: Bool = false) async throws -> JSONObject {
         let rows = try await query(
-            "SELECT \"authData\" FROM \"_User\" WHERE \"objectId\" = $1", [.text(userId)], readOnly: true)
+            "SELECT \"authData\" FROM \"_User\" WHERE \"objectId\" = $1\(locks ? " FOR NO KEY UPDATE" : "")",
+            [.text(userId)], readOnly: !locks)
         guard rows.rowCount > 0 else { return [:] }
         return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:]
+    }
+
+    /// Stores what providers said of a user.
+    ///
+    /// - Throws: `ParseError` 208 when another user has one of the providers' ids.
+    public func setAuthData(of userId: String, to data: JSONObject) async throws {
+        do {
+            _ = try await query(
+                "UPDATE \"_User\" SET \"authData\" = $1 WHERE \"objectId\" = $2",
+                [.jsonb(try ValueEncoder.json(.object(data))), .text(userId)])
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
     }
 
     /// Keeps others from deciding about a device until the transaction ends.

@@ -1,4 +1,4 @@
-import JSON
+public import JSON
 import Logging
 import OrderedCollections
 import ParseModel
@@ -147,8 +147,7 @@ public struct DatabaseInstaller: Sendable {
         "CREATE INDEX IF NOT EXISTS \"case_insensitive_email\" ON \"_User\" (lower(\"email\") varchar_pattern_ops)",
         "CREATE INDEX IF NOT EXISTS \"_email_verify_token\" ON \"_User\" (\"_email_verify_token\")",
         "CREATE INDEX IF NOT EXISTS \"_perishable_token\" ON \"_User\" (\"_perishable_token\")",
-        "CREATE UNIQUE INDEX IF NOT EXISTS \"_User_unique_authData_anonymous_id\" ON \"_User\" "
-            + "((\"authData\"->'anonymous'->>'id')) WHERE (\"authData\"->'anonymous'->>'id') IS NOT NULL",
+        loginIndex(of: "anonymous"),
         "CREATE UNIQUE INDEX IF NOT EXISTS \"_Role_unique_name\" ON \"_Role\" (\"name\")",
         "CREATE UNIQUE INDEX IF NOT EXISTS \"_Idempotency_unique_reqId\" ON \"_Idempotency\" (\"reqId\")",
         "CREATE INDEX IF NOT EXISTS \"ttl\" ON \"_Idempotency\" (\"expire\")",
@@ -162,8 +161,22 @@ public struct DatabaseInstaller: Sendable {
         "CREATE INDEX IF NOT EXISTS \"roost_owner:roles:_Role\" ON \"_Join:roles:_Role\" (\"owningId\")",
     ]
 
-    private func createIndexes() async {
-        for statement in Self.indexes {
+    /// The index that makes one id of a login provider one user, and finds that user, as parse-server 9 makes it.
+    private static func loginIndex(of provider: Name) -> String {
+        let id = "\"authData\"->\(SQL.literal(provider.text))->>'id'"
+        return "CREATE UNIQUE INDEX IF NOT EXISTS "
+            + "\(SQL.identifier("_User_unique_authData_\(provider)_id")) ON \"_User\" ((\(id))) WHERE (\(id)) IS NOT NULL"
+    }
+
+    /// Makes one user of one id for login providers.
+    public func indexLogins(of providers: [Name]) async {
+        await create(providers.map { Self.loginIndex(of: $0) })
+    }
+
+    private func createIndexes() async { await create(Self.indexes) }
+
+    private func create(_ indexes: [String]) async {
+        for statement in indexes {
             do {
                 try await patient.run(statement)
             } catch {

@@ -31,7 +31,8 @@ extension ObjectStore {
         /// - Throws: 116 when the answer is too large.
         public func write(_ row: Int, extra: [[UInt8]] = [], into writer: inout JSONWriter) throws(ParseError) {
             guard let result, let plan else { return }
-            let rows = RowWriter(links: links, included: included, sizeLimit: sizeLimit)
+            let rows = RowWriter(
+                links: links, included: included, sizeLimit: sizeLimit, loginData: access.loginData)
             write(row, of: result, plan, extra, rows, into: &writer)
             try AnswerSize.check(writer.count, sizeLimit)
         }
@@ -43,7 +44,8 @@ extension ObjectStore {
         public func writeAll(extra: (Int) -> [[UInt8]] = { _ in [] }, into writer: inout JSONWriter) throws(ParseError)
         {
             guard let result, let plan else { return }
-            let rows = RowWriter(links: links, included: included, sizeLimit: sizeLimit)
+            let rows = RowWriter(
+                links: links, included: included, sizeLimit: sizeLimit, loginData: access.loginData)
             for row in 0..<result.rowCount {
                 if row > 0 { writer.byte(UInt8(ascii: ",")) }
                 write(row, of: result, plan, extra(row), rows, into: &writer)

@@ -9,6 +9,8 @@ struct RowWriter {
     let included: IncludedObjects
     /// From how many bytes on objects in place of pointers are no longer written: the answer will not be sent.
     var sizeLimit = Int.max
+    /// How what login providers know of users is shown; nil for as it is stored.
+    var loginData: (@Sendable (JSONObject) -> JSONObject)?
 
     /// Writes one row as an object.
     ///
@@ -144,7 +146,7 @@ struct RowWriter {
         let providers = (json?.objectValue ?? [:]).filter { !$0.value.isNull }
         guard !providers.isEmpty else { return }
         writer.raw(column.key)
-        writer.object(providers)
+        writer.object(loginData?(providers) ?? providers)
     }
 
     /// Up to how many bytes a list of principals is short.

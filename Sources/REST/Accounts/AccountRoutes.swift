@@ -35,8 +35,9 @@ extension RouteTable {
                 try await routes.backend.requestVerification(call.envelope.body, call.context)
                 return .object([:])
             },
-            Route(.post, "challenge", [.batchable, .transactional]) { routes, call in
-                .object(["challengeData": .object(try routes.backend.challenge(call.envelope.body))])
+            Route(.post, "challenge", [.batchable]) { routes, call in
+                let answers = try await routes.backend.challenge(call.envelope.body, call.context)
+                return .object(["challengeData": .object(answers)])
             },
         ]
 }

@@ -307,8 +307,8 @@ import Testing
     @Test("A login provider that there is not keeps the server from starting, and is named")
     func unknownProvider() async throws {
         let error = await #expect(throws: ConfigurationError.self) {
-            try await TestServer.run(["auth": ["facebook": [:]]]) { _ in }
+            try await TestServer.run(["auth": ["nobody": [:]]]) { _ in }
         }
-        #expect(error?.message == "error: unknown option auth.facebook")
+        #expect(error?.message == "error: unknown option auth.nobody")
     }
 }

@@ -1,0 +1,71 @@
+import JSON
+import ParseModel
+import Rules
+
+/// `/challenge`: questions that login providers put before a log-in, such as those that a key has to sign.
+extension Backend {
+    /// The answers of the providers that are asked.
+    ///
+    /// - Throws: -1 for a request of no form, 101 for a user who is not there or whose proof is wrong.
+    public func challenge(_ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+        guard let data = body["challengeData"], data.isTruthy else { throw ParseError(-1, "Nothing to challenge.") }
+        guard let challenges = data.objectValue else { throw ParseError(-1, "challengeData should be an object.") }
+        let hasName = body["username"]?.isTruthy == true || body["email"]?.isTruthy == true
+        if hasName, body["password"]?.isTruthy != true {
+            throw ParseError(-1, "You provided username or email, you need to also provide password.")
+        }
+        let authData = try Self.identity(body["authData"], hasName: hasName)
+        for (provider, value) in challenges where value.objectValue == nil {
+            throw ParseError(-1, "challengeData.\(provider) should be an object.")
+        }
+        var stored: JSONObject = [:]
+        if hasName {
+            stored = try await loginData(ofPassword: body, context)
+        } else if let authData {
+            stored = try await loginData(of: authData, context)
+        }
+        var answers: JSONObject = [:]
+        for (name, value) in challenges.sorted(by: { $0.key < $1.key }) {
+            // A provider that is not there asks nothing.
+            guard let (provider, options) = try? provider(name) else { continue }
+            let attempt = AuthAttempt(
+                .logIn, authData?[name]?.objectValue ?? [:], stored: stored[name]?.objectValue, options: options,
+                isMaster: context.caller.writesEverything, now: context.now)
+            answers[name] = try await told { try await provider.challenge(value.objectValue ?? [:], attempt) }
+        }
+        return answers
+    }
+
+    /// What names the user by providers, where anything does.
+    private static func identity(_ authData: JSONValue?, hasName: Bool) throws(ParseError) -> JSONObject? {
+        guard let authData, authData.isTruthy else { return nil }
+        guard let providers = authData.objectValue else { throw ParseError(-1, "authData should be an object.") }
+        guard !hasName else {
+            throw ParseError(
+                -1, "You cannot provide username/email and authData, only use one identification method.")
+        }
+        guard providers.filter({ $0.value["id"] != nil }).count <= 1 else {
+            throw ParseError(-1, "You cannot provide more than one authData provider with an id.")
+        }
+        for (name, value) in providers where value.objectValue == nil {
+            throw ParseError(-1, "authData.\(name) should be an object.")
+        }
+        return providers
+    }
+
+    /// The login data of the user whom a provider names, and proves.
+    ///
+    /// - Throws: 101, the same for an id that nobody has and for a proof that is wrong.
+    private func loginData(of authData: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+        do {
+            let claims = try await claims(try providers(.object(authData.filter { $0.value["id"] != nil })))
+            _ = try await check(claims.identities, stored: [:], isLogin: true, context)
+            let owners = try await owners(of: claims.identities, isForAll: false)
+            guard let id = owners.first, owners.count == 1 else { throw ParseError.notFound }
+            return try await store.authData(of: id)
+        } catch let error as ParseError {
+            logger.info("a challenge was refused", metadata: ["error": "\(error.message)"])
+            throw ParseError(ParseError.objectNotFound, "User not found.")
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Rules
+
+/// Linking providers to users, and unlinking them.
+extension Backend {
+    /// What becomes of a user's login data by an update: providers with data are linked, `null` unlinks. Nil when
+    /// nothing changes.
+    ///
+    /// - Parameters:
+    ///   - value: The field `authData` of the update.
+    ///   - setsPassword: Whether the update gives the user a password.
+    /// - Throws: 252 for data of no form and unknown providers, 208 for what belongs to another user, what providers
+    ///   throw, 142 for unlinking the last way to log in.
+    func linking(_ value: JSONValue, to objectId: String, setsPassword: Bool, _ context: RequestContext) async throws
+        -> LoginDataChange?
+    {
+        guard !value.isNull else { return nil }
+        guard let given = value.objectValue else { throw Self.unsupported }
+        if given.isEmpty { return nil }
+        let stored = try await store.authData(of: objectId)
+        // What is sent back unchanged needs no check: iOS sends the whole map with every save.
+        let changed = given.filter { !$0.value.isNull && !isEcho($0.value, of: stored[$0.key], $0.key) }
+        try checkSupported(changed)
+        let claims = try await claims(try providers(.object(changed)))
+        for owner in try await owners(of: claims.identities, isForAll: true) where !owner.hasSameBytes(as: objectId) {
+            _ = try await check(claims.identities, stored: [:], isLogin: false, context)
+            throw Self.alreadyLinked
+        }
+        var change = try await check(claims.claims, stored: stored, isLogin: false, context)
+        change.removed = Set(given.filter { $0.value.isNull }.map(\.key))
+        if !change.removed.isEmpty, !setsPassword, !context.caller.writesEverything, configuration.preset >= 9 {
+            try await checkStillEnters(change, stored, objectId)
+        }
+        return change
+    }
+
+    /// Nobody locks themselves out of an account by unlinking the last way to log in.
+    ///
+    /// - Throws: 142.
+    private func checkStillEnters(_ change: LoginDataChange, _ stored: JSONObject, _ objectId: String) async throws {
+        let left = try change.applied(to: stored)
+        let isWayIn = left.contains { name, data in
+            guard let (provider, _) = try? provider(name) else { return false }
+            return provider.policy(data.objectValue ?? [:]) != .additional
+        }
+        let hadWayIn = stored.contains { change.removed.contains($0.key) && !$0.value.isNull }
+        guard hadWayIn, !isWayIn, try await store.passwordRecord(of: objectId)?.hash == nil else { return }
+        throw ParseError(
+            ParseError.validationError, "The last way to log in cannot be removed: set a password first.")
+    }
+
+    /// Whether data say no more than what is stored, or than what reading shows of it.
+    func isEcho(_ sent: JSONValue, of stored: JSONValue?, _ name: Name) -> Bool {
+        guard let sent = sent.objectValue, let stored = stored?.objectValue, !sent.isEmpty else { return false }
+        if sent.allSatisfy({ stored[$0.key] == $0.value }) { return true }
+        guard let (provider, options) = try? provider(name) else { return false }
+        return sent == provider.shown(stored, options)
+    }
+}

@@ -1,0 +1,120 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Rules
+
+/// Logging in by what providers say (`authData`).
+extension Backend {
+    /// Whether a sign-up by what providers say needs no name and password.
+    ///
+    /// Lines of parse-server before 9 make a user for whoever names no provider, or only some to be unlinked.
+    ///
+    /// - Throws: 252 where they refuse data without an id.
+    func needsNoPassword(_ authData: JSONValue?, _ body: JSONObject, _ caller: Caller) throws(ParseError) -> Bool {
+        guard configuration.preset < 9, let given = authData?.objectValue else { return false }
+        let isUsable = given.isEmpty || given.values.contains { $0.isNull || $0["id"]?.isTruthy == true }
+        let hasPassword = body["username"]?.stringValue != nil && body["password"]?.stringValue != nil
+        guard isUsable || hasPassword || caller.writesEverything || caller.userId != nil else {
+            throw Self.unsupported
+        }
+        try checkSupported(given.filter { !$0.value.isNull })
+        return true
+    }
+
+    /// Logs in whoever the providers know already; nil when nobody is known and a new user is to be made.
+    ///
+    /// Nobody learns whether an id is known without a proof that the id is theirs.
+    ///
+    /// - Throws: 208 when the data belong to several users, or to another one than the caller.
+    func logIn(with claims: ProviderClaims, _ context: RequestContext) async throws -> WriteResult? {
+        let owners = try await owners(of: claims.identities, isForAll: context.caller.readsEverything)
+        guard let id = owners.first else { return nil }
+        guard owners.count == 1, context.caller.user == nil || context.caller.isUser(id) else {
+            _ = try await check(claims.identities, stored: [:], isLogin: true, context)
+            throw Self.alreadyLinked
+        }
+        let stored = try await store.authData(of: id)
+        if let user = context.caller.user {
+            // Already logged in: nothing to open, the record is all there is to give.
+            let changed = claims.claims.filter { !isEcho(.object($0.data), of: stored[$0.name], $0.name) }
+            let change = try await check(changed, stored: stored, isLogin: false, context)
+            try await apply(change, to: id)
+            let record = try await ownRecord(id, user, context)
+            return answer(record, id, changed.isEmpty ? nil : change, context)
+        }
+        let change = try await checkLogin(claims, of: id, stored: stored, countsFactors: true, context)
+        if change.refusal != nil { try await apply(change, to: id) }
+        try await callLoginTrigger(.beforeLogin, of: id, context)
+        try await apply(change, to: id)
+        let session = try await openSession(
+            for: id, createdWith: ["action": "login", "authProvider": .string(claims.names)], context)
+        var user = try await ownRecord(id, session.user, context)
+        user["sessionToken"] = .string(session.token)
+        try await callLoginTrigger(.afterLogin, of: id, context)
+        return answer(user, id, change, context)
+    }
+
+    /// Checks who somebody claims to be, and then what has to be proved besides.
+    private func checkLogin(
+        _ claims: ProviderClaims, of id: String, stored: JSONObject, countsFactors: Bool, _ context: RequestContext
+    ) async throws -> LoginDataChange {
+        var change = try await check(claims.identities, stored: stored, isLogin: true, context)
+        try checkAdditional(claims, stored: stored)
+        let factors = try await checkFactors(claims, of: id, stored: stored, counts: countsFactors, context)
+        change.added.merge(factors.added) { $1 }
+        change.responses.merge(factors.responses) { $1 }
+        change.spent.formUnion(factors.spent)
+        change.refusal = factors.refusal
+        return change
+    }
+
+    /// Checks what is proved besides. Wrong proofs are counted like wrong passwords, since there are not many codes.
+    ///
+    /// - Throws: 101 when too many were wrong.
+    private func checkFactors(
+        _ claims: ProviderClaims, of id: String, stored: JSONObject, counts: Bool, _ context: RequestContext
+    ) async throws -> LoginDataChange {
+        let factors = claims.claims.filter { $0.id == nil }
+        guard !factors.isEmpty else { return LoginDataChange() }
+        if counts { try await reserveAttempt(of: id, isOfFactor: true, context) }
+        let change = try await check(factors, stored: stored, isLogin: true, context)
+        if counts, change.refusal == nil { try await resetAttempts(of: id, isOfFactor: true) }
+        return change
+    }
+
+    /// Checks what a log-in by password brings besides.
+    ///
+    /// - Parameter stored: The login data of the user whose password was right.
+    /// - Throws: 208 for what names another user.
+    func checkLogin(
+        _ authData: JSONValue?, of id: String, stored: JSONObject, _ context: RequestContext
+    ) async throws -> LoginDataChange {
+        let given = try providers(authData)
+        guard !given.isEmpty || !stored.isEmpty else { return LoginDataChange() }
+        let claims = try await claims(given)
+        // With the option, the attempt is counted already: that of the password.
+        let change = try await checkLogin(
+            claims, of: id, stored: stored, countsFactors: configuration.accountLockout == nil, context)
+        for owner in try await owners(of: claims.identities, isForAll: true) where !owner.hasSameBytes(as: id) {
+            throw Self.alreadyLinked
+        }
+        return change
+    }
+
+    private func answer(_ user: JSONObject, _ id: String, _ change: LoginDataChange?, _ context: RequestContext)
+        -> WriteResult
+    {
+        var body = user
+        if let change { addResponses(of: change, to: &body) }
+        let base = configuration.publicServerURL ?? context.mountURL
+        return WriteResult(status: 200, location: "\(base)/users/\(id)", body: body)
+    }
+
+    /// Adds what providers tell the client to an answer. Servers before 8 have the member when nobody tells anything, too.
+    func addResponses(of change: LoginDataChange, to body: inout JSONObject) {
+        if !change.responses.isEmpty || configuration.preset < 8 {
+            body["authDataResponse"] = .object(change.responses)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import Crypto
+import Encoding
+import JSON
+import Operations
+import Outgoing
+import ParseModel
+import ServerConfiguration
+
+/// Facebook: a token that Facebook signed (limited log-in), or one that Facebook's Graph API is asked about.
+struct FacebookProvider: AuthProvider {
+    let limited: TokenProvider
+    let caller: HTTPCaller
+
+    private static let invalid = TokenCheck.refused("Facebook auth is invalid for this user.")
+
+    func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
+        guard options["enabled"] != false else { return }
+        if let ids = options["appIds"], ids.arrayValue == nil { throw ConfigurationError("appIds must be an array.") }
+        let apps = ProviderOptions.texts(options["appIds"]) + ProviderOptions.texts(options["clientId"])
+        guard !apps.isEmpty else {
+            throw ConfigurationError(
+                "option auth.\(name).appIds is missing: without it, or clientId, tokens of other apps would be taken")
+        }
+    }
+
+    func validate(_ data: JSONObject, _ options: JSONObject) async throws {
+        guard data["token"]?.isTruthy != true else { return try await limited.validate(data, options) }
+        guard let token = ProviderOptions.text(data["access_token"]), let id = ProviderOptions.text(data["id"]) else {
+            throw Self.invalid
+        }
+        let apps = ProviderOptions.texts(options["appIds"])
+        guard !apps.isEmpty else { throw TokenCheck.refused("Facebook auth is not configured.") }
+        let proof = ProviderOptions.text(options["appSecret"]).map { secret in
+            let code = HMAC<SHA256>.authenticationCode(
+                for: Array(token.utf8), using: SymmetricKey(data: Array(secret.utf8)))
+            return "&appsecret_proof=" + code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+        let access = "access_token=\(PercentEncoding.encode(token))\(proof ?? "")"
+        guard try await ask("me?fields=id&\(access)", for: "id").hasSameBytes(as: id) else { throw Self.invalid }
+        let app = try await ask("app?\(access)", for: "id")
+        guard apps.contains(where: { $0.hasSameBytes(as: app) }) else { throw Self.invalid }
+    }
+
+    private func ask(_ question: String, for member: Name) async throws -> String {
+        let call = HTTPCall("GET", "https://graph.facebook.com/\(question)")
+        guard let reply = try? await caller.send(call), reply.isSuccess,
+            let answer = ProviderOptions.text(reply.json?[member])
+        else { throw Self.invalid }
+        return answer
+    }
+}

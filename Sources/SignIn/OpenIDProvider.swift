@@ -1,0 +1,66 @@
+import Encoding
+import JSON
+import Operations
+import Outgoing
+import ParseModel
+import ServerConfiguration
+import Synchronization
+
+/// Any issuer of OpenID Connect, by its URL: what it publishes about itself says where its keys are.
+///
+/// Specification: OpenID Connect Discovery 1.0, section 4.
+struct OpenIDProvider: AuthProvider {
+    let keys: IssuerKeys
+    let caller: HTTPCaller
+    private let discovered = Discovered()
+
+    /// Where issuers publish their keys, once that is known.
+    private final class Discovered: Sendable {
+        let urls = Mutex<[String: String]>([:])
+    }
+
+    init(keys: IssuerKeys, caller: HTTPCaller) {
+        self.keys = keys
+        self.caller = caller
+    }
+
+    func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
+        guard options["enabled"] != false else { return }
+        guard let issuer = ProviderOptions.text(options["issuer"]), issuer.hasPrefix("https://") else {
+            throw ConfigurationError("option auth.\(name).issuer must be a URL that begins with https://")
+        }
+        try ProviderOptions.require("clientId", of: name, in: options)
+    }
+
+    func validate(_ data: JSONObject, _ options: JSONObject) async throws {
+        guard let token = data["id_token"]?.stringValue, !token.isEmpty else {
+            throw TokenCheck.refused("id token is invalid for this user.")
+        }
+        guard let issuer = ProviderOptions.text(options["issuer"]) else {
+            throw TokenCheck.refused("id token is invalid for this user.")
+        }
+        let check = TokenCheck(
+            keys: try await keysURL(of: issuer), issuers: [issuer],
+            audiences: ProviderOptions.texts(options["clientId"]), algorithms: ["RS256", "ES256"])
+        _ = try await check.claims(
+            token, of: data["id"]?.stringValue, nonce: ProviderOptions.text(data["nonce"]), keys)
+    }
+
+    private func keysURL(of issuer: String) async throws -> String {
+        if let known = discovered.urls.withLock({ $0[issuer] }) { return known }
+        var base = issuer[...]
+        while base.hasSuffix("/") { base = base.dropLast() }
+        let unknown = TokenCheck.refused("the issuer \(issuer) could not be asked for its keys")
+        let reply: HTTPReply
+        do {
+            reply = try await caller.send(HTTPCall("GET", "\(base)/.well-known/openid-configuration"))
+        } catch is HTTPCallFailure {
+            throw unknown
+        }
+        guard reply.isSuccess, let json = reply.json, issuer.hasSameBytes(as: json["issuer"]?.stringValue),
+            let url = json["jwks_uri"]?.stringValue, url.hasPrefix("https://")
+        else { throw unknown }
+        discovered.urls.withLock { $0[issuer] = url }
+        return url
+    }
+}

@@ -1,0 +1,59 @@
+import JSON
+import ServerConfiguration
+
+/// What the option `auth.mfa` says.
+struct FactorOptions: Sendable {
+    /// Whether codes of authenticator apps are taken.
+    let hasTOTP: Bool
+    /// Whether codes are sent as text messages.
+    let hasSMS: Bool
+    let digits: Int
+    /// For how many seconds a code of an app is shown.
+    let period: Int
+    let algorithm: OneTimeCode.Algorithm
+    /// For how many seconds a code of a text message is good.
+    let messageValidity: Int
+    let secrets: FactorSecrets
+    /// How text messages are sent; nil for not at all.
+    let sender: MessageSender?
+
+    /// Reads the option.
+    ///
+    /// - Throws: `ConfigurationError` with parse-server's texts.
+    init(_ json: JSONObject) throws(ConfigurationError) {
+        guard let kinds = json["options"]?.arrayValue else {
+            throw ConfigurationError("mfa.options must be an array")
+        }
+        hasSMS = kinds.contains("SMS")
+        hasTOTP = kinds.contains("TOTP")
+        guard hasSMS || hasTOTP else { throw ConfigurationError("mfa.options must include SMS or TOTP") }
+        digits = try Self.number(json["digits"], "digits", 6)
+        guard (4...10).contains(digits) else { throw ConfigurationError("mfa.digits must be between 4 and 10") }
+        period = try Self.number(json["period"], "period", 30)
+        guard (10...3600).contains(period) else { throw ConfigurationError("mfa.period must be greater than 10") }
+        messageValidity = try Self.number(json["smsValidityDuration"], "smsValidityDuration", 300)
+        guard (30...86_400).contains(messageValidity) else {
+            throw ConfigurationError("mfa.smsValidityDuration must be between 30 and 86400")
+        }
+        guard let algorithm = OneTimeCode.Algorithm(rawValue: json["algorithm"]?.stringValue ?? "SHA1") else {
+            throw ConfigurationError("mfa.algorithm must be SHA1, SHA256 or SHA512")
+        }
+        self.algorithm = algorithm
+        secrets = FactorSecrets(key: json["encryptionKey"]?.stringValue)
+        sender = try json["sendSMS"].map { value throws(ConfigurationError) in try MessageSender(value) }
+        guard !hasSMS || sender != nil else {
+            throw ConfigurationError(
+                "mfa.sendSMS callback must be defined when using SMS OTPs: in Roost it is an object with url, headers and "
+                    + "body, in which {{mobile}} and {{token}} stand for the number and the code")
+        }
+    }
+
+    private static func number(_ value: JSONValue?, _ name: String, _ otherwise: Int) throws(ConfigurationError) -> Int
+    {
+        guard let value, value.isTruthy else { return otherwise }
+        guard let number = value.numberValue, let whole = Int(exactly: number) else {
+            throw ConfigurationError("mfa.\(name) must be a number")
+        }
+        return whole
+    }
+}

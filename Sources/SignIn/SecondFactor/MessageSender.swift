@@ -1,0 +1,66 @@
+import Encoding
+import JSON
+import Outgoing
+import ParseModel
+import ServerConfiguration
+
+/// How a text message is sent: a request to the service of whoever runs the server, in which `{{mobile}}` and `{{token}}`
+/// stand for the number and the code.
+struct MessageSender: Sendable {
+    private let url: String
+    private let headers: [(name: String, value: String)]
+    private let body: String
+    private let isForm: Bool
+
+    /// Reads the option `auth.mfa.sendSMS`.
+    ///
+    /// - Throws: `ConfigurationError` that names the option.
+    init(_ json: JSONValue) throws(ConfigurationError) {
+        guard let object = json.objectValue, let url = object["url"]?.stringValue,
+            url.hasPrefix("https://") || url.hasPrefix("http://"), let body = object["body"]?.stringValue
+        else {
+            throw ConfigurationError(
+                "mfa.sendSMS must be an object with url, headers and body, in which {{mobile}} and {{token}} stand for "
+                    + "the number and the code")
+        }
+        self.url = url
+        self.body = body
+        headers = (object["headers"]?.objectValue ?? [:]).compactMap { name, value in
+            value.stringValue.map { (name.text, $0) }
+        }
+        let type = headers.first { $0.name.lowercased() == "content-type" }?.value
+        isForm = type?.hasPrefix("application/x-www-form-urlencoded") ?? false
+    }
+
+    /// Sends a code.
+    ///
+    /// - Throws: 141 when the service does not take it.
+    func send(_ token: String, to mobile: String, with caller: HTTPCaller) async throws {
+        var headers = headers
+        if !headers.contains(where: { $0.name.lowercased() == "content-type" }) {
+            headers.append(("Content-Type", "application/json"))
+        }
+        let text = Self.filled(body, token, mobile) { isForm ? PercentEncoding.encode($0) : Self.escaped($0) }
+        let call = HTTPCall(
+            "POST", Self.filled(url, token, mobile) { PercentEncoding.encode($0) }, headers: headers,
+            body: Array(text.utf8))
+        let reply: HTTPReply
+        do {
+            reply = try await caller.send(call)
+        } catch let failure as HTTPCallFailure {
+            throw SecondFactor.refused("The token could not be sent: \(failure.description)")
+        }
+        guard reply.isSuccess else {
+            throw SecondFactor.refused("The token could not be sent: the service answered \(reply.status)")
+        }
+    }
+
+    private static func filled(_ template: String, _ token: String, _ mobile: String, _ escape: (String) -> String)
+        -> String
+    {
+        template.replacing("{{token}}", with: escape(token)).replacing("{{mobile}}", with: escape(mobile))
+    }
+
+    /// A text inside the quotes of a JSON string.
+    private static func escaped(_ text: String) -> String { String(JSONValue.string(text).text.dropFirst().dropLast()) }
+}

@@ -1,0 +1,88 @@
+import Encoding
+public import JSON
+public import Operations
+import Outgoing
+import ParseModel
+public import ServerConfiguration
+
+/// Codes of an authenticator app, or out of text messages, which a log-in brings besides a password: parse-server's `mfa`.
+///
+/// A code is taken once: the step that it belongs to is stored, as recovery codes are removed when they are used.
+public struct SecondFactor: AuthProvider {
+    private let caller: HTTPCaller
+
+    /// Makes the factor.
+    ///
+    /// - Parameter caller: What sends text messages.
+    public init(caller: HTTPCaller) { self.caller = caller }
+
+    static func refused(_ text: String) -> ParseError { ParseError(ParseError.scriptFailed, text) }
+    static let invalidToken = refused("Invalid MFA token")
+    static let invalidData = refused("Invalid MFA data")
+
+    public func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
+        _ = try FactorOptions(options)
+    }
+
+    /// Nobody is known by a second factor.
+    public func exchange(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
+        data.filter { $0.key != "id" }
+    }
+
+    public func validate(_ data: JSONObject, _ options: JSONObject) async throws { throw Self.invalidData }
+
+    public func policy(_ stored: JSONObject) -> AuthPolicy {
+        stored.keys.elements == ["pending"] ? .standard : .additional
+    }
+
+    public func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
+        let isEnabled = stored["secret"]?.isTruthy == true || stored["mobile"]?.isTruthy == true
+        return ["status": isEnabled ? "enabled" : "disabled"]
+    }
+
+    public func check(_ attempt: AuthAttempt) async throws -> AuthOutcome {
+        guard let options = try? FactorOptions(attempt.options) else { throw Self.invalidData }
+        // Whoever has the master key sets users up, and gives back what they lost.
+        if attempt.isMaster, attempt.purpose != .logIn { return AuthOutcome(stored: attempt.data) }
+        let app = AuthenticatorApp(options: options)
+        let messages = TextMessages(options: options, caller: caller)
+        switch attempt.purpose {
+        case .setUp:
+            if options.hasSMS, let mobile = attempt.data["mobile"], mobile.isTruthy {
+                return try await messages.begin(mobile, at: attempt.now)
+            }
+            guard options.hasTOTP else { throw Self.invalidData }
+            return try app.setUp(attempt.data, at: attempt.now)
+        case .logIn:
+            let stored = attempt.stored ?? [:]
+            if options.hasSMS, stored["mobile"]?.isTruthy == true {
+                return try await messages.logIn(attempt.data, stored, at: attempt.now)
+            }
+            return try app.logIn(attempt.data["token"], stored, at: attempt.now)
+        case .update:
+            return try await update(attempt, options, app, messages)
+        }
+    }
+
+    private func update(
+        _ attempt: AuthAttempt, _ options: FactorOptions, _ app: AuthenticatorApp, _ messages: TextMessages
+    ) async throws -> AuthOutcome {
+        let stored = attempt.stored ?? [:]
+        if options.hasSMS, let mobile = attempt.data["mobile"], mobile.isTruthy {
+            if attempt.data["token"]?.isTruthy != true {
+                // A number that waits may be sent another code; one that is confirmed stays.
+                guard policy(stored) == .standard else { throw Self.refused("MFA is already set up on this account") }
+                return try await messages.begin(mobile, stored, at: attempt.now)
+            }
+            return try messages.confirm(mobile, attempt.data["token"], stored, at: attempt.now)
+        }
+        guard options.hasTOTP else { throw Self.invalidData }
+        // Who changes the app proves to have the old one.
+        let spent = try app.logIn(attempt.data["old"], stored, at: attempt.now)
+        var outcome = try app.setUp(attempt.data, at: attempt.now)
+        if stored["secret"] == nil, spent.stored == nil, let pending = stored["pending"] {
+            outcome.stored?["pending"] = pending
+        }
+        return outcome
+    }
+}

@@ -1,0 +1,110 @@
+import Encoding
+import JSON
+import Operations
+import Outgoing
+import ParseModel
+
+/// Codes that are sent to the user's phone.
+struct TextMessages {
+    let options: FactorOptions
+    let caller: HTTPCaller
+
+    /// How long, in milliseconds, until another code is sent to the same user: nobody's phone is flooded.
+    private static let pause: Int64 = 30_000
+    /// How many numbers wait to be confirmed at most.
+    private static let mostPending = 3
+
+    /// Sends a code to a number, which waits until the code comes back.
+    func begin(_ mobile: JSONValue, _ stored: JSONObject = [:], at now: ParseDate) async throws -> AuthOutcome {
+        guard let number = mobile.stringValue, Self.isNumber(number) else {
+            throw SecondFactor.refused("Invalid mobile number.")
+        }
+        var pending = stored["pending"]?.objectValue ?? [:]
+        guard pending.values.allSatisfy({ isRested($0.objectValue ?? [:], now) }) else {
+            throw SecondFactor.refused("Please enter the token")
+        }
+        if pending[Name(number)] == nil, pending.count >= Self.mostPending { pending = [:] }
+        pending[Name(number)] = .object(try await send(to: number, at: now))
+        var data = stored
+        data["pending"] = .object(pending)
+        return AuthOutcome(stored: data)
+    }
+
+    /// Takes a number whose code came back.
+    func confirm(_ mobile: JSONValue, _ token: JSONValue?, _ stored: JSONObject, at now: ParseDate) throws
+        -> AuthOutcome
+    {
+        guard let number = mobile.nameValue, var pending = stored["pending"]?.objectValue,
+            let sent = pending[number]?.objectValue
+        else { throw SecondFactor.refused("This number is not pending") }
+        guard isRight(token, sent), !isExpired(sent, now) else { throw SecondFactor.invalidToken }
+        pending[number] = nil
+        var data = stored
+        data["pending"] = .object(pending)
+        data["mobile"] = .string(number.text)
+        return AuthOutcome(stored: data)
+    }
+
+    /// Sends a code to who asks for one, and spends the one that was sent.
+    func logIn(_ data: JSONObject, _ stored: JSONObject, at now: ParseDate) async throws -> AuthOutcome {
+        var spent = stored
+        if data["token"] == "request" {
+            let refusal = SecondFactor.refused("Please enter the token")
+            guard isRested(stored, now) else { throw refusal }
+            guard let mobile = stored["mobile"]?.stringValue else { throw SecondFactor.invalidData }
+            for (name, value) in try await send(to: mobile, at: now) { spent[name] = value }
+            return AuthOutcome(stored: spent, refusal: refusal)
+        }
+        guard isRight(data["token"], stored) else { throw SecondFactor.refused("Invalid MFA token 1") }
+        guard !isExpired(stored, now) else { throw SecondFactor.refused("Invalid MFA token 2") }
+        spent["token"] = nil
+        spent["expiry"] = nil
+        return AuthOutcome(stored: spent)
+    }
+
+    private func send(to mobile: String, at now: ParseDate) async throws -> JSONObject {
+        guard let sender = options.sender else { throw SecondFactor.invalidData }
+        var generator = SystemRandomNumberGenerator()
+        let token = String(
+            (0..<options.digits).map { _ in Character(String(Int.random(in: 0...9, using: &generator))) })
+        try await sender.send(token, to: mobile, with: caller)
+        let end = ParseDate(milliseconds: now.milliseconds + Int64(options.messageValidity) * 1000)
+        return ["token": .string(options.secrets.digest(token)), "expiry": end.json]
+    }
+
+    private func isRight(_ token: JSONValue?, _ sent: JSONObject) -> Bool {
+        guard let token = token?.stringValue, token.utf8.count <= 64, let known = sent["token"]?.stringValue else {
+            return false
+        }
+        return options.secrets.isSame(token, as: known)
+    }
+
+    private func isExpired(_ sent: JSONObject, _ now: ParseDate) -> Bool {
+        Self.expiry(sent).map { $0 < now.milliseconds } ?? true
+    }
+
+    /// Whether the last code was sent some time ago.
+    private func isRested(_ sent: JSONObject, _ now: ParseDate) -> Bool {
+        guard let expiry = Self.expiry(sent) else { return true }
+        return now.milliseconds - (expiry - Int64(options.messageValidity) * 1000) >= Self.pause
+    }
+
+    /// Until when a code is good, in milliseconds since 1970: a date as Roost stores it, or the text that parse-server's
+    /// becomes in PostgreSQL.
+    private static func expiry(_ sent: JSONObject) -> Int64? {
+        let text = sent["expiry"]?["iso"]?.stringValue ?? sent["expiry"]?.stringValue
+        return text.flatMap(ParseDate.init(iso:))?.milliseconds
+    }
+
+    /// parse-server's pattern: `^[+]*[(]{0,1}[0-9]{1,3}[)]{0,1}[-\s\./0-9]*$`.
+    private static func isNumber(_ text: String) -> Bool {
+        guard text.utf8.count <= 40, !text.utf8.contains(where: { $0 < 32 }) else { return false }
+        var rest = Substring(text).drop { $0 == "+" }
+        if rest.first == "(" { rest.removeFirst() }
+        let digits = rest.prefix(3).prefix { $0.isASCII && $0.isNumber }
+        guard !digits.isEmpty else { return false }
+        rest = rest.dropFirst(digits.count)
+        if rest.first == ")" { rest.removeFirst() }
+        return rest.allSatisfy { ($0.isASCII && $0.isNumber) || $0 == "-" || $0 == " " || $0 == "." || $0 == "/" }
+    }
+}

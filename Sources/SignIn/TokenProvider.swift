@@ -1,0 +1,108 @@
+import Encoding
+import JSON
+import Operations
+import Outgoing
+import ParseModel
+import ServerConfiguration
+
+/// A provider whose clients bring a token that the provider signed (OpenID Connect).
+struct TokenProvider: AuthProvider {
+    /// What is special to a provider.
+    struct Rules: Sendable {
+        /// The member that carries the token.
+        var member: Name = "id_token"
+        /// The option that names the apps.
+        var audienceOption: Name = "clientId"
+        /// The text for data without a token.
+        var missing = "id token is invalid for this user."
+        /// The text for options without apps.
+        var unconfigured: String
+        /// Whether the client also sends the nonce that it had signed.
+        var takesNonce = false
+        /// The member of the options that holds what is read here; nil for the options themselves.
+        var nested: Name?
+
+        /// The checks, for the options of the provider; nil where they do not suffice.
+        var check: @Sendable (JSONObject, [String]) -> TokenCheck?
+
+        func read(_ options: JSONObject) -> JSONObject {
+            nested.map { options[$0]?.objectValue ?? [:] } ?? options
+        }
+    }
+
+    let rules: Rules
+    let keys: IssuerKeys
+
+    func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
+        guard options["enabled"] != false else { return }
+        let read = rules.read(options)
+        try ProviderOptions.require(rules.audienceOption, of: name, in: read)
+        guard rules.check(read, []) != nil else {
+            throw ConfigurationError("option auth.\(name) lacks what tells its issuer")
+        }
+    }
+
+    func validate(_ data: JSONObject, _ options: JSONObject) async throws {
+        guard let token = data[rules.member]?.stringValue, !token.isEmpty else {
+            throw TokenCheck.refused(rules.missing)
+        }
+        let read = rules.read(options)
+        let audiences = ProviderOptions.texts(read[rules.audienceOption])
+        guard !audiences.isEmpty, let check = rules.check(read, audiences) else {
+            throw TokenCheck.refused(rules.unconfigured)
+        }
+        let nonce = rules.takesNonce ? ProviderOptions.text(data["nonce"]) : nil
+        _ = try await check.claims(token, of: data["id"]?.stringValue, nonce: nonce, keys)
+    }
+}
+
+extension TokenProvider.Rules {
+    /// Sign in with Apple.
+    static let apple = TokenProvider.Rules(
+        member: "token", unconfigured: "Apple auth is not configured."
+    ) { _, audiences in
+        TokenCheck(
+            keys: "https://appleid.apple.com/auth/keys", issuers: ["https://appleid.apple.com"], audiences: audiences)
+    }
+
+    /// Sign in with Google.
+    static let google = TokenProvider.Rules(unconfigured: "Google auth is not configured.") { _, audiences in
+        TokenCheck(
+            keys: "https://www.googleapis.com/oauth2/v3/certs",
+            issuers: ["accounts.google.com", "https://accounts.google.com"], audiences: audiences,
+            wrongIssuer: "id token not issued by correct provider - expected: ")
+    }
+
+    /// Facebook's limited log-in.
+    static let facebook = TokenProvider.Rules(
+        member: "token", missing: "Facebook auth is invalid for this user.",
+        unconfigured: "Facebook auth is not configured."
+    ) { _, audiences in
+        TokenCheck(
+            keys: "https://www.facebook.com/.well-known/oauth/openid/jwks/", issuers: ["https://www.facebook.com"],
+            audiences: audiences)
+    }
+
+    /// LINE, where the client brings the token of LINE's OpenID Connect.
+    static let line = TokenProvider.Rules(unconfigured: "Line auth is not configured.") { _, audiences in
+        TokenCheck(
+            keys: "https://api.line.me/oauth2/v2.1/certs", issuers: ["https://access.line.me"], audiences: audiences,
+            algorithms: ["ES256"])
+    }
+
+    /// A Keycloak server, which the option `config` names as Keycloak's own file does.
+    static let keycloak = TokenProvider.Rules(
+        member: "access_token", audienceOption: "client-id", missing: "Missing access token and/or User id",
+        unconfigured: "Missing keycloak configuration", nested: "config"
+    ) { options, audiences in
+        guard let url = ProviderOptions.text(options["auth-server-url"]),
+            let realm = ProviderOptions.text(options["realm"])
+        else { return nil }
+        var base = url[...]
+        while base.hasSuffix("/") { base = base.dropLast() }
+        let issuer = "\(base)/realms/\(PercentEncoding.encode(realm))"
+        return TokenCheck(
+            keys: "\(issuer)/protocol/openid-connect/certs", issuers: [issuer], audiences: audiences, partyClaim: "azp",
+            wrongSubject: "Invalid authentication")
+    }
+}

@@ -1,0 +1,79 @@
+import Crypto
+import Encoding
+import Foundation
+import JSON
+import Operations
+import Outgoing
+import ParseModel
+import ServerConfiguration
+
+/// Twitter: whom a token belongs to, asked by a request that the token and the app sign (OAuth 1.0a, RFC 5849).
+struct TwitterProvider: AuthProvider {
+    let caller: HTTPCaller
+
+    static let url = "https://api.twitter.com/1.1/account/verify_credentials.json"
+    private static let invalid = TokenCheck.refused("Twitter auth is invalid for this user.")
+
+    /// The secret of the app is not for the database, although some SDKs send it.
+    var unstored: Set<Name> { ["consumer_secret"] }
+
+    func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
+        guard options["enabled"] != false else { return }
+        guard !Self.apps(options).isEmpty else {
+            throw ConfigurationError(
+                "Twitter auth configuration missing: auth.\(name) needs consumer_key and consumer_secret")
+        }
+    }
+
+    /// The keys and secrets of the apps: an app, or a list of them below `apps`.
+    private static func apps(_ options: JSONObject) -> [(key: String, secret: String)] {
+        let all = options["apps"]?.arrayValue ?? [.object(options)]
+        return all.compactMap { app in
+            guard let key = ProviderOptions.text(app["consumer_key"]),
+                let secret = ProviderOptions.text(app["consumer_secret"])
+            else { return nil }
+            return (key, secret)
+        }
+    }
+
+    func validate(_ data: JSONObject, _ options: JSONObject) async throws {
+        let apps = Self.apps(options)
+        let app = apps.count == 1 ? apps[0] : apps.first { $0.key.hasSameBytes(as: data["consumer_key"]?.stringValue) }
+        guard let app, let token = ProviderOptions.text(data["auth_token"]),
+            let secret = ProviderOptions.text(data["auth_token_secret"]), let id = ProviderOptions.text(data["id"])
+        else { throw Self.invalid }
+        let header = Self.authorization(
+            url: Self.url, key: app.key, secret: app.secret, token: token, tokenSecret: secret,
+            nonce: Identifiers.hexadecimal(32), seconds: Int(Date().timeIntervalSince1970))
+        let call = HTTPCall("GET", Self.url, headers: [("Authorization", header)])
+        guard let reply = try? await caller.send(call), reply.isSuccess,
+            id.hasSameBytes(as: reply.json?["id_str"]?.stringValue)
+        else { throw Self.invalid }
+    }
+
+    /// The header that signs a GET.
+    static func authorization(
+        url: String, key: String, secret: String, token: String, tokenSecret: String, nonce: String, seconds: Int
+    ) -> String {
+        var parameters = [
+            ("oauth_consumer_key", key), ("oauth_nonce", nonce), ("oauth_signature_method", "HMAC-SHA1"),
+            ("oauth_timestamp", String(seconds)), ("oauth_token", token), ("oauth_version", "1.0"),
+        ]
+        let text = parameters.map { "\($0.0)=\(encoded($0.1))" }.joined(separator: "&")
+        let base = ["GET", encoded(url), encoded(text)].joined(separator: "&")
+        let code = HMAC<Insecure.SHA1>.authenticationCode(
+            for: Array(base.utf8), using: SymmetricKey(data: Array("\(encoded(secret))&\(encoded(tokenSecret))".utf8)))
+        parameters.append(("oauth_signature", Data(code).base64EncodedString()))
+        return "OAuth "
+            + parameters.sorted { $0.0 < $1.0 }.map { "\($0.0)=\"\(encoded($0.1))\"" }.joined(separator: ", ")
+    }
+
+    /// Percent-encoding of RFC 3986 (RFC 5849, section 3.6), which also encodes what JavaScript leaves as it is.
+    private static func encoded(_ text: String) -> String {
+        var encoded = PercentEncoding.encode(text)
+        for (character, code) in [("!", "%21"), ("*", "%2A"), ("'", "%27"), ("(", "%28"), (")", "%29")] {
+            encoded = encoded.replacing(character, with: code)
+        }
+        return encoded
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Signing in as a player of Game Center.
+@Suite(.timeLimit(.minutes(3))) struct GameCenterTests {
+    @Test("A player's signature signs up and logs in; others' apps, old times, other addresses and authorities do not")
+    func players() async throws {
+        let key = try PlayerKey()
+        let other = try PlayerKey()
+        let answer: IdentityStandIn.Answer = { request in
+            .init(request.host == "authority.example" ? key.authority : key.certificate)
+        }
+        try await IdentityStandIn.run(answer) { standIn in
+            let provider: JSONValue = [
+                "bundleId": "app.music", "rootCertificateUrl": "https://authority.example/root.pem",
+            ]
+            let options = standIn.options.merging(["auth": ["gcenter": provider], "preset": 9]) { $1 }
+            try await TestServer.run(options) { server in
+                func logIn(_ data: JSONObject) async throws -> TestAnswer {
+                    try await server.send("POST", "/users", ["authData": ["gcenter": .object(data)]])
+                }
+                let right = try key.loginData("G:1", bundle: "app.music")
+                #expect(try await logIn(right).status == 201)
+                #expect(try await logIn(right).status == 200)
+                #expect(standIn.requests.count == 2, "the certificates are kept")
+                let evil = "https://apple.com.evil.example/a.cer"
+                let refused: [(String, JSONObject, String)] = [
+                    ("another player", right.merging(["id": "G:2"]) { $1 }, "Invalid signature."),
+                    ("another key", try other.loginData("G:1", bundle: "app.music"), "Invalid signature."),
+                    ("another app", try key.loginData("G:1", bundle: "app.evil"), "Invalid signature."),
+                    ("another app, said", right.merging(["bundleId": "app.evil"]) { $1 }, "Invalid bundleId."),
+                    (
+                        "an old one", try key.loginData("G:1", bundle: "app.music", at: Date() - 90_000),
+                        "Invalid signature."
+                    ),
+                    ("no salt", right.filter { $0.key != "salt" }, "AuthData salt is missing."),
+                    (
+                        "another host", right.merging(["publicKeyUrl": .string(evil)]) { $1 },
+                        "Invalid publicKeyUrl: \(evil)"
+                    ),
+                    (
+                        "no text", right.merging(["publicKeyUrl": ["$ne": 1]]) { $1 }, "Invalid publicKeyUrl: "
+                    ),
+                ]
+                for (name, data, text) in refused {
+                    let answer = try await logIn(data)
+                    #expect(answer.code == 101 && answer.error == text, "\(name): \(answer.text)")
+                }
+                #expect(standIn.requests.count == 2)
+            }
+        }
+    }
+
+    @Test("A certificate that the authority did not sign is not taken")
+    func authority() async throws {
+        let key = try PlayerKey()
+        let other = try PlayerKey()
+        let answer: IdentityStandIn.Answer = { request in
+            .init(request.host == "authority.example" ? other.authority : key.certificate)
+        }
+        try await IdentityStandIn.run(answer) { standIn in
+            let provider: JSONValue = [
+                "bundleId": "app.music", "rootCertificateUrl": "https://authority.example/root.pem",
+            ]
+            try await TestServer.run(standIn.options.merging(["auth": ["gcenter": provider]]) { $1 }) { server in
+                let data = try key.loginData("G:1", bundle: "app.music")
+                let answer = try await server.send("POST", "/users", ["authData": ["gcenter": .object(data)]])
+                #expect(answer.code == 101, "\(answer.text)")
+            }
+        }
+    }
+}

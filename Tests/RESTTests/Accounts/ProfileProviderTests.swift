@@ -1,0 +1,164 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Signing in by an access token or a code that the provider is asked about.
+@Suite(.timeLimit(.minutes(3))) struct ProfileProviderTests {
+    private static func logIn(_ server: TestServer, _ name: Name, _ data: JSONValue) async throws -> TestAnswer {
+        try await server.send("POST", "/users", ["authData": .object([name: data])])
+    }
+
+    @Test("A code is exchanged by the app's secret; the token is stored, the id alone is shown, and tokens are refused")
+    func codes() async throws {
+        let answer: IdentityStandIn.Answer = { request in
+            switch (request.host, request.path) {
+            case ("github.com", "/login/oauth/access_token"):
+                request.body.contains(#""code":"good""#)
+                    ? .init(["access_token": "t0ken"]) : .init(["error": "bad_verification_code"])
+            case ("api.github.com", "/user"):
+                request.headers["authorization"] == "bearer t0ken" ? .init(["id": 123]) : .init("", status: 401)
+            default: .init("", status: 404)
+            }
+        }
+        try await IdentityStandIn.run(answer) { standIn in
+            let auth: JSONValue = ["github": ["clientId": "app", "clientSecret": "s3cret"]]
+            try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in
+                let first = try await Self.logIn(server, "github", ["code": "good"])
+                #expect(first.status == 201, "\(first.text)")
+                let body = try #require(standIn.requests.first?.body)
+                #expect(body.contains(#""client_id":"app""#) && body.contains(#""client_secret":"s3cret""#))
+                #expect(
+                    try await server.rows("SELECT \"authData\"::text FROM \"_User\"")
+                        == [[#"{"github": {"id": "123", "access_token": "t0ken"}}"#]])
+                let again = try await Self.logIn(server, "github", ["id": "123", "code": "good"])
+                #expect(again.status == 200, "\(again.text)")
+                #expect(again["objectId"] == first["objectId"])
+                #expect(again["authData"] == ["github": ["id": "123"]], "\(again.text)")
+                let refused: [(JSONValue, Int, String)] = [
+                    (["id": "123", "access_token": "t0ken"], 142, "GitHub code is required."),
+                    (["code": ["$ne": ""]], 142, "GitHub code is required."),
+                    (["code": "bad"], 142, "Failed to exchange code for token: Invalid response"),
+                    (["id": "7", "code": "good"], 101, "GitHub auth is invalid for this user."),
+                ]
+                for (data, code, text) in refused {
+                    let answer = try await Self.logIn(server, "github", data)
+                    #expect(answer.code == code && answer.error == text, "\(data): \(answer.text)")
+                }
+                // Beside a right password, the id of another user is not taken on trust.
+                _ = try await server.signUp("eve")
+                let spoof = try await server.send(
+                    "POST", "/login",
+                    ["username": "eve", "password": "secret", "authData": ["github": ["id": "123"]]])
+                #expect(spoof.code == 142, "\(spoof.text)")
+            }
+        }
+    }
+
+    @Test("Access tokens are taken where the deployment allows it, of the user that they belong to, at hosts of ours")
+    func tokens() async throws {
+        let answer: IdentityStandIn.Answer = { request in
+            let isKnown = request.headers["authorization"] == "Bearer t&ken" || request.path.contains("t%26ken")
+            guard isKnown else { return .init("", status: 401) }
+            return switch (request.host, request.path) {
+            case ("graph.instagram.com", _), ("api.spotify.com", "/v1/me"), ("graph.microsoft.com", "/v1.0/me"),
+                ("api.linkedin.com", "/v2/me"):
+                .init(["id": "42"])
+            case ("api.line.me", "/v2/profile"): .init(["userId": "42"])
+            case ("www.googleapis.com", "/games/v1/players/42"): .init(["playerId": "42"])
+            default: .init("", status: 404)
+            }
+        }
+        let names: [Name] = ["instagram", "spotify", "microsoft", "linkedin", "line", "gpgames"]
+        try await IdentityStandIn.run(answer) { standIn in
+            let auth = JSONObject(uniqueKeysWithValues: names.map { ($0, ["enableInsecureAuth": true] as JSONValue) })
+            try await TestServer.run(standIn.options.merging(["auth": .object(auth)]) { $1 }) { server in
+                for name in names {
+                    let data: JSONObject = ["id": "42", "access_token": "t&ken", "apiURL": "https://evil.example/"]
+                    #expect(try await Self.logIn(server, name, .object(data)).status == 201, "\(name)")
+                    for wrong: JSONObject in [
+                        ["id": "43", "access_token": "t&ken"], ["id": "42", "access_token": "other"], ["id": "42"],
+                        ["id": "../../oauth2/x?y#", "access_token": "t&ken"], ["id": "42", "access_token": ["t&ken"]],
+                    ] {
+                        let answer = try await Self.logIn(server, name, .object(wrong))
+                        #expect(answer.code == 101, "\(name) \(wrong): \(answer.text)")
+                    }
+                }
+                #expect(standIn.requests.allSatisfy { $0.host != "evil.example" })
+            }
+        }
+    }
+
+    @Test("Facebook is asked for the user and the app, with the proof that the app's secret gives")
+    func facebook() async throws {
+        let answer: IdentityStandIn.Answer = { request in
+            guard request.path.contains("appsecret_proof=") else { return .init("", status: 400) }
+            return request.path.hasPrefix("/me?")
+                ? .init(["id": "kim"]) : .init(["id": request.path.contains("foreign") ? "9" : "7"])
+        }
+        try await IdentityStandIn.run(answer) { standIn in
+            let auth: JSONValue = ["facebook": ["appIds": ["7"], "appSecret": "s"]]
+            try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in
+                let data: JSONValue = [
+                    "id": "kim", "access_token": "t", "expiration_date": "2031-01-01T00:00:00.000Z",
+                ]
+                #expect(try await Self.logIn(server, "facebook", data).status == 201)
+                #expect(try await Self.logIn(server, "facebook", data).status == 200)
+                for wrong: JSONValue in [
+                    ["id": "eve", "access_token": "t"], ["id": "kim", "access_token": "foreign"], ["id": "kim"],
+                ] {
+                    let answer = try await Self.logIn(server, "facebook", wrong)
+                    #expect(answer.code == 101, "\(wrong): \(answer.text)")
+                }
+            }
+        }
+    }
+
+    @Test("Services that introspect tokens are told apart, and must name the user and the app")
+    func introspection() async throws {
+        let answer: IdentityStandIn.Answer = { request in
+            guard request.method == "POST", request.headers["authorization"] == "Basic \(request.host)" else {
+                return .init("", status: 401)
+            }
+            return request.body == "token=a%20b"
+                ? .init(["active": true, "sub": "kim", "client": "music"]) : .init(["active": false])
+        }
+        @Sendable func options(_ host: String) -> JSONValue {
+            [
+                "oauth2": true, "tokenIntrospectionEndpointUrl": .string("https://\(host)/introspect"),
+                "authorizationHeader": .string("Basic \(host)"), "appidField": "client", "appIds": ["music"],
+            ]
+        }
+        try await IdentityStandIn.run(answer) { standIn in
+            let auth: JSONValue = ["one": options("one.example"), "two": options("two.example")]
+            try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in
+                for name: Name in ["one", "two", "one"] {
+                    let answer = try await Self.logIn(server, name, ["id": "kim", "access_token": "a b"])
+                    #expect(answer.status <= 201, "\(name): \(answer.text)")
+                    #expect(try await Self.logIn(server, name, ["id": "eve", "access_token": "a b"]).code == 101)
+                    #expect(try await Self.logIn(server, name, ["id": "kim", "access_token": "x"]).code == 101)
+                }
+                #expect(standIn.requests.map(\.host).contains("two.example"))
+                #expect(try await server.rows("SELECT count(*)::text FROM \"_User\"") == [["2"]])
+            }
+        }
+    }
+
+    @Test("What a provider lacks to be safe refuses the start, and is named")
+    func options() async throws {
+        let cases: [(JSONValue, String)] = [
+            (["google": [:]], "auth.google.clientId"), (["apple": [:]], "auth.apple.clientId"),
+            (["facebook": [:]], "auth.facebook.appIds"), (["github": [:]], "GitHub clientId is required"),
+            (["twitter": [:]], "Twitter auth configuration missing"), (["gcenter": [:]], "auth.gcenter.bundleId"),
+            (["mfa": [:]], "mfa.options must be an array"), (["mfa": ["options": []]], "mfa.options must include"),
+            (["mfa": ["options": ["SMS"]]], "mfa.sendSMS callback must be defined"),
+            (["own": ["oauth2": true]], "introspection endpoint URL is missing"), (["ldap": [:]], "auth.ldap"),
+            (["own": ["issuer": "http://plain.example", "clientId": "x"]], "auth.own.issuer"),
+        ]
+        for (auth, text) in cases {
+            let error = await #expect(throws: (any Error).self, "\(auth)") {
+                try await TestServer.run(["auth": auth]) { _ in }
+            }
+            #expect("\(error.map { "\($0)" } ?? "")".contains(text), "\(auth): \(error.map { "\($0)" } ?? "")")
+        }
+    }
+}

@@ -1,0 +1,225 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Signing in by a token that a provider signed: Apple, Google, Facebook's limited log-in, any issuer of OpenID Connect.
+@Suite(.timeLimit(.minutes(3))) struct TokenProviderTests {
+    private static func claims(_ more: JSONObject = [:]) -> JSONObject {
+        let now = Date().timeIntervalSince1970.rounded()
+        let claims: JSONObject = [
+            "iss": "https://appleid.apple.com", "aud": "app.music", "sub": "kim", "iat": .number(now),
+            "exp": .number(now + 600),
+        ]
+        return claims.merging(more) { $1 }
+    }
+
+    private static func logIn(_ server: TestServer, _ token: String, id: String = "kim", by name: Name = "apple")
+        async throws -> TestAnswer
+    {
+        let member: Name = name == "apple" || name == "facebook" ? "token" : "id_token"
+        return try await server.send(
+            "POST", "/users", ["authData": .object([name: ["id": .string(id), member: .string(token)]])])
+    }
+
+    private static func published(_ keys: IdentityKey...) throws -> IdentityStandIn.Reply {
+        IdentityStandIn.Reply(["keys": .array(try keys.map { try $0.published })])
+    }
+
+    @Test(
+        "A token of Apple's signs up and logs in; forged, foreign and stale ones do not, and the keys are fetched once")
+    func apple() async throws {
+        let key = try IdentityKey("one")
+        let other = try IdentityKey("one")
+        let answer: IdentityStandIn.Answer = { _ in try Self.published(key) }
+        try await IdentityStandIn.run(answer) { standIn in
+            let options = standIn.options.merging(["auth": ["apple": ["clientId": ["app.other", "app.music"]]]]) { $1 }
+            try await TestServer.run(options) { server in
+                let first = try await Self.logIn(server, try key.token(Self.claims()))
+                #expect(first.status == 201, "\(first.text)")
+                let second = try await Self.logIn(server, try key.token(Self.claims()))
+                #expect(second.status == 200, "\(second.text)")
+                #expect(second["objectId"] == first["objectId"])
+                let now = Date().timeIntervalSince1970
+                let unsigned = try IdentityKey.unsigned(Self.claims(), ["alg": "none", "kid": "one"]) + "."
+                let refused: [(String, String, String)] = [
+                    ("another key", try other.token(Self.claims()), "invalid signature"),
+                    ("no signature", unsigned, "invalid algorithm"),
+                    ("a secret's", try key.token(Self.claims(), header: ["alg": "HS256"]), "invalid algorithm"),
+                    ("old", try key.token(Self.claims(["exp": .number(now - 100)])), "jwt expired"),
+                    ("early", try key.token(Self.claims(["nbf": .number(now + 100)])), "jwt not active"),
+                    (
+                        "another app's", try key.token(Self.claims(["aud": "app.evil"])),
+                        "jwt audience invalid. expected: app.other, app.music"
+                    ),
+                    (
+                        "another issuer's", try key.token(Self.claims(["iss": "https://evil.example"])),
+                        "id token not issued by correct OpenID provider - expected: https://appleid.apple.com | from: "
+                            + "https://evil.example"
+                    ),
+                    (
+                        "another user's", try key.token(Self.claims(["sub": "eve"])),
+                        "auth data is invalid for this user."
+                    ),
+                    ("nobody's", "a.b.c", "provided token does not decode as JWT"),
+                    (
+                        "an unknown key's", try key.token(Self.claims(), header: ["kid": "two"]),
+                        "Unable to find matching key for Key ID: two"
+                    ),
+                ]
+                for (name, token, text) in refused {
+                    let answer = try await Self.logIn(server, token)
+                    #expect(answer.code == 101, "\(name): \(answer.text)")
+                    #expect(answer.error == text, "\(name): \(answer.text)")
+                }
+                for bad: JSONValue in [["token": ["$ne": 1]], ["token": []], [:]] {
+                    let data = JSONValue.object((bad.objectValue ?? [:]).merging(["id": "kim"]) { $1 })
+                    let answer = try await server.send("POST", "/users", ["authData": ["apple": data]])
+                    #expect(answer.code == 101, "\(bad): \(answer.text)")
+                }
+                #expect(standIn.requests.count == 1)
+                #expect(standIn.requests.first?.host == "appleid.apple.com")
+            }
+        }
+    }
+
+    @Test("Who owns an account by a provider is told to nobody without a proof, and two accounts do not share an id")
+    func conflicts() async throws {
+        let key = try IdentityKey("one")
+        let answer: IdentityStandIn.Answer = { _ in try Self.published(key) }
+        try await IdentityStandIn.run(answer) { standIn in
+            let options = standIn.options.merging(["auth": ["apple": ["clientId": "app.music"]]]) { $1 }
+            try await TestServer.run(options) { server in
+                let owner = try await Self.logIn(server, try key.token(Self.claims())).succeeded()
+                let eve = try await server.signUp("eve")
+                func link(_ token: String) async throws -> TestAnswer {
+                    try await server.send(
+                        "PUT", "/users/\(eve.id)", ["authData": ["apple": ["id": "kim", "token": .string(token)]]],
+                        as: .session(eve.token))
+                }
+                #expect(try await link("a.b.c").code == 101)
+                #expect(try await link(try key.token(Self.claims())).code == 208)
+                // Logged in as another user, the data are that user's no more than they were.
+                let again = try await server.send(
+                    "POST", "/users",
+                    ["authData": ["apple": ["id": "kim", "token": .string(try key.token(Self.claims()))]]],
+                    as: .session(eve.token))
+                #expect(again.code == 208, "\(again.text)")
+                // Beside a right password, the id of another user is not taken on trust.
+                let spoof = try await server.send(
+                    "POST", "/login",
+                    ["username": "eve", "password": "secret", "authData": ["apple": ["id": "kim", "token": "x"]]])
+                #expect(spoof.code == 101, "\(spoof.text)")
+                // What is sent back unchanged asks nobody.
+                let count = standIn.requests.count
+                let token = try #require(owner["sessionToken"]?.stringValue)
+                let echo = try await server.send(
+                    "PUT", "/users/\(try #require(owner["objectId"]?.stringValue))",
+                    ["authData": ["apple": ["id": "kim"]]], as: .session(token))
+                #expect(echo.status == 200, "\(echo.text)")
+                #expect(standIn.requests.count == count)
+                // The last way in stays.
+                let unlink = try await server.send(
+                    "PUT", "/users/\(try #require(owner["objectId"]?.stringValue))", ["authData": ["apple": .null]],
+                    as: .session(token))
+                #expect(unlink.code == 142, "\(unlink.text)")
+            }
+        }
+    }
+
+    @Test("Of fifty first log-ins at once one makes the user; the keys are fetched once")
+    func parallel() async throws {
+        let key = try IdentityKey("one")
+        let answer: IdentityStandIn.Answer = { _ in try Self.published(key) }
+        try await IdentityStandIn.run(answer) { standIn in
+            let options = standIn.options.merging(["auth": ["apple": ["clientId": "app.music"]]]) { $1 }
+            try await TestServer.run(options) { server in
+                let token = try key.token(Self.claims())
+                let statuses = try await withThrowingTaskGroup(of: TestAnswer.self) { group in
+                    for _ in 0..<50 { group.addTask { try await Self.logIn(server, token) } }
+                    return try await group.reduce(into: [TestAnswer]()) { $0.append($1) }
+                }
+                #expect(statuses.filter { $0.status == 201 }.count == 1)
+                #expect(statuses.allSatisfy { $0.status <= 201 || $0.code == 208 })
+                #expect(try await server.rows("SELECT count(*)::text FROM \"_User\"") == [["1"]])
+                #expect(standIn.requests.count == 1)
+            }
+        }
+    }
+
+    @Test("Keys that an issuer changes are fetched anew, and a flood of unknown ones is not")
+    func rotation() async throws {
+        let old = try IdentityKey("old")
+        let answer: IdentityStandIn.Answer = { _ in try Self.published(old) }
+        try await IdentityStandIn.run(answer) { standIn in
+            let auth: JSONValue = [
+                "google": ["clientId": "web"],
+                "school": ["issuer": "https://login.school.example", "clientId": "music"],
+            ]
+            try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in
+                let google = Self.claims(["iss": "accounts.google.com", "aud": ["x", "web"]])
+                let first = try await Self.logIn(server, try old.token(google), by: "google")
+                #expect(first.status == 201, "\(first.text)")
+                for number in 0..<20 {
+                    let token = try old.token(google, header: ["kid": .string("k\(number)")])
+                    #expect(try await Self.logIn(server, token, by: "google").code == 101)
+                }
+                #expect(standIn.requests.count == 1)
+                // An issuer by its URL: what it says of itself, then its keys.
+                standIn.setAnswer { request in
+                    request.path.hasPrefix("/.well-known/")
+                        ? IdentityStandIn.Reply([
+                            "issuer": "https://login.school.example", "jwks_uri": "https://keys.school.example/jwks",
+                        ]) : try Self.published(old)
+                }
+                let school = Self.claims(["iss": "https://login.school.example", "aud": "music", "nonce": "n"])
+                let known = try await Self.logIn(server, try old.token(school), by: "school")
+                #expect(known.status == 201, "\(known.text)")
+                #expect(known["objectId"] != first["objectId"])
+                let replayed = try await server.send(
+                    "POST", "/users",
+                    [
+                        "authData": [
+                            "school": ["id": "kim", "id_token": .string(try old.token(school)), "nonce": "other"]
+                        ]
+                    ])
+                #expect(replayed.error == "jwt nonce invalid.")
+            }
+        }
+    }
+
+    @Test("Issuers that are down, slow, redirect or answer too much are given up, and nobody else waits for them")
+    func broken() async throws {
+        let key = try IdentityKey("one")
+        let answers: [(String, IdentityStandIn.Answer)] = [
+            ("down", { _ in IdentityStandIn.Reply("", status: 500) }),
+            ("garbage", { _ in IdentityStandIn.Reply("<html>") }),
+            ("large", { _ in IdentityStandIn.Reply(String(repeating: " ", count: 1_000_000)) }),
+            (
+                "redirect",
+                { _ in IdentityStandIn.Reply("", status: 302, headers: [("Location", "https://evil.example/")]) }
+            ),
+            (
+                "slow",
+                { _ in
+                    try await Task.sleep(for: .seconds(60))
+                    return IdentityStandIn.Reply("")
+                }
+            ),
+        ]
+        for (name, answer) in answers {
+            try await IdentityStandIn.run(answer) { standIn in
+                let options = standIn.options.merging(["auth": ["apple": ["clientId": "app.music"]]]) { $1 }
+                try await TestServer.run(options) { server in
+                    let token = try key.token(Self.claims())
+                    async let refused = Self.logIn(server, token)
+                    #expect(try await server.send("GET", "/classes/Song").status == 200)
+                    let answer = try await refused
+                    #expect(answer.code == 101, "\(name): \(answer.text)")
+                    #expect(standIn.requests.allSatisfy { $0.host == "appleid.apple.com" }, "\(name)")
+                    #expect(try await server.rows("SELECT count(*)::text FROM \"_User\"") == [["0"]])
+                }
+            }
+        }
+    }
+}

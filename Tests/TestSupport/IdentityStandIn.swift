@@ -1,0 +1,220 @@
+import Crypto
+import Foundation
+import JSON
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import Synchronization
+import X509
+
+/// All of the internet that identity providers are, on loopback: a proxy that takes `CONNECT` to any host, and answers in
+/// its place over TLS, by a certificate of an authority of its own.
+///
+/// A server reaches it by the options of ``options``.
+public final class IdentityStandIn: Sendable {
+    /// A request to one of the hosts.
+    public struct Request: Sendable {
+        public var host: String
+        public var method: String
+        /// The path with its query.
+        public var path: String
+        public var headers: [String: String]
+        public var body: String
+    }
+
+    /// What a host answers.
+    public struct Reply: Sendable {
+        public var status = 200
+        public var headers: [(String, String)] = []
+        public var body: String
+
+        public init(_ body: String, status: Int = 200, headers: [(String, String)] = []) {
+            self.body = body
+            self.status = status
+            self.headers = headers
+        }
+
+        /// An answer in JSON.
+        public init(_ json: JSONValue, status: Int = 200, headers: [(String, String)] = []) {
+            self.init(json.text, status: status, headers: headers)
+        }
+    }
+
+    /// What answers requests.
+    public typealias Answer = @Sendable (Request) async throws -> Reply
+
+    private let answer: Mutex<Answer>
+    private let seen = Mutex<[Request]>([])
+    private let authority: Authority
+    private let channel = Mutex<(any Channel)?>(nil)
+    private let folder: String
+
+    /// The requests that came, in their order.
+    public var requests: [Request] { seen.withLock { $0 } }
+
+    /// Has other answers given from now on.
+    public func setAnswer(_ answer: @escaping Answer) { self.answer.withLock { $0 = answer } }
+
+    /// The options of a server that reaches identity providers here.
+    public var options: JSONObject {
+        let port = channel.withLock { $0?.localAddress?.port } ?? 0
+        return [
+            "httpsProxy": .string("http://127.0.0.1:\(port)"),
+            "trustedCertificates": .string(folder + "/authority.pem"),
+        ]
+    }
+
+    private init(_ answer: @escaping Answer) throws {
+        self.answer = Mutex(answer)
+        authority = try Authority()
+        folder = FileManager.default.temporaryDirectory.path + "/roost-identity-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try authority.pem.write(toFile: folder + "/authority.pem", atomically: true, encoding: .utf8)
+    }
+
+    /// Starts a stand-in, runs `body` with it, and stops it.
+    public static func run<R: Sendable>(
+        _ answer: @escaping Answer, _ body: @Sendable (IdentityStandIn) async throws -> R
+    ) async throws -> R {
+        let standIn = try IdentityStandIn(answer)
+        let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .serverChannelOption(.backlog, value: 64)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(ConnectHandler(standIn: standIn))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        standIn.channel.withLock { $0 = channel }
+        defer { try? FileManager.default.removeItem(atPath: standIn.folder) }
+        do {
+            let result = try await body(standIn)
+            try await channel.close()
+            return result
+        } catch {
+            try? await channel.close()
+            throw error
+        }
+    }
+
+    fileprivate func reply(to request: Request) async -> Reply {
+        seen.withLock { $0.append(request) }
+        let answer = answer.withLock { $0 }
+        do {
+            return try await answer(request)
+        } catch {
+            return Reply("\(error)", status: 599)
+        }
+    }
+
+    fileprivate func context(for host: String) throws -> NIOSSLContext { try authority.context(for: host) }
+}
+
+/// Who signs the certificates of the hosts.
+private final class Authority: Sendable {
+    private let key = P256.Signing.PrivateKey()
+    private let name: DistinguishedName
+    let pem: String
+
+    init() throws {
+        name = try DistinguishedName { CommonName("Authority of the tests") }
+        let certificate = try Certificate(
+            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(key.publicKey),
+            notValidBefore: Date() - 3600, notValidAfter: Date() + 86_400, issuer: name, subject: name,
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: try Certificate.Extensions {
+                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
+                Critical(KeyUsage(keyCertSign: true))
+            }, issuerPrivateKey: .init(key))
+        pem = try certificate.serializeAsPEM().pemString
+    }
+
+    func context(for host: String) throws -> NIOSSLContext {
+        let own = P256.Signing.PrivateKey()
+        let certificate = try Certificate(
+            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(own.publicKey),
+            notValidBefore: Date() - 3600, notValidAfter: Date() + 86_400, issuer: name,
+            subject: try DistinguishedName { CommonName(host) }, signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: try Certificate.Extensions {
+                Critical(BasicConstraints.notCertificateAuthority)
+                SubjectAlternativeNames([.dnsName(host)])
+                try ExtendedKeyUsage([.serverAuth])
+            }, issuerPrivateKey: .init(key))
+        let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.serializeAsPEM().pemString.utf8))
+        return try NIOSSLContext(
+            configuration: .makeServerConfiguration(
+                certificateChain: chain.map { .certificate($0) },
+                privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(own.pemRepresentation.utf8), format: .pem))))
+    }
+}
+
+/// Reads `CONNECT host:port`, says yes, and speaks TLS from then on.
+private final class ConnectHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let standIn: IdentityStandIn
+    private var received = ""
+
+    init(standIn: IdentityStandIn) { self.standIn = standIn }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var buffer = unwrapInboundIn(data)
+        received += buffer.readString(length: buffer.readableBytes) ?? ""
+        guard received.hasSuffix("\r\n\r\n") else { return }
+        let words = received.split(separator: " ")
+        guard words.count > 1, words[0] == "CONNECT", let host = words[1].split(separator: ":").first.map(String.init),
+            let tls = try? standIn.context(for: host)
+        else { return context.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\n")), promise: nil)
+        let pipeline = context.pipeline.syncOperations
+        do {
+            try pipeline.addHandler(NIOSSLServerHandler(context: tls))
+            try pipeline.configureHTTPServerPipeline()
+            try pipeline.addHandler(HostHandler(standIn: standIn, host: host))
+            context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+        } catch {
+            context.close(promise: nil)
+        }
+    }
+}
+
+/// Answers the requests to one host.
+private final class HostHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let standIn: IdentityStandIn
+    private let host: String
+    private var request: IdentityStandIn.Request?
+
+    init(standIn: IdentityStandIn, host: String) {
+        self.standIn = standIn
+        self.host = host
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            let headers = Dictionary(head.headers.map { ($0.name.lowercased(), $0.value) }) { $1 }
+            request = .init(host: host, method: head.method.rawValue, path: head.uri, headers: headers, body: "")
+        case .body(let buffer):
+            request?.body += String(buffer: buffer)
+        case .end:
+            guard let request else { return }
+            let channel = context.channel
+            let standIn = standIn
+            Task {
+                let reply = await standIn.reply(to: request)
+                var headers = HTTPHeaders(reply.headers)
+                headers.replaceOrAdd(name: "Content-Length", value: String(reply.body.utf8.count))
+                let head = HTTPResponseHead(
+                    version: .http1_1, status: .init(statusCode: reply.status), headers: headers)
+                channel.write(HTTPServerResponsePart.head(head), promise: nil)
+                channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: reply.body))), promise: nil)
+                channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+            }
+        }
+    }
+}
