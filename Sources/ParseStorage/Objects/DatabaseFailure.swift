@@ -20,6 +20,10 @@ enum DatabaseFailure {
     /// Whether the table of the class is missing.
     static func isMissingTable(_ error: PostgresError) -> Bool { error.sqlState == "42P01" }
 
+    /// Whether a function about tables and indexes was asked for one that was dropped since the statement began:
+    /// PostgreSQL calls that an internal error.
+    static func isVanishedRelation(_ error: PostgresError) -> Bool { error.sqlState == "XX000" }
+
     /// Whether a column of the class is missing.
     static func isMissingColumn(_ error: PostgresError) -> Bool { error.sqlState == "42703" }
 

@@ -114,8 +114,16 @@ public final class SchemaCatalog: Sendable {
 
     /// The indexes of classes that were made by hand, by class and name, in the form of the schemas API.
     public func handmadeIndexes(of classNames: [String]) async throws -> [Name: JSONObject] {
-        try ClassIndexes.read(
-            try await client.query(ClassIndexes.handmade, [.textArray(classNames)], readOnly: true))
+        var attempts = 1
+        while true {
+            do {
+                return try ClassIndexes.read(
+                    try await client.query(ClassIndexes.handmade, [.textArray(classNames)], readOnly: true))
+            } catch let error as PostgresError where DatabaseFailure.isVanishedRelation(error) && attempts < 5 {
+                // The table is not on the list the next time.
+                attempts += 1
+            }
+        }
     }
 
     /// Makes sure that a class exists and has fields, and gives it as it is then.

@@ -41,6 +41,28 @@ import Testing
         }
     }
 
+    @Test("A class whose table goes away while its indexes are listed is listed without them")
+    func droppedMeanwhile() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Song", ["title": "A"])
+            try await server.execute("CREATE INDEX own ON \"Song\" (lower(title))")
+            // What lists the indexes waits for the table, and then has none.
+            async let dropped: Void = server.execute(
+                "BEGIN; DROP TABLE \"Song\"; SELECT pg_sleep(1); COMMIT")
+            let sleeping = try await eventually {
+                try await server.texts(
+                    "SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
+                ).count == 1
+            }
+            #expect(sleeping)
+            for path in ["/schemas/Song", "/schemas"] {
+                let answer = try await server.send("GET", path, as: .master)
+                #expect(answer.status == 200, "\(path): \(answer.text)")
+            }
+            try await dropped
+        }
+    }
+
     @Test("Permissions that are null open a class again", arguments: [7, 9])
     func openAgain(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset))]) { server in
