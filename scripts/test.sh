@@ -86,7 +86,7 @@ synchronous_commit = off
 full_page_writes = off
 END
 
-# Somebody else may take the port between the look and the start.
+# Another program may take the port between the look and the start.
 for attempt in 1 2 3; do
     port=$(free_port)
     if as_postgres "$postgres/pg_ctl" start -D "$folder/data" -w -s -o "-p $port" -l "$folder/data/server.log"; then

@@ -4,7 +4,7 @@ import ServerConfiguration
 /// What the server prints when it listens: where it is, and how to try it.
 ///
 /// What is printed often ends in a log, which more people read than may know the keys. They are named by their options,
-/// unless somebody tries an example at a terminal.
+/// unless a person tries an example at a terminal.
 struct Banner {
     let configuration: Configuration
     let port: Int

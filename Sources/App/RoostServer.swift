@@ -38,7 +38,8 @@ public struct RoostServer: Service {
     ///   - filesDirectory: The folder of uploaded files.
     ///   - passwordCost: The cost of new password hashes; below 10 for tests only.
     ///   - extensions: What the deployment adds, or puts in place of the server's parts.
-    /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration, `ConfigurationError` for a login
+    /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration, `ConfigurationError` for a
+    ///   login
     ///   provider that there is not.
     public init(
         configuration: Configuration, connectionString: String, filesDirectory: String, passwordCost: Int = 10,
@@ -180,7 +181,7 @@ public struct RoostServer: Service {
     /// Class definitions that the binary does not have.
     public struct UnknownDefinitions: Error, CustomStringConvertible {
         let name: String
-        /// What to tell whoever wrote the configuration.
+        /// What to tell the operator.
         public var description: String { "option classDefinitions: there are no definitions named \(name)" }
     }
 }

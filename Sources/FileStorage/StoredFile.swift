@@ -1,7 +1,7 @@
 public import NIOCore
 
-/// A file that a storage holds, open for reading. It stays as it was when it was opened, also when another file takes its
-/// name or it is deleted meanwhile.
+/// A file that a storage holds, open for reading. It stays as it was when it was opened, also when another file takes
+/// its name or it is deleted meanwhile.
 public protocol StoredFile: Sendable {
     /// Its size in bytes.
     var size: Int64 { get }
@@ -15,7 +15,7 @@ public protocol StoredFile: Sendable {
     /// - Parameters:
     ///   - range: The bytes wanted.
     ///   - sink: Takes the pieces; the next one comes when it returns.
-    /// - Throws: The sink's error; the storage's when it fails, or somebody cut the file short.
+    /// - Throws: The sink's error; the storage's when it fails, or the file was cut short.
     func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws
 }
 

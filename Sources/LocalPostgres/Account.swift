@@ -1,6 +1,7 @@
 import Foundation
 
-/// As whom PostgreSQL runs: as whoever runs the server, or as `postgres` when that is root, which PostgreSQL refuses.
+/// As whom PostgreSQL runs: as the account that runs the server, or as `postgres` when that is root, which PostgreSQL
+/// refuses.
 struct Account: Sendable {
     /// The user and group of `postgres`; nil when nothing needs to be changed.
     let identity: (user: uid_t, group: gid_t)?

@@ -6,7 +6,7 @@ import Logging
 ///
 /// It listens on a Unix socket only, in a folder that nobody else can read, and belongs to one server at a time.
 public actor LocalPostgres {
-    /// Why the cluster could not be had, in words for whoever starts the server.
+    /// Why the cluster could not be had, in words for the operator.
     public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
         /// The words.
         public let description: String

@@ -5,8 +5,8 @@ import Synchronization
 
 /// Writes log lines to the standard error, on a thread of its own.
 ///
-/// Whoever logs only adds a line to a list. A full disk or a slow reader of the standard error stops nobody: while the
-/// list is full, lines are dropped and counted.
+/// A caller that logs only adds a line to a list. A full disk or a slow reader of the standard error stops nobody:
+/// while the list is full, lines are dropped and counted.
 package final class LogWriter: Sendable {
     private struct State {
         var lines: [LogLine] = []

@@ -7,7 +7,8 @@ public import ServerConfiguration
 
 /// Mails for accounts: they wait in the database, with the change that they are about, and are sent soon after.
 ///
-/// A mail is sent at least once. Whoever takes one has it for a minute; when that process dies, another one takes it then.
+/// A mail is sent at least once. The process that takes one has it for a minute; when that process dies, another one
+/// takes it then.
 public final class MailQueue: Mailer {
     private let transport: SMTPTransport
     private let texts: MailTexts

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Why a mail was not sent.
 struct MailFailure: Error {
-    /// What to tell whoever runs the server; never what is in the mail.
+    /// What to tell the operator; never what is in the mail.
     var reason: String
     /// Whether the same mail will never be taken.
     var isFinal: Bool
@@ -35,7 +35,7 @@ struct SMTPTransport: Sendable {
         }
         guard code != CURLE_OK else { return }
         guard code != CURLE_ABORTED_BY_CALLBACK else { throw CancellationError() }
-        // A refusal of the mail is final; one of the server, or of its log-in, is for whoever runs this to mend.
+        // A refusal of the mail is final; one of the server, or of its log-in, is for the operator to mend.
         let isFinal = (550...559).contains(status) && code == CURLE_SEND_ERROR
         throw MailFailure(reason: status > 0 ? "the server answered \(status)" : text, isFinal: isFinal)
     }

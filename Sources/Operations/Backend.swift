@@ -82,7 +82,8 @@ public final class Backend: Sendable {
     ///
     /// - Parameters:
     ///   - purpose: What it is for.
-    ///   - conflictKey: A name for what it locks first, where that is known: others who do so wait without a connection.
+    ///   - conflictKey: A name for what it locks first, where that is known: others who do so wait without a
+    ///     connection.
     public func transaction<R: Sendable>(
         _ purpose: TransactionPurpose = .request, conflictKey: String? = nil,
         _ body: @escaping @Sendable (Backend) async throws -> R
@@ -100,8 +101,8 @@ public final class Backend: Sendable {
         } catch {
             outcome = .failure(error)
         }
-        // Before the commit, whoever looked again would have remembered what was there before. After a failure as well:
-        // a commit whose answer was lost may have been carried out.
+        // Before the commit, a request that looked again would have remembered what was there before. After a failure
+        // as well: a commit whose answer was lost may have been carried out.
         for user in deferred.users { await invalidate(user: user.text) }
         if deferred.invalidatesRoles { await invalidateRoles() }
         return try outcome.get()

@@ -5,7 +5,7 @@ import Rules
 
 /// Class-level permissions, where they need to know more than the class.
 extension Backend {
-    /// Whether a count is answered as an empty list: up to line 7 to somebody without a user, in a class that lets
+    /// Whether a count is answered as an empty list: up to line 7 to a caller without a user, in a class that lets
     /// through to some objects only.
     func countsNothing(_ className: String, _ caller: Caller) -> Bool {
         guard configuration.preset < 8, caller.userId == nil, let schema = catalog.schema(className),

@@ -1,6 +1,6 @@
 public import JSON
 
-/// A request to a server of somebody else.
+/// A request to a server of others.
 public struct HTTPCall: Sendable {
     /// The method, in capitals.
     public var method: String
@@ -20,7 +20,7 @@ public struct HTTPCall: Sendable {
     }
 }
 
-/// What a server of somebody else answered.
+/// What a server of others answered.
 public struct HTTPReply: Sendable {
     /// The status.
     public var status: Int
@@ -41,9 +41,9 @@ public struct HTTPReply: Sendable {
     }
 }
 
-/// Why a server of somebody else gave no answer. Tells nothing of what was sent.
+/// Why a server of others gave no answer. Tells nothing of what was sent.
 public struct HTTPCallFailure: Error, CustomStringConvertible {
-    /// What to tell whoever runs the server.
+    /// What to tell the operator.
     public var description: String
 
     /// Makes a failure.

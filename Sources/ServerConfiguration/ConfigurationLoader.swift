@@ -1,11 +1,11 @@
 import JSON
 
-/// Why a configuration is refused, in words for whoever wrote it.
+/// Why a configuration is refused, in words for the operator.
 public struct ConfigurationError: Error, Sendable, Equatable {
     /// The words.
     public let message: String
 
-    /// A mistake in the configuration, in words for whoever wrote it.
+    /// A mistake in the configuration, in words for the operator.
     public init(_ message: String) { self.message = message }
 }
 

@@ -89,7 +89,7 @@ actor CrashServer {
             guard ContinuousClock.now < deadline else { throw Failure(description: "Roost does not end") }
             try await Task.sleep(for: .milliseconds(10))
         }
-        guard let end = process?.end else { throw Failure(description: "Roost was ended by somebody else") }
+        guard let end = process?.end else { throw Failure(description: "Roost was ended from outside") }
         process = nil
         return end
     }

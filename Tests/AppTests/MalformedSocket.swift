@@ -164,8 +164,8 @@ final class MalformedSocket {
         received += buffer[..<count]
     }
 
-    /// A port of loopback that is free, and stays so unless somebody asks for it by its number: it is none of those that
-    /// systems hand out.
+    /// A port of loopback that is free, and stays so unless a program asks for it by its number: it is none of those
+    /// that systems hand out.
     static func freePort() throws -> Int {
         for _ in 0..<100 {
             let descriptor = socket(AF_INET, Self.streamType, 0)

@@ -44,7 +44,7 @@ struct MalformedValues {
         return Array(pick(numbers).utf8)
     }
 
-    /// A text that somebody might paste into SQL, a path, a regular expression or a log.
+    /// A text that a person might paste into SQL, a path, a regular expression or a log.
     mutating func text() -> [UInt8] {
         switch Int.random(in: (isReadable ? 5 : 0)..<40, using: &random) {
         case 0: return [0xFF, 0xFE, 0x41]

@@ -31,7 +31,7 @@ extension MalformedValues {
         String(repeating: "C", count: 200),
     ]
 
-    /// Texts that mean something to somebody else.
+    /// Texts that mean something to other programs.
     static let texts = [
         "", " ", "a", "'", "\"", "\\", "';", "'; DROP TABLE \"Thing\"; --", "\" OR 1=1 --", "$1", "$$", "%", "_", "*",
         "%s%n", "\\'", "\\\\", "a\nb", "a\r\nX-Injected: 1", "\t", "\u{1}", "\u{7F}", "\u{202E}", "\u{FEFF}",

@@ -55,7 +55,7 @@
         }
 
         @Test(
-            "Whoever sends four times as much costs no sixteen times the processor time or memory",
+            "A client that sends four times as much costs no sixteen times the processor time or memory",
             .timeLimit(.minutes(3)))
         func growth() async throws {
             try await ServerProcesses.run(1, ["allowCustomObjectId": true]) { processes in

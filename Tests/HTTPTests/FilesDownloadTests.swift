@@ -205,7 +205,7 @@ struct FilesDownloadTests {
     }
 
     @Test(
-        "A file that somebody cuts short while it is sent soon ends the connection, since its length was promised",
+        "A file that is cut short while it is sent soon ends the connection, since its length was promised",
         arguments: [false, true])
     func cutShort(isConnectionFull: Bool) async throws {
         let directory = try await Server.temporaryDirectory()

@@ -79,7 +79,7 @@ struct SecurityBodyTests {
         }
     }
 
-    @Test("Bodies that are sent halfway fill no memory: whoever comes then is served, or told to come again")
+    @Test("Bodies that are sent halfway fill no memory: requests that come then are served, or told to come again")
     func halfBodies() async throws {
         var limits = HTTPServer.Limits()
         limits.transferMemory = 2_000_000

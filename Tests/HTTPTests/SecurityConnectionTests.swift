@@ -108,7 +108,7 @@ struct SecurityConnectionTests {
         }
     }
 
-    @Test("Clients that ask for much and read nothing fill no memory, and whoever reads gets the answer")
+    @Test("Clients that ask for much and read nothing fill no memory, and a client that reads gets the answer")
     func unreadAnswers() async throws {
         let limits = Self.limits {
             $0.transferMemory = 40 * 1024 * 1024

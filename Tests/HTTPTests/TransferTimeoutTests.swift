@@ -13,7 +13,7 @@ struct TransferTimeoutTests {
         return TransferTimeout(limits: limits)
     }
 
-    @Test("Whoever comes when there is no room is refused, unless it is alone")
+    @Test("A transfer that comes when there is no room is refused, unless it is alone")
     func full() {
         let transferTimeout = Self.makeGuard(memory: 100, grace: .seconds(60))
         let first = transferTimeout.begin(.answer, on: EmbeddedChannel())

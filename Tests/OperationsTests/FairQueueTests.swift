@@ -58,7 +58,7 @@ import Testing
         #expect(Self.drain(&queue) == ["a0", "b6", "a2"])
     }
 
-    @Test("Whoever fills the queue makes room for others, and for nobody who has as much")
+    @Test("A sender that fills the queue makes room for others, and for nobody who has as much")
     func eviction() {
         var queue = FairQueue<String>()
         for number in 0..<4 { queue.append("a\(number)", number: number, from: Self.sender("a")) }
@@ -119,7 +119,7 @@ import Testing
         while pool.waiting < 1 { await Task.yield() }
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
-        // Whoever has left before does not even wait.
+        // A caller that has left before does not even wait.
         await #expect(throws: CancellationError.self) {
             try await CallerPresence.$current.withValue(caller) { try await pool.run(from: "a", 0) }
         }

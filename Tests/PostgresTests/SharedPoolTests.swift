@@ -41,7 +41,7 @@ struct SharedPoolTests {
         }
     }
 
-    @Test("Whoever reads does not wait for writes, however many are under way")
+    @Test("A read does not wait for writes, however many are under way")
     func readsBesideWrites() async throws {
         let settings: (inout PostgresConfiguration) -> Void = { $0.sharedLockTimeout = .seconds(25) }
         try await TestDatabase.run(shared: 4, configure: settings) {

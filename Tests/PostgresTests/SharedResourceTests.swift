@@ -33,7 +33,7 @@ struct SharedResourceTests {
 
     private static let table = "CREATE TABLE t AS SELECT id::int8, 0::int8 AS number FROM generate_series(1, 100) AS id"
 
-    @Test("Writers of rows that somebody has locked do not stop the writers of others", arguments: [false, true])
+    @Test("Writers of rows that another session has locked do not stop others", arguments: [false, true])
     func lockedRows(shareTransactions: Bool) async throws {
         try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
             let client = database.client
@@ -238,8 +238,8 @@ struct SharedResourceTests {
         }
     }
 
-    /// Has twenty callers make a row each, twenty times, beside one change that is refused, and gives how many transactions
-    /// that took.
+    /// Has twenty callers make a row each, twenty times, beside one change that is refused, and gives how many
+    /// transactions that took.
     private static func transactions(
         beside refused: @escaping @Sendable (PostgresClient) async -> Void
     ) async throws -> Int {

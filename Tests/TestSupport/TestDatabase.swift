@@ -27,7 +27,7 @@ extension TestServer {
         }
     }
 
-    /// Runs `body` while a transaction of somebody else holds the locks that a statement takes.
+    /// Runs `body` while a transaction of another session holds the locks that a statement takes.
     public func whileLocked<R: Sendable>(_ statement: String, _ body: @Sendable () async throws -> R) async throws -> R
     {
         try await Self.withClient(databaseURI) { client in

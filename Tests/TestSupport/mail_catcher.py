@@ -39,7 +39,7 @@ async def main():
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: SMTP(Keeper(), hostname="catcher"), "127.0.0.1", port)
     write("port", str(server.sockets[0].getsockname()[1]))
-    # Whoever started it ends with the test, or dies: then nobody is its parent any more.
+    # The process that started it ends with the test, or dies: then nobody is its parent any more.
     parent = os.getppid()
     while os.getppid() == parent and not os.path.exists(os.path.join(folder, "stop")):
         await asyncio.sleep(0.1)

@@ -47,7 +47,7 @@ final class HTTPConnection: Sendable {
     func mayRead() -> Bool {
         guard parts.isFull else { return true }
         holdsReads.store(true, ordering: .sequentiallyConsistent)
-        // Whoever took parts before that did not see it.
+        // A task that took parts before that did not see it.
         return !parts.isFull && holdsReads.exchange(false, ordering: .sequentiallyConsistent)
     }
 
@@ -93,8 +93,8 @@ final class HTTPConnection: Sendable {
         }
     }
 
-    /// Ends the connection unless there was a request since some moment. An event loop that was kept from its connections
-    /// reads first what has come meanwhile.
+    /// Ends the connection unless there was a request since some moment. An event loop that was kept from its
+    /// connections reads first what has come meanwhile.
     func closeIfIdle(since moment: ContinuousClock.Instant) {
         channel.eventLoop.execute { [self] in
             channel.eventLoop.scheduleTask(in: .milliseconds(100)) { [self] in

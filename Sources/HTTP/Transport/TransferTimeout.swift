@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// It closes connections on which a transfer does not move: clients that send a body byte by byte, or that do not read
 /// what they asked for. And it counts the memory that transfers keep. When there is no room for more, those that are
-/// slow make room, and whoever comes while there is none to be had is refused.
+/// slow make room, and requests that come while there is none to be had are refused.
 final class TransferTimeout: Sendable {
     /// What is transferred.
     enum Kind {

@@ -89,7 +89,7 @@ struct ResponseHead {
         return head
     }
 
-    /// A value that cannot end its line, whoever chose it: line breaks and NUL become spaces.
+    /// A value that cannot end its line, from any source: line breaks and NUL become spaces.
     static func singleLine(_ value: String) -> String {
         func breaks(_ byte: UInt8) -> Bool { byte == 0x0D || byte == 0x0A || byte == 0 }
         guard value.utf8.contains(where: breaks) else { return value }

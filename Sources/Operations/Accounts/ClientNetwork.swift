@@ -1,7 +1,7 @@
 import NIOCore
 
-/// What of a client's address names one sender: all of an IPv4 address, the first half of one of IPv6, since whoever has
-/// one such address has all those of its network.
+/// What of a client's address names one sender: all of an IPv4 address, the first half of one of IPv6, since a client
+/// that has one such address has all those of its network.
 enum ClientNetwork {
     /// The network of an address in its usual text form.
     static func network(of address: String) -> [UInt8] {

@@ -21,7 +21,7 @@ extension Backend {
     /// The error for a user whose address is not confirmed.
     static let emailIsNotVerified = ParseError(ParseError.emailNotFound, "User email is not verified.")
 
-    /// Confirms the address of whoever has a token. The token is spent; the same link tells the same for a day.
+    /// Confirms the address of the owner of a token. The token is spent; the same link tells the same for a day.
     ///
     /// - Parameters:
     ///   - username: The name in the link; links up to preset 7 have one.
@@ -44,7 +44,7 @@ extension Backend {
         do {
             _ = try await SavePipeline(backend: self).run(save)
         } catch let error as ParseError where error.code == ParseError.objectNotFound {
-            // Somebody else has just opened the same link, or asked for another.
+            // Another request has just opened the same link, or asked for another.
             return try await store.userWhoSpent(token) == nil ? .invalid : .verified(username: user.username)
         }
         try await store.noteSpentToken(token, of: user.username)

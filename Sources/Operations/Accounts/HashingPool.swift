@@ -60,7 +60,7 @@ final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 add(Job(input: input, continuation: continuation), number: number, from: sender)
-                // Whoever left before the job waited did not find it.
+                // A caller that left before the job waited did not find it.
                 if Task.isCancelled || caller?.hasLeft == true { withdraw() }
             }
         } onCancel: {

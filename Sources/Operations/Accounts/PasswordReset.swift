@@ -62,7 +62,7 @@ extension Backend {
         return isResetExpired(user, context) ? .expired : .valid(username: user.username)
     }
 
-    /// Gives whoever has a token a new password. The token is spent, and the sessions end.
+    /// Gives the owner of a token a new password. The token is spent, and the sessions end.
     ///
     /// - Throws: -1 with a reason for a token that is worth nothing, 142 for a password that breaks a rule.
     public func resetPassword(token: String, username: String?, to password: String, _ context: RequestContext)

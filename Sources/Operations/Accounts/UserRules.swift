@@ -18,7 +18,7 @@ struct UserRules: SaveRules {
 
     mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult? {
         if let objectId = save.objectId {
-            // Whoever may not change the record is told before anything of it is looked at.
+            // A caller who may not change the record is told before anything of it is looked at.
             try await backend.authorizeUserUpdate(objectId, save.caller)
             try backend.checkEmailVerified(save.body, save.caller)
             save.hidden.merge(try backend.takeInternalFields(&save.body, save.caller)) { $1 }
@@ -114,7 +114,7 @@ struct UserRules: SaveRules {
         }
         backend.normalizeNames(&save.body)
         try await completeAddress(&save, objectId, backend)
-        // Users cannot lock themselves out; whoever has the master key can lock out anybody.
+        // Users cannot lock themselves out; the master key can lock out anybody.
         if save.body["ACL"] != nil, !save.caller.writesEverything {
             save.acl = try ObjectACL.ofUser(
                 save.body["ACL"], objectId: objectId, isUpdate: true,
@@ -145,8 +145,8 @@ struct UserRules: SaveRules {
 
     /// While names are written nobody else can take them, and a password changes together with the sessions.
     ///
-    /// The indexes of parse-server's layout tell names apart by the case of their letters, the rule does not: so whoever
-    /// writes a name holds a lock on it, in any case, until the write is committed.
+    /// The indexes of parse-server's layout tell names apart by the case of their letters, the rule does not: so a
+    /// caller who writes a name holds a lock on it, in any case, until the write is committed.
     func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult {
         let save = planned.save
         let names = backend.claimedNames(save.body)

@@ -3,8 +3,8 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// The life of a deletion: authorize, load the original where somebody wants it, before-triggers; remove; after-triggers
-/// and changes, caches.
+/// The life of a deletion: authorize, load the original where a trigger or an observer wants it, before-triggers;
+/// remove; after-triggers and changes, caches.
 public struct DeletePipeline {
     let backend: Backend
 

@@ -30,7 +30,7 @@ extension Backend {
             target = redirected.text
             try caller.check("find", of: target)
         }
-        // Whoever asks for no objects and no count asks for nothing, which nobody has to permit.
+        // A request for no objects and no count asks for nothing, and needs no permission.
         if options.limit == 0, !options.wantsCount, options.explain == nil {
             try checkSessionAccess(target, caller)
             return Array("{\"results\":[]}".utf8)

@@ -51,7 +51,7 @@ extension Backend {
             schema, operation, caller,
             isOwnUser: isById && className == "_User" && caller.isUser(options.condition["objectId"]?.stringValue))
         if request.wantsCount, operation != .count { _ = try schema.permit(.count, to: caller) }
-        // Whoever may not find, or not by a field, is told that, whatever the condition is.
+        // A caller who may not find, or not by a field, is told that, whatever the condition is.
         do throws(ParseError) {
             request.filter = try parser.parse(options.condition)
         } catch {
@@ -115,7 +115,7 @@ extension Backend {
         return query
     }
 
-    /// The owner of a relation must be readable to whoever asks for what it relates to.
+    /// The owner of a relation must be readable to the caller who asks for what it relates to.
     ///
     /// Servers before 9 did not look; a deployment that comes from one keeps that.
     private func checkRelations(_ filter: Filter, _ context: RequestContext) async throws -> Filter {

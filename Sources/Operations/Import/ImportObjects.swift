@@ -117,7 +117,7 @@ extension Backend {
                 try await store.existing([id], of: className).contains(id)
             else { return .failure(error) }
         }
-        // Somebody else has made the object meanwhile.
+        // Another request has made the object meanwhile.
         do {
             let again = try await plan(planned.row, planned.place, className, isCreating: false, context)
             return try await store.write([again.write], to: className)[0]

@@ -1,7 +1,7 @@
 import JSON
 
-/// What is special to saving objects of one class, at the steps of ``SavePipeline``. Each save has its own, so that it can
-/// remember at one step what another one needs.
+/// What is special to saving objects of one class, at the steps of ``SavePipeline``. Each save has its own, so that
+/// it can remember at one step what another one needs.
 protocol SaveRules: Sendable {
     /// Whether the caller may save this at all. It comes before the triggers.
     ///
@@ -45,7 +45,7 @@ enum ClassRules {
     }
 }
 
-/// Roles: whoever is remembered with roles may have others from now on.
+/// Roles: users that are remembered with roles may have others from now on.
 struct RoleRules: SaveRules {
     func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
         await backend.invalidateRoles()

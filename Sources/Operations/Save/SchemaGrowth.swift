@@ -4,7 +4,7 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Classes and fields that are made because somebody writes to them.
+/// Classes and fields that are made because a request writes to them.
 extension Backend {
     /// Checks a write against the class, makes the fields that it lacks, and gives the class as it is then.
     ///
@@ -22,7 +22,7 @@ extension Backend {
         do throws(ParseError) {
             fields = try WrittenFields.newFields(operations, in: current)
         } catch {
-            // Whoever may not add fields is told that first.
+            // A caller who may not add fields is told that first.
             if let known, error.code == ParseError.incorrectType {
                 try WrittenFields.checkAddition(operations, to: known, caller)
             }

@@ -27,7 +27,7 @@ public struct DeclaredSchemas: Sendable {
 
     /// Why the server does not start.
     public struct Failure: Error, CustomStringConvertible {
-        /// What could not be done, in words for whoever wrote the configuration.
+        /// What could not be done, in words for the operator.
         public let description: String
     }
 

@@ -52,7 +52,8 @@ extension ObjectStore {
             purpose, where: "\(purpose.column) = $1\(named) LIMIT 1", [token] + (username.map { [$0] } ?? []))
     }
 
-    /// The user whom a mail to an address is for: whoever has the address, else whoever has it as name and none as address.
+    /// The user whom a mail to an address is for: the one who has the address, else the one who has it as name and
+    /// none as address.
     public func user(withMail address: String, _ purpose: TokenPurpose) async throws -> MailUser? {
         guard !address.utf8.contains(0) else { return nil }
         return try await mailUser(

@@ -32,7 +32,8 @@ public struct PasswordRecord: Sendable {
 extension ObjectStore {
     /// The user whom a log-in means.
     ///
-    /// Both given, both must fit; a name alone may also be the mail address, but whoever bears it as name comes first.
+    /// Both given, both must fit; a name alone may also be the mail address, but the user who bears it as name comes
+    /// first.
     /// - Parameters:
     ///   - username: The name; empty for none.
     ///   - email: The mail address; empty for none.

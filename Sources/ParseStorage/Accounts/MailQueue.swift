@@ -42,7 +42,8 @@ extension ObjectStore {
         }
     }
 
-    /// Takes mails that are due. Nobody else takes them for some time: whoever sends one and dies leaves it to others then.
+    /// Takes mails that are due. Nobody else takes them for some time: a process that dies while sending one leaves
+    /// it to others then.
     ///
     /// - Parameters:
     ///   - count: The most mails.
@@ -86,8 +87,8 @@ extension ObjectStore {
                     + "\"content\" = \"content\" - 'link' - 'token' WHERE \"id\" = $1", [.int(id), .text(reason)]))
     }
 
-    /// Notes that a token was spent, so that the same link opened once more tells the same. Others that are older than a
-    /// day are forgotten.
+    /// Notes that a token was spent, so that the same link opened once more tells the same. Others that are older
+    /// than a day are forgotten.
     public func noteSpentToken(_ token: String, of username: String) async throws {
         _ = try await query(
             Statement(

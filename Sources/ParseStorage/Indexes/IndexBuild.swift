@@ -6,7 +6,8 @@ import Postgres
 /// Building indexes beside a large table that goes on being read and written (`CREATE INDEX CONCURRENTLY`).
 ///
 /// They are built under names of their own and get their real ones together with their entry in `_SCHEMA`, so that what
-/// was not finished is never taken for an index. What a process leaves behind that dies meanwhile goes at the next start.
+/// was not finished is never taken for an index. What a process leaves behind that dies meanwhile goes at the next
+/// start.
 struct IndexBuild {
     let client: PostgresClient
     let logger: Logger
@@ -78,7 +79,7 @@ struct IndexBuild {
 
     /// Drops what processes left behind that died while they built.
     func clear() async throws {
-        // Somebody who holds the lock is building: nothing is left behind then.
+        // Another process that holds the lock is building: nothing is left behind then.
         _ = try await ProcessLock.indexBuild.attempt(client) { session in
             let rows = try await session.query(
                 "SELECT relname::text FROM pg_class WHERE relkind = 'i' AND starts_with(relname::text, $1)",

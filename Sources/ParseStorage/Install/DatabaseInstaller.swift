@@ -61,7 +61,7 @@ public struct DatabaseInstaller: Sendable {
     public struct UnsupportedEncoding: Error, CustomStringConvertible {
         /// PostgreSQL's name of the encoding, `LATIN1` for one.
         public let encoding: String
-        /// What to tell whoever chose the database.
+        /// What to tell the operator.
         public var description: String {
             "the database keeps texts as \(encoding), and Roost needs UTF8: make another with createdb --encoding=UTF8 "
                 + "--template=template0, and bring the data over with pg_dump and pg_restore"
@@ -81,7 +81,8 @@ public struct DatabaseInstaller: Sendable {
         if !isComplete { try await catalog.repair(name) }
     }
 
-    /// Creates the classes of a list of definitions (parse-server's schema form) where they or their fields are missing.
+    /// Creates the classes of a list of definitions (parse-server's schema form) where they or their fields are
+    /// missing.
     ///
     /// Permissions are set only on classes that are new, so that an administrator's changes stay.
     public func define(_ definitions: [UInt8]) async throws {

@@ -27,7 +27,7 @@ public enum ProcessLock: Int64, Sendable {
         }
     }
 
-    /// Runs `body` if nobody holds the lock; nil when somebody does.
+    /// Runs `body` if no session holds the lock; nil when one does.
     func attempt<R: Sendable>(
         _ client: PostgresClient, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R? {

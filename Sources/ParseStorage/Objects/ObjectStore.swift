@@ -43,7 +43,8 @@ public struct ObjectStore: Sendable {
     ///
     /// - Parameters:
     ///   - purpose: What it is for.
-    ///   - conflictKey: A name for what it locks first, where that is known: others who do so wait without a connection.
+    ///   - conflictKey: A name for what it locks first, where that is known: others who do so wait without a
+    ///     connection.
     ///   - body: Is given a store whose every call is part of the transaction; what it throws undoes all of them.
     public func transaction<R: Sendable>(
         _ purpose: TransactionPurpose = .request, conflictKey: String? = nil,
@@ -98,8 +99,8 @@ public struct ObjectStore: Sendable {
         return try await client.group(statements, readOnly: readOnly)
     }
 
-    /// Runs statements that add or change one object as one. Unless objects of the class must be unique in some field, they
-    /// may share a transaction with other changes.
+    /// Runs statements that add or change one object as one. Unless objects of the class must be unique in some
+    /// field, they may share a transaction with other changes.
     func change(_ schema: ClassSchema, _ objectId: String, _ statements: [Statement]) async throws -> [PostgresResult] {
         if session != nil { return try await group(statements) }
         if schema.hasUniqueFields { return try await client.group(statements, conflictKey: objectId) }
@@ -319,7 +320,7 @@ public struct ObjectStore: Sendable {
         if error.kind == .tooLarge { return AnswerSize.tooMuchMemory }
         let answer = DatabaseFailure.parseError(error)
         if case .cancelled = error.kind {
-            // Whoever asked has left: nothing is wrong with the database.
+            // The client has left: nothing is wrong with the database.
             logger.debug("a statement was given up", metadata: ["message": "\(error.message)"])
         } else if answer.code == ParseError.internalServerError || error.sqlState.hasPrefix("42") {
             // A statement that PostgreSQL cannot read is a fault of the server also where the request is blamed for it.

@@ -76,7 +76,7 @@ public final class ReadPlan: Sendable {
     let selectList: String
     /// The statement that reads the object whose id is `$1`, if one of `$2` may read it.
     let readableById: String
-    /// The statement that reads the object whose id is `$1`, whoever asks.
+    /// The statement that reads the object whose id is `$1`, for any caller.
     let anyById: String
     /// `{"__type":"Object","className":"X"`, which opens an object inside another.
     let embeddedOpening: [UInt8]

@@ -104,7 +104,7 @@ public final class SchemaCatalog: Sendable {
         }
     }
 
-    /// What changes whenever a class does, whoever changed it: cheap to ask for again and again.
+    /// What changes whenever a class does, in any process: cheap to ask for again and again.
     public func fingerprint() async throws -> String {
         let rows = try await client.query(
             "SELECT count(*)::text || ' ' || coalesce(sum(hashtextextended(ctid::text || ' ' || xmin::text, 0)), 0)::text "
@@ -150,8 +150,8 @@ public final class SchemaCatalog: Sendable {
         return missing
     }
 
-    /// Changes a class in one transaction, under a lock that every Roost process takes, without keeping those waiting for
-    /// long who use the class (``SchemaTransaction``).
+    /// Changes a class in one transaction, under a lock that every Roost process takes, without keeping those waiting
+    /// for long who use the class (``SchemaTransaction``).
     ///
     /// Indexes of a large table are built after it, beside the table; when that fails, all else is kept.
     ///
@@ -226,7 +226,8 @@ public final class SchemaCatalog: Sendable {
 
     /// Remembers what became of a class (nil: it is gone) in a transaction that is committed.
     ///
-    /// - Parameter version: The version before the transaction read the class. What was learnt since may be newer than the
+    /// - Parameter version: The version before the transaction read the class. What was learnt since may be newer
+    ///   than the
     ///   change, so that all classes are read again.
     private func remember(_ className: String, _ changed: ClassSchema?, since version: Int) async {
         func row(_ schema: ClassSchema?) -> JSONObject? { schema.map(TableLayout.schemaRow(of:)) }

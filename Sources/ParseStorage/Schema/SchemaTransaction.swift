@@ -2,9 +2,9 @@ import Postgres
 
 /// A transaction that changes tables.
 ///
-/// Whoever changes a table waits for all who use it, and whoever comes later waits behind: beside a backup, reads of the
-/// class would stand still for as long as the backup takes. So a change waits for a moment only, lets the others pass,
-/// and comes again, until its own time is over.
+/// A change of a table waits for all statements that use it, and later ones wait behind it: beside a backup, reads of
+/// the class would stand still for as long as the backup takes. So a change waits for a moment only, lets the others
+/// pass, and comes again, until its own time is over.
 struct SchemaTransaction {
     let client: PostgresClient
     /// Where it waits for other changes of this process; nil where there are none.
@@ -17,7 +17,8 @@ struct SchemaTransaction {
 
     /// Makes a transaction.
     ///
-    /// - Parameter retryDuration: For how long it comes again; as long as other transactions may take if nothing is said.
+    /// - Parameter retryDuration: For how long it comes again; as long as other transactions may take if nothing is
+    ///   said.
     init(client: PostgresClient, gate: SchemaChangeGate? = nil, retryDuration: Duration? = nil) {
         self.client = client
         self.gate = gate

@@ -28,7 +28,7 @@ extension RouteTable {
         Route(.post, "jobs/:name", [.master]) { _, call in throw noJob(call) },
     ]
 
-    /// Why a job is not run: there is none of any name, and whoever only reads may run none.
+    /// Why a job is not run: there is none of any name, and the read-only key may run none.
     private static func noJob(_ call: RouteCall) -> ParseError {
         call.context.caller.power == .readOnlyMaster
             ? .denied(ParseError.operationForbidden, "read-only masterKey isn't allowed to run a job.")

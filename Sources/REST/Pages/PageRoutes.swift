@@ -10,7 +10,8 @@ public import ServerConfiguration
 
 /// The pages that links in mails lead to: `/apps/…`. They need no keys, and answer people, not programs.
 ///
-/// From preset 9 on, and where `pages.enableRouter` is set, they are answered as pages; before that as redirects to them.
+/// From preset 9 on, and where `pages.enableRouter` is set, they are answered as pages; before that as redirects to
+/// them.
 public struct PageRoutes: Sendable {
     let backend: Backend
     let configuration: Configuration
@@ -84,7 +85,7 @@ public struct PageRoutes: Sendable {
         ("X-Frame-Options", "DENY"),
     ]
 
-    /// The answer to whoever names another application.
+    /// The answer to a request that names another application.
     static let unauthorized = Reply.object(["error": "unauthorized"], status: 403)
 
     static let notFound = Reply(

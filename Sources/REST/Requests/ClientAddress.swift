@@ -5,7 +5,7 @@ public import ServerConfiguration
 
 /// Which proxies are believed when they report a client's address (`X-Forwarded-For` and its relatives).
 public enum ProxyTrust: Sendable {
-    /// None: the client is whoever is at the other end of the connection.
+    /// None: the client is the peer at the other end of the connection.
     case nobody
     /// Every one: the client is the first address in the list.
     case everybody

@@ -55,7 +55,7 @@ struct ErrorReply: Sendable {
         case let error as PostgresError where error.kind == .busy:
             return describe(ObjectStore.tooBusy, requestID)
         case _ where Self.isGivenUp(error):
-            // Whoever asked has left, or the server shuts down: there is nobody to tell.
+            // The client has left, or the server shuts down: there is nobody to tell.
             logger.debug("request given up", metadata: ["id": "\(requestID)"])
         default:
             logger.error("request failed", metadata: ["id": "\(requestID)", "error": "\(String(reflecting: error))"])

@@ -4,7 +4,7 @@ import Outgoing
 import ParseModel
 import ServerConfiguration
 
-/// How a text message is sent: a request to the service of whoever runs the server, in which `{{mobile}}` and `{{token}}`
+/// How a text message is sent: a request to the operator's service, in which `{{mobile}}` and `{{token}}`
 /// stand for the number and the code.
 struct MessageSender: Sendable {
     private let url: String

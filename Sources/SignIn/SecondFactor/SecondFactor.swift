@@ -5,7 +5,8 @@ import Outgoing
 import ParseModel
 public import ServerConfiguration
 
-/// Codes of an authenticator app, or out of text messages, which a log-in brings besides a password: parse-server's `mfa`.
+/// Codes of an authenticator app, or out of text messages, which a log-in brings besides a password: parse-server's
+/// `mfa`.
 ///
 /// A code is taken once: the step that it belongs to is stored, as recovery codes are removed when they are used.
 public struct SecondFactor: AuthProvider {
@@ -42,7 +43,7 @@ public struct SecondFactor: AuthProvider {
 
     public func check(_ attempt: AuthAttempt) async throws -> AuthOutcome {
         guard let options = try? FactorOptions(attempt.options) else { throw Self.invalidData }
-        // Whoever has the master key sets users up, and gives back what they lost.
+        // The master key sets users up, and gives back what they lost.
         if attempt.isMaster, attempt.purpose != .logIn { return AuthOutcome(stored: attempt.data) }
         let app = AuthenticatorApp(options: options)
         let messages = TextMessages(options: options, caller: caller)

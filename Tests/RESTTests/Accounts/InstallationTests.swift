@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    @Test("With the caller's rights enforced, nobody takes a row away that only somebody else writes")
+    @Test("With the caller's rights enforced, nobody takes a row away that only another user writes")
     func enforcement() async throws {
         try await TestServer.run(["installation": ["duplicateDeviceTokenActionEnforceAuth": true]]) { server in
             let body: JSONObject = ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1"]

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Users whom somebody with the master key locks out, and what users see of what providers gave.
+/// Users whom the master key locks out, and what users see of what providers gave.
 @Suite struct LockedOutUserTests {
     @Test("The master key locks a user out by an empty ACL; the user gets in by no password and no provider")
     func lockedOut() async throws {
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("Whoever may not add fields or change a session is told that, not what is wrong with the values")
+    @Test("A caller who may not add fields or change a session is told that, not what is wrong with the values")
     func orderOfChecks() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(
-        "Login data of no form, of a provider that is not built, or of somebody else are refused, and nothing is kept")
+        "Login data of no form, of a provider that is not built, or of another user are refused, and nothing is kept")
     func refusals() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

@@ -4,7 +4,7 @@ import Testing
 
 /// `GET /users/me`, which is answered from memory: it must never be behind what was acknowledged.
 @Suite struct OwnRecordTests {
-    @Test("A user sees every change of the own record at once, whoever made it and by whatever way")
+    @Test("A user sees every change of the own record at once, by any caller and in any way")
     func changes() async throws {
         try await TestServer.run { server in
             let user = try await server.signUp("ada", ["mood": "calm"])

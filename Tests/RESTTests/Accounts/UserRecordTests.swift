@@ -17,7 +17,7 @@ import Testing
                 #expect(foreign.code == 206)
                 #expect(foreign.error == "Permission denied")
             }
-            // A taken name must not tell who exists to somebody who may not write the record.
+            // A taken name must not tell who exists to a caller who may not write the record.
             let probing = try await server.send(
                 "PUT", path + kim.id, ["username": "lou"], as: .session(lou.token))
             #expect(probing.code == 206)

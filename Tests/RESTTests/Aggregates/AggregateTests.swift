@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test("A class that somebody else changed a moment ago is read as it is now, whatever is asked of it")
+    @Test("A class that another process changed a moment ago is read as it is now, whatever is asked of it")
     func changedClasses() async throws {
         let questions: [(String, JSONValue)] = [
             ("/classes/Song", ["explain": true]), ("/classes/Song", ["where": ["title": "a"]]),

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("Whoever may not find learns that and nothing of the condition, however malformed it is")
+    @Test("A caller who may not find learns that and nothing of the condition, however malformed it is")
     func permissionComesFirst() async throws {
         try await TestServer.run { server in
             try await Self.makeClass(server, ["find": [:], "count": [:]])
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("Whoever may not query a field is told that, whatever is malformed beside it")
+    @Test("A caller who may not query a field is told that, whatever is malformed beside it")
     func protectedFieldsComeFirst() async throws {
         try await TestServer.run { server in
             try await Self.makeClass(server, ["protectedFields": ["*": ["secret"]]])

@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("Whoever may not see a field finds, counts, sorts and selects nothing by it, and whoever may does")
+    @Test("A caller who may not see a field finds, counts, sorts and selects nothing by it, and one who may does")
     func asking() async throws {
         try await TestServer.run { server in
             let setting = try await Setting(server)

@@ -33,7 +33,7 @@ import Testing
         ).int(0, 0) ?? 0
     }
 
-    @Test("PUTs and DELETEs of objects that somebody has locked do not stop the writes of others")
+    @Test("PUTs and DELETEs of objects that another session has locked do not stop the writes of others")
     func lockedObjects() async throws {
         try await TestServer.run(["lockTimeout": 30_000, "connectionTimeout": 30_000]) { server in
             let song = try await server.create("Song", ["plays": 1])

@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("A class that somebody reads for long is not removed under him, and the answer says so")
+    @Test("A class that another session reads for long is not removed under it, and the answer says so")
     func removalBesideReader() async throws {
         try await TestServer.run(["transactionTimeout": 500]) { server in
             _ = try await server.send("POST", "/schemas/Song", ["className": "Song"], as: .master).succeeded()

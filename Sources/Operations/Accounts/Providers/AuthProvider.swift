@@ -2,8 +2,8 @@ public import JSON
 public import ParseModel
 public import ServerConfiguration
 
-/// Somebody who knows users: a way to log in other than by a password, or something to prove besides one. A new one is a
-/// type with the method ``validate``, and a line where the server is put together.
+/// A service that knows users: a way to log in other than by a password, or something to prove besides one. A new one
+/// is a type with the method ``validate``, and a line where the server is put together.
 public protocol AuthProvider: Sendable {
     /// Refuses options that the provider cannot work with. Called once, before the server starts.
     ///
@@ -13,8 +13,8 @@ public protocol AuthProvider: Sendable {
     /// - Throws: `ConfigurationError` that names the option.
     func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError)
 
-    /// What a client sent, as users are looked up by it and as it is stored. A provider that takes codes gets the id and
-    /// the token for the code here.
+    /// What a client sent, as users are looked up by it and as it is stored. A provider that takes codes gets the id
+    /// and the token for the code here.
     ///
     /// - Returns: The data with an `id`, without what may be used only once.
     /// - Throws: `ParseError` when the provider does not know the code.
@@ -23,7 +23,8 @@ public protocol AuthProvider: Sendable {
     /// Checks what a client says of its user.
     ///
     /// - Parameters:
-    ///   - data: What the client sent for this provider: the `id` that the provider knows the user by, and what proves it.
+    ///   - data: What the client sent for this provider: the `id` that the provider knows the user by, and what
+    ///     proves it.
     ///   - options: What the option `auth` says of this provider.
     /// - Throws: `ParseError` when it is not so.
     func validate(_ data: JSONObject, _ options: JSONObject) async throws
@@ -68,7 +69,7 @@ extension AuthProvider {
 public enum AuthPolicy: Sendable {
     /// A way to log in.
     case standard
-    /// Something to prove besides; whoever set it up has to.
+    /// Something to prove besides; a user who set it up has to.
     case additional
     /// A way to log in that is proof enough: nothing besides is asked for.
     case solo
@@ -80,7 +81,7 @@ public struct AuthAttempt: Sendable {
     public enum Purpose: Sendable {
         /// A user adds the provider.
         case setUp
-        /// Somebody logs in as a user who has the provider.
+        /// A client logs in as a user who has the provider.
         case logIn
         /// A user who has the provider changes what is stored.
         case update
@@ -130,7 +131,7 @@ public struct AuthOutcome: Sendable {
     }
 }
 
-/// Users without an account: whoever draws an id is its user.
+/// Users without an account: the client that draws an id is its user.
 struct AnonymousProvider: AuthProvider {
     func validate(_ data: JSONObject, _ options: JSONObject) async throws {}
 }

@@ -41,7 +41,7 @@ extension Backend {
     ///
     /// - Parameters:
     ///   - stored: The login data of the user; empty for a new one.
-    ///   - isLogin: Whether somebody logs in as the user.
+    ///   - isLogin: Whether the client logs in as the user.
     func check(_ claims: [ProviderClaims.Claim], stored: JSONObject, isLogin: Bool, _ context: RequestContext)
         async throws -> LoginDataChange
     {

@@ -8,7 +8,7 @@ import Rules
 extension Backend {
     /// Whether a sign-up by what providers say needs no name and password.
     ///
-    /// Lines of parse-server before 9 make a user for whoever names no provider, or only some to be unlinked.
+    /// Lines of parse-server before 9 make a user for a request that names no provider, or only some to be unlinked.
     ///
     /// - Throws: 252 where they refuse data without an id.
     func needsNoPassword(_ authData: JSONValue?, _ body: JSONObject, _ caller: Caller) throws(ParseError) -> Bool {
@@ -22,7 +22,7 @@ extension Backend {
         return true
     }
 
-    /// Logs in whoever the providers know already; nil when nobody is known and a new user is to be made.
+    /// Logs in the user whom the providers know already; nil when nobody is known and a new user is to be made.
     ///
     /// Nobody learns whether an id is known without a proof that the id is theirs.
     ///
@@ -55,7 +55,7 @@ extension Backend {
         return answer(user, id, change, context)
     }
 
-    /// Checks who somebody claims to be, and then what has to be proved besides.
+    /// Checks who the client claims to be, and then what has to be proved besides.
     private func checkLogin(
         _ claims: ProviderClaims, of id: String, stored: JSONObject, countsFactors: Bool, _ context: RequestContext
     ) async throws -> LoginDataChange {
@@ -111,7 +111,8 @@ extension Backend {
         return WriteResult(status: 200, location: "\(base)/users/\(id)", body: body)
     }
 
-    /// Adds what providers tell the client to an answer. Servers before 8 have the member when nobody tells anything, too.
+    /// Adds what providers tell the client to an answer. Servers before 8 have the member when nobody tells anything,
+    /// too.
     func addResponses(of change: LoginDataChange, to body: inout JSONObject) {
         if !change.responses.isEmpty || configuration.preset < 8 {
             body["authDataResponse"] = .object(change.responses)
