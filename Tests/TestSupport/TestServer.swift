@@ -96,6 +96,11 @@ public struct TestServer: Sendable {
         try await Self.serve(databaseURI, options, 4, logger, ServerExtensions(), body)
     }
 
+    /// Why a test is given up.
+    private struct Overdue: Error, CustomStringConvertible {
+        var description: String { "a test took more than three minutes with its server" }
+    }
+
     /// How many tests run servers at the same time.
     private static let gate = Gate(places: 4)
 
@@ -135,8 +140,14 @@ public struct TestServer: Sendable {
                 await group.triggerGracefulShutdown()
                 return try result.get()
             }
+            // Counted from here on, and not while the test waits at the gate.
+            tasks.addTask {
+                try await Task.sleep(for: .seconds(180))
+                throw Overdue()
+            }
             var value: R?
-            for try await result in tasks { value = result ?? value }
+            for _ in 0..<2 { value = try await tasks.next().flatMap { $0 } ?? value }
+            tasks.cancelAll()
             guard let value else { throw CancellationError() }
             return value
         }

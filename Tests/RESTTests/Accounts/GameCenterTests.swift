@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Signing in as a player of Game Center.
-@Suite(.timeLimit(.minutes(3))) struct GameCenterTests {
+@Suite struct GameCenterTests {
     @Test("A player's signature signs up and logs in; others' apps, old times, other addresses and authorities do not")
     func players() async throws {
         let key = try PlayerKey()

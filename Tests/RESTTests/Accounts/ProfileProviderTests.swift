@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Signing in by an access token or a code that the provider is asked about.
-@Suite(.timeLimit(.minutes(3))) struct ProfileProviderTests {
+@Suite struct ProfileProviderTests {
     private static func logIn(_ server: TestServer, _ name: Name, _ data: JSONValue) async throws -> TestAnswer {
         try await server.send("POST", "/users", ["authData": .object([name: data])])
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import SignIn
 
 /// Logging in with a second factor: codes of an app, recovery codes, codes of text messages.
-@Suite(.timeLimit(.minutes(3))) struct SecondFactorTests {
+@Suite struct SecondFactorTests {
     private static let secret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
     private static let options: JSONObject = ["auth": ["mfa": ["options": ["TOTP"], "digits": 6, "period": 30]]]
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Signing in by a token that a provider signed: Apple, Google, Facebook's limited log-in, any issuer of OpenID Connect.
-@Suite(.timeLimit(.minutes(3))) struct TokenProviderTests {
+@Suite struct TokenProviderTests {
     private static func claims(_ more: JSONObject = [:]) -> JSONObject {
         let now = Date().timeIntervalSince1970.rounded()
         let claims: JSONObject = [
