@@ -91,7 +91,7 @@ public struct RoostServer: Service {
             extensions: additions)
         state = ServerState(.starting)
         let storage = extensions.files ?? DiskStorage(directory: filesDirectory)
-        files = configuration.encryptionKey.map { EncryptedStorage(storage, cipher: FileCipher(secret: $0)) } ?? storage
+        files = Deployment.files(storage, configuration)
         let routes = ParseRoutes(backend: backend, logger: logger)
         let settings = try InterfaceSettings(configuration)
         var limits = HTTPServer.Limits()

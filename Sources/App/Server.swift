@@ -7,11 +7,7 @@ import ServiceLifecycle
 
 /// One run of `roost serve`, from its arguments to its end.
 package struct Server {
-    private let configuration: Configuration
-    private let warnings: [String]
-    private let dataFolder: String
-    /// Where the configuration file is; nil when there is none.
-    private let configurationFolder: String?
+    private let deployment: Deployment
     private let logger: Logger
     private let logWriter: LogWriter
 
@@ -19,31 +15,19 @@ package struct Server {
     ///
     /// - Throws: `ConfigurationError`, or what kept the file from being read.
     package init(arguments: [String], environment: [String: String]) throws {
-        var flags = arguments
-        var file: [UInt8]?
-        var folder = FileManager.default.currentDirectoryPath
-        if let path = flags.first, !path.hasPrefix("--") {
-            flags.removeFirst()
-            file = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
-            folder = URL(fileURLWithPath: path).standardizedFileURL.deletingLastPathComponent().path
-        }
-        var (configuration, warnings) = try Configuration.load(file: file, environment: environment, flags: flags)
-        configuration.resolvePaths(in: folder)
-        self.configuration = configuration
-        self.warnings = warnings
-        configurationFolder = file == nil ? nil : folder
-        let data = configuration.dataDir ?? folder + "/.roost"
-        dataFolder = URL(fileURLWithPath: data).standardizedFileURL.path
-        (logger, logWriter) = LogOutput.start(configuration)
+        deployment = try Deployment(arguments: arguments, environment: environment)
+        (logger, logWriter) = LogOutput.start(deployment.configuration)
     }
+
+    private var configuration: Configuration { deployment.configuration }
 
     /// Serves until it is told to stop; the private PostgreSQL outlives the last request.
     package func run() async throws {
         defer { logWriter.flush() }
-        for warning in warnings { logger.warning("\(warning)") }
-        try FileManager.default.createDirectory(atPath: dataFolder, withIntermediateDirectories: true)
+        for warning in deployment.warnings { logger.warning("\(warning)") }
+        try FileManager.default.createDirectory(atPath: deployment.dataFolder, withIntermediateDirectories: true)
         guard let uri = configuration.databaseURI else {
-            let database = LocalPostgres(dataFolder: dataFolder + "/postgres", logger: logger)
+            let database = LocalPostgres(dataFolder: deployment.postgresFolder, logger: logger)
             let connectionString = try await database.start()
             let supervisor = Task { await database.supervise() }
             let result = await outcome { try await serve(connectionString) }
@@ -64,10 +48,9 @@ package struct Server {
     }
 
     private func serve(_ connectionString: String) async throws {
-        let files = configuration.filesDirectory ?? "files"
         let server = try RoostServer(
             configuration: configuration, connectionString: connectionString,
-            filesDirectory: files.hasPrefix("/") ? files : "\(dataFolder)/\(files)", logger: logger)
+            filesDirectory: deployment.filesDirectory, logger: logger)
         try await server.prepare()
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
@@ -80,9 +63,9 @@ package struct Server {
 
     private func printBanner(_ server: RoostServer) async throws {
         let banner = Banner(
-            configuration: configuration, port: try await server.boundPort, dataFolder: dataFolder,
+            configuration: configuration, port: try await server.boundPort, dataFolder: deployment.dataFolder,
             showsKeys: Banner.mayShowKeys(
-                configurationFolder: configurationFolder, isTerminal: isatty(STDOUT_FILENO) == 1))
+                configurationFolder: deployment.configurationFolder, isTerminal: isatty(STDOUT_FILENO) == 1))
         FileHandle.standardOutput.write(Data(banner.text.utf8))
     }
 }

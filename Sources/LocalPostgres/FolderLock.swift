@@ -4,15 +4,15 @@ import Foundation
 final class FolderLock: Sendable {
     private let descriptor: Int32
 
-    /// - Throws: `LocalPostgres.Failure` when another server holds the folder.
-    init(_ path: String) throws {
+    /// Takes the lock; nil when somebody else holds it.
+    ///
+    /// - Throws: `LocalPostgres.Failure` when the file cannot be written.
+    init?(_ path: String) throws {
         descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw LocalPostgres.Failure("\(path) cannot be written") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
-            throw LocalPostgres.Failure(
-                "another Roost server uses \((path as NSString).deletingLastPathComponent): stop it first, or choose "
-                    + "another folder with --dataDir")
+            return nil
         }
     }
 

@@ -14,7 +14,7 @@ public actor LocalPostgres {
         init(_ description: String) { self.description = description }
     }
 
-    private let dataFolder: String
+    let dataFolder: String
     private let logger: Logger
     private var lock: FolderLock?
     private var binaries: PostgresBinaries?
@@ -26,7 +26,7 @@ public actor LocalPostgres {
         self.logger = logger
     }
 
-    private var cluster: String { dataFolder + "/cluster" }
+    nonisolated var cluster: String { dataFolder + "/cluster" }
     private var log: String { dataFolder + "/postgres.log" }
 
     /// Makes the cluster if there is none, starts it, and gives the connection string of its database `roost`.
@@ -35,11 +35,23 @@ public actor LocalPostgres {
     /// itself.
     /// - Throws: ``Failure``.
     public func start() async throws -> String {
+        guard let connectionString = try await startUnlessInUse() else {
+            throw Failure(
+                "another Roost server uses \(dataFolder): stop it first, or choose another folder with --dataDir")
+        }
+        return connectionString
+    }
+
+    /// Starts the cluster as ``start()`` does; nil when another process uses it.
+    ///
+    /// - Throws: ``Failure``.
+    func startUnlessInUse() async throws -> String? {
         let binaries = try PostgresBinaries.newest()
         self.binaries = binaries
         let account = try Account.forServer()
         try account.makePrivateFolder(dataFolder)
-        lock = try FolderLock(dataFolder + "/roost.lock")
+        guard let lock = try FolderLock(dataFolder + "/roost.lock") else { return nil }
+        self.lock = lock
         try account.checkReach(of: dataFolder)
         let socketFolder = try self.socketFolder(account)
         if !FileManager.default.fileExists(atPath: cluster + "/PG_VERSION") {
@@ -70,6 +82,11 @@ public actor LocalPostgres {
             await stop()
             throw error
         }
+        return Self.connectionString(socketFolder)
+    }
+
+    /// The database `roost` of the cluster whose socket lies in a folder.
+    static func connectionString(_ socketFolder: String) -> String {
         let encoded = socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? socketFolder
         return "postgres:///roost?host=\(encoded)&user=roost"
     }
@@ -123,13 +140,14 @@ public actor LocalPostgres {
     /// The folder of the socket: in the data folder, or a private one with a short name, because the path of a socket
     /// may not be longer than about a hundred bytes.
     private func socketFolder(_ account: Account) throws -> String {
+        try account.makePrivateFolder(socketPath)
+        return socketPath
+    }
+
+    /// Where that folder is.
+    var socketPath: String {
         let inside = dataFolder + "/socket"
-        if inside.utf8.count <= 80 {
-            try account.makePrivateFolder(inside)
-            return inside
-        }
-        try account.makePrivateFolder(outsideSocketFolder)
-        return outsideSocketFolder
+        return inside.utf8.count <= 80 ? inside : outsideSocketFolder
     }
 
     private var outsideSocketFolder: String {

@@ -17,12 +17,13 @@ extension Configuration {
     ///   - file: The bytes of the JSON file; nil when there is none.
     ///   - environment: The environment's variables.
     ///   - flags: The arguments of the command: `--name value`, `--name=value`, or `--name` alone for true.
+    ///   - fallbacks: What holds for options that stand nowhere.
     /// - Returns: The configuration, and warnings about options without effect.
     /// - Throws: `ConfigurationError` for an option that is unknown, malformed or not built.
-    public static func load(file: [UInt8]?, environment: [String: String], flags: [String]) throws(ConfigurationError)
-        -> (configuration: Configuration, warnings: [String])
-    {
-        var values: [String: JSONValue] = [:]
+    public static func load(
+        file: [UInt8]?, environment: [String: String], flags: [String], fallbacks: [String: JSONValue] = [:]
+    ) throws(ConfigurationError) -> (configuration: Configuration, warnings: [String]) {
+        var values = fallbacks
         for (name, value) in try fileOptions(file) { values[name.text] = value }
         for (name, value) in try environmentOptions(environment) { values[name] = value }
         for (name, value) in try flagOptions(flags) { values[name] = value }

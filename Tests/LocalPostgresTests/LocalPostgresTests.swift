@@ -97,6 +97,26 @@ struct LocalPostgresTests {
         }
     }
 
+    @Test("A command shares the cluster of a server that runs, leaves it running, and starts it where none does")
+    func shared() async throws {
+        try await withFolder { folder in
+            let command = LocalPostgres(dataFolder: folder, logger: Self.logger)
+            #expect(!command.exists)
+            let server = LocalPostgres(dataFolder: folder, logger: Self.logger)
+            let uri = try await server.start()
+            #expect(command.exists)
+            let beside = try await command.startOrShare()
+            #expect(beside.isShared)
+            #expect(beside.connectionString == uri)
+            #expect(try await query(beside.connectionString, "SELECT 1::int8").int(0, 0) == 1)
+            await server.stop()
+            let alone = try await command.startOrShare()
+            #expect(!alone.isShared)
+            #expect(try await query(alone.connectionString, "SELECT 2::int8").int(0, 0) == 2)
+            await command.stop()
+        }
+    }
+
     @Test("A cluster that a killed server left running is taken over with all its data")
     func leftRunning() async throws {
         try await withFolder { folder in

@@ -1,0 +1,75 @@
+import Foundation
+import LocalPostgres
+import Logging
+import Postgres
+
+/// The database of a deployment, for commands beside the server: the one that the configuration names, or the embedded
+/// one, which is started for as long as it is used, unless a server runs on it.
+package struct DatabaseAccess: Sendable {
+    private let deployment: Deployment
+    private let logger: Logger
+
+    /// The database of a deployment; nothing is opened yet.
+    package init(_ deployment: Deployment, logger: Logger) {
+        self.deployment = deployment
+        self.logger = logger
+    }
+
+    /// What a command that only reads says of a folder without a database.
+    struct NoDatabase: Error, CustomStringConvertible {
+        let folder: String
+        var description: String {
+            "there is no database in \(folder): name another folder with --dataDir, or a database with --databaseURI"
+        }
+    }
+
+    /// Runs `body` with the connection string of the database.
+    ///
+    /// - Parameter makesDatabase: Whether an embedded database that there is not is made.
+    /// - Throws: What `body` throws; `LocalPostgres.Failure` when the embedded database cannot be had.
+    package func withConnectionString<R: Sendable>(
+        makesDatabase: Bool = false, _ body: (String) async throws -> R
+    ) async throws -> R {
+        if let uri = deployment.configuration.databaseURI { return try await body(uri) }
+        let database = LocalPostgres(dataFolder: deployment.postgresFolder, logger: logger)
+        if !makesDatabase, !database.exists { throw NoDatabase(folder: deployment.dataFolder) }
+        try FileManager.default.createDirectory(atPath: deployment.dataFolder, withIntermediateDirectories: true)
+        let (connectionString, isShared) = try await database.startOrShare()
+        do {
+            let result = try await body(connectionString)
+            if !isShared { await database.stop() }
+            return result
+        } catch {
+            if !isShared { await database.stop() }
+            throw error
+        }
+    }
+
+    /// Runs `body` with a client of the database.
+    ///
+    /// - Parameters:
+    ///   - makesDatabase: Whether an embedded database that there is not is made.
+    ///   - adjust: Changes the client's settings. Without, statements may take as long as they like.
+    /// - Throws: What `body` throws; `LocalPostgres.Failure` and `PostgresError` when the database cannot be had.
+    package func withClient<R: Sendable>(
+        makesDatabase: Bool = false, _ adjust: (inout PostgresConfiguration) -> Void = { _ in },
+        _ body: (PostgresClient) async throws -> R
+    ) async throws -> R {
+        try await withConnectionString(makesDatabase: makesDatabase) { connectionString in
+            var settings = PostgresConfiguration(connectionString: connectionString)
+            settings.sharedConnections = 1
+            settings.statementTimeout = .zero
+            adjust(&settings)
+            let client = PostgresClient(configuration: settings, logger: logger)
+            do {
+                try await client.start()
+                let result = try await body(client)
+                await client.shutdown()
+                return result
+            } catch {
+                await client.shutdown()
+                throw error
+            }
+        }
+    }
+}

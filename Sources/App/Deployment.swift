@@ -1,0 +1,61 @@
+import FileStorage
+import Foundation
+import JSON
+import Operations
+import ServerConfiguration
+
+/// What all commands read in the same way: the configuration, and the folders that follow from it.
+package struct Deployment: Sendable {
+    /// The options.
+    package let configuration: Configuration
+    /// What was noticed about options without effect.
+    package let warnings: [String]
+    /// The folder of the embedded database and of uploaded files.
+    package let dataFolder: String
+    /// Where the configuration file is; nil when there is none.
+    package let configurationFolder: String?
+
+    /// Reads the configuration.
+    ///
+    /// - Parameters:
+    ///   - arguments: Those of `roost serve`: the configuration file, if the first is no flag, then options as flags.
+    ///   - environment: The variables of the environment.
+    ///   - needsKeys: Whether the application must be named: a look at a database needs neither its id nor its keys.
+    /// - Throws: `ConfigurationError`, or what kept the file from being read.
+    package init(arguments: [String], environment: [String: String], needsKeys: Bool = true) throws {
+        var flags = arguments
+        var file: [UInt8]?
+        var folder = FileManager.default.currentDirectoryPath
+        if let path = flags.first, !path.hasPrefix("--") {
+            flags.removeFirst()
+            file = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+            folder = URL(fileURLWithPath: path).standardizedFileURL.deletingLastPathComponent().path
+        }
+        var (configuration, warnings) = try Configuration.load(
+            file: file, environment: environment, flags: flags,
+            fallbacks: needsKeys ? [:] : ["appId": "roost", "masterKey": .string(Identifiers.hexadecimal(32))])
+        configuration.resolvePaths(in: folder)
+        self.configuration = configuration
+        self.warnings = warnings
+        configurationFolder = file == nil ? nil : folder
+        let data = configuration.dataDir ?? folder + "/.roost"
+        dataFolder = URL(fileURLWithPath: data).standardizedFileURL.path
+    }
+
+    /// The folder of uploaded files.
+    package var filesDirectory: String {
+        let files = configuration.filesDirectory ?? "files"
+        return files.hasPrefix("/") ? files : "\(dataFolder)/\(files)"
+    }
+
+    /// The folder of the embedded PostgreSQL.
+    package var postgresFolder: String { dataFolder + "/postgres" }
+
+    /// Uploaded files as the server reads and writes them: those that are encrypted on the disk in clear.
+    package var files: any FileStorage { Self.files(DiskStorage(directory: filesDirectory), configuration) }
+
+    /// A storage, with the encryption that the configuration asks for.
+    static func files(_ storage: any FileStorage, _ configuration: Configuration) -> any FileStorage {
+        configuration.encryptionKey.map { EncryptedStorage(storage, cipher: FileCipher(secret: $0)) } ?? storage
+    }
+}

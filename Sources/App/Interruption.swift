@@ -1,0 +1,29 @@
+import UnixSignals
+
+/// A command that Ctrl-C or a signal to end cancels, so that it leaves nothing half done behind.
+package enum Interruption {
+    /// Why a command ended early.
+    package struct Signalled: Error, CustomStringConvertible {
+        /// What to tell whoever stopped it.
+        package var description: String { "stopped by a signal" }
+    }
+
+    /// Runs `body`, and cancels it when the process is told to end.
+    ///
+    /// - Throws: ``Signalled`` once a cancelled `body` has cleaned up; else what it throws.
+    package static func guarding<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        return try await withThrowingTaskGroup(of: R?.self) { tasks in
+            tasks.addTask { try await body() }
+            tasks.addTask {
+                for await _ in signals { return nil }
+                return nil
+            }
+            defer { tasks.cancelAll() }
+            if let result = try await tasks.next() ?? nil { return result }
+            tasks.cancelAll()
+            while let rest = await tasks.nextResult() { if case .success(let result?) = rest { return result } }
+            throw Signalled()
+        }
+    }
+}
