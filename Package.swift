@@ -129,8 +129,10 @@ let package = Package(
         .target(
             name: "App",
             dependencies: [
-                "CMalloc", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail", "Operations", "Outgoing",
-                "ParseModel", "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration", "SignIn", logging,
+                "CMalloc", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail", "Operations",
+                "Outgoing", "ParseModel", "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration", "SignIn",
+                logging,
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -140,7 +142,7 @@ let package = Package(
         .executableTarget(
             name: "roost",
             dependencies: [
-                "App", "HTTP", "ServerConfiguration",
+                "App", "HTTP", "JSON", "ParseModel", "ServerConfiguration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -206,8 +208,8 @@ let package = Package(
         .testTarget(
             name: "AppTests",
             dependencies: [
-                "App", "JSON", "LocalPostgres", "Logs", "Operations", "ServerConfiguration", "TestSupport", "TestTools",
-                "roost", subprocess,
+                "App", "FileStorage", "JSON", "LocalPostgres", "Logs", "Operations", "ParseModel", "ParseStorage",
+                "Postgres", "ServerConfiguration", "TestSupport", "TestTools", "roost", logging, subprocess,
             ]),
     ]
 )

@@ -4,7 +4,7 @@ import Logs
 import ServerConfiguration
 
 /// Where log lines go, and in which form.
-enum LogOutput {
+package enum LogOutput {
     /// The server's logger, and what writes its lines. It never sees passwords, tokens or keys, because nobody hands
     /// them to it.
     static func start(_ configuration: Configuration) -> (logger: Logger, writer: LogWriter) {
@@ -16,7 +16,7 @@ enum LogOutput {
     }
 
     /// For parts whose news nobody needs.
-    static var quiet: Logger {
+    package static var quiet: Logger {
         var logger = Logger(label: "roost.lifecycle")
         logger.logLevel = .error
         return logger

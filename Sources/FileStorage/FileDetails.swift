@@ -31,8 +31,8 @@ public struct FileDetails: Sendable, Equatable {
         if case .string(let contentType)? = object["contentType"] { self.contentType = contentType }
     }
 
-    /// The details as JSON text.
-    func serialized() -> [UInt8] {
+    /// The details as JSON text, as they lie beside a file on the disk.
+    public func serialized() -> [UInt8] {
         var object: JSONObject = ["metadata": .object(metadata), "tags": .object(tags)]
         if let contentType { object["contentType"] = .string(contentType) }
         return JSONValue.object(object).serialized()

@@ -30,10 +30,10 @@ import Testing
         "SignIn": ["Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration"],
         "Mail": ["CCurl", "Encoding", "JSON", "Operations", "ParseStorage", "ServerConfiguration"],
         "App": [
-            "CMalloc", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail", "Operations", "ParseModel",
-            "Outgoing", "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration", "SignIn",
+            "CMalloc", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail", "Operations",
+            "ParseModel", "Outgoing", "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration", "SignIn",
         ],
-        "CLI": ["App", "HTTP", "ServerConfiguration"],
+        "CLI": ["App", "HTTP", "JSON", "ParseModel", "ServerConfiguration"],
     ]
 
     private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -17,6 +17,8 @@ public final class ReadPlan: Sendable {
         case file
         /// A jsonb object of login providers, of which those without data are left out.
         case authData
+        /// A number for an export: one that JSON does not have as `{"$numberDouble":"NaN"}`.
+        case exactNumber
     }
 
     /// One selected column.
@@ -49,7 +51,7 @@ public final class ReadPlan: Sendable {
             case .pointer:
                 Array("{\"__type\":\"Pointer\",\"className\":".utf8) + JSONValue.string(target ?? "").serialized()
                     + Array(",\"objectId\":\"".utf8)
-            case .number, .boolean, .json, .authData: []
+            case .number, .exactNumber, .boolean, .json, .authData: []
             }
         }
     }

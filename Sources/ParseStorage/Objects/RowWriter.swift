@@ -135,6 +135,12 @@ struct RowWriter {
             }
             writer.raw("]}")
         case .authData: writer.null()
+        case .exactNumber:
+            let number = BinaryValue(value).double(type: result.columnType(index)) ?? 0
+            guard !number.isFinite else { return writer.number(number) }
+            writer.raw("{\"$numberDouble\":\"")
+            writer.raw(number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity")
+            writer.raw("\"}")
         }
     }
 

@@ -1,0 +1,222 @@
+import Encoding
+import FileStorage
+import Foundation
+import JSON
+import Logging
+import ParseModel
+import ParseStorage
+
+/// `roost export`: all of an application's database and files in a folder of JSON files.
+package struct Export: Sendable {
+    /// The form of the files.
+    package enum Format: String, Sendable, CaseIterable {
+        /// Objects as the REST interface shows them, as Parse.com and Back4App export them.
+        case parse
+    }
+
+    /// What is wanted.
+    package struct Request: Sendable {
+        /// The folder to make.
+        package var folder: String
+        /// The form of the files.
+        package var format = Format.parse
+        /// The classes; nil for all.
+        package var classes: [String]?
+        /// Only objects that were changed then or later; nil for all.
+        package var since: ParseDate?
+        /// Whether uploaded files are copied too.
+        package var withFiles = true
+
+        /// Asks for everything.
+        package init(folder: String) { self.folder = folder }
+    }
+
+    /// How far it is.
+    package enum Progress: Sendable {
+        /// Rows of a class were written; `of` is about how many there are, where that is known.
+        case rows(table: String, count: Int, of: Int?)
+        /// A class is done.
+        case table(name: String, count: Int)
+        /// So many files were copied.
+        case files(count: Int)
+    }
+
+    /// What was exported.
+    package struct Report: Sendable {
+        /// The rows of each class and relation, in the order of the files.
+        package var rows: [(name: String, file: String, count: Int)] = []
+        /// The files that were copied, and their bytes.
+        package var files = (count: 0, bytes: 0)
+        /// Files that cannot be decrypted or read.
+        package var unreadable: [String] = []
+        /// When the database was as it was exported.
+        package var time = ParseDate(milliseconds: 0)
+    }
+
+    private let deployment: Deployment
+    private let request: Request
+    private let logger: Logger
+    private let report: @Sendable (Progress) -> Void
+
+    /// Prepares an export; nothing is read yet.
+    package init(
+        _ deployment: Deployment, _ request: Request, logger: Logger,
+        progress: @escaping @Sendable (Progress) -> Void
+    ) {
+        self.deployment = deployment
+        self.request = request
+        self.logger = logger
+        report = progress
+    }
+
+    /// Exports. When it fails or is cancelled, nothing is left of it.
+    ///
+    /// - Throws: `ExportFailure`, `DatabaseExport.Refusal`, and what keeps the database or a file from being read.
+    package func run() async throws -> Report {
+        let folder = try FreshFolder(target: request.folder)
+        do {
+            let result = try await write(folder)
+            try folder.appear()
+            return result
+        } catch {
+            folder.abandon()
+            throw error
+        }
+    }
+
+    private func write(_ folder: FreshFolder) async throws -> Report {
+        let configuration = deployment.configuration
+        let links = FileLinks(
+            mountURL: configuration.publicServerURL ?? configuration.serverURL, applicationID: configuration.appId,
+            hostedKey: configuration.fileKey)
+        let wanted = DatabaseExport.Request(classes: request.classes, since: request.since, links: links)
+        var (result, sums) = try await DatabaseAccess(deployment, logger: logger).withClient { client in
+            try await DatabaseExport.run(client, wanted) { export in
+                var result = Report()
+                var sums = ""
+                result.time = export.time
+                sums += try await write(schemas: export.schemas, in: folder)
+                for table in export.tables {
+                    let file = Self.fileName(of: table.name)
+                    let (count, sum) = try await write(table, file, of: export, in: folder)
+                    result.rows.append((table.name, file, count))
+                    sums += sum
+                }
+                return (result, sums)
+            }
+        }
+        if request.withFiles { sums += try await copyFiles(to: folder, &result) }
+        let manifest = try ExportFile("roost-export.json", in: folder.path)
+        try await manifest.append(self.manifest(result).serialized() + Array("\n".utf8))
+        sums += try await manifest.finish()
+        let list = try ExportFile("SHA256SUMS", in: folder.path)
+        try await list.append(Array(sums.utf8))
+        _ = try await list.finish()
+        return result
+    }
+
+    /// The name of a class's file. Names of classes are letters and digits, unless somebody else wrote them.
+    static func fileName(of table: String) -> String {
+        // A colon has its place in the names of relations.
+        PercentEncoding.encode(table).replacing("%3A", with: ":") + ".json"
+    }
+
+    private func write(schemas: [JSONObject], in folder: FreshFolder) async throws -> String {
+        let file = try ExportFile("_SCHEMA.json", in: folder.path)
+        try await file.append(Array("{\"results\":[\n".utf8))
+        for (index, schema) in schemas.enumerated() {
+            if index > 0 { try await file.append(Array(",\n".utf8)) }
+            try await file.append(schema.serialized())
+        }
+        try await file.append(Array("\n]}\n".utf8))
+        return try await file.finish()
+    }
+
+    /// Writes the file of a class or relation.
+    private func write(
+        _ table: DatabaseExport.Table, _ name: String, of export: DatabaseExport, in folder: FreshFolder
+    ) async throws -> (count: Int, sum: String) {
+        let file = try ExportFile(name, in: folder.path)
+        let counter = RowCounter()
+        let separator = Array(",\n".utf8)
+        try await file.append(Array("{\"results\":[\n".utf8))
+        try await export.read(table, separator: separator) { [report] text, rows in
+            try Task.checkCancellation()
+            let before = await counter.add(rows)
+            if before > 0 { try await file.append(separator) }
+            try await file.append(text)
+            report(.rows(table: table.name, count: before + rows, of: table.estimatedRows))
+        }
+        try await file.append(Array("\n]}\n".utf8))
+        let count = await counter.count
+        report(.table(name: table.name, count: count))
+        return (count, try await file.finish())
+    }
+
+    private actor RowCounter {
+        private(set) var count = 0
+
+        /// Counts rows, and gives how many there were before.
+        func add(_ rows: Int) -> Int {
+            defer { count += rows }
+            return count
+        }
+    }
+
+    /// Copies the uploaded files, in clear, with what their clients said about them.
+    private func copyFiles(to folder: FreshFolder, _ result: inout Report) async throws -> String {
+        try folder.makeFolder("files")
+        try folder.makeFolder("files/.metadata")
+        var sums = ""
+        try await DiskStorage(directory: deployment.filesDirectory).visitNames { name in
+            try Task.checkCancellation()
+            do {
+                guard let (size, lines) = try await copyFile(name, to: folder) else { return }
+                sums += lines
+                result.files.count += 1
+                result.files.bytes += size
+                report(.files(count: result.files.count))
+            } catch FileStorageError.notReadable {
+                result.unreadable.append(name)
+            }
+        }
+        return sums
+    }
+
+    private func copyFile(_ name: String, to folder: FreshFolder) async throws -> (size: Int, sums: String)? {
+        let storage = deployment.files
+        guard let stored = try await storage.open(name: name) else { return nil }
+        let entry = PercentEncoding.encode(name)
+        let file = try ExportFile("files/" + entry, in: folder.path)
+        try await stored.give(0..<stored.size) { try await file.append($0.readableBytesView) }
+        var sums = try await file.finish()
+        let details = try await storage.details(name: name)
+        if !details.isEmpty {
+            let file = try ExportFile("files/.metadata/" + entry, in: folder.path)
+            try await file.append(details.serialized())
+            sums += try await file.finish()
+        }
+        return (Int(stored.size), sums)
+    }
+
+    private func manifest(_ result: Report) -> JSONObject {
+        var tables: JSONObject = [:]
+        for table in result.rows {
+            tables[Name(table.name)] = ["file": .string(table.file), "rows": .number(Double(table.count))]
+        }
+        var manifest: JSONObject = [
+            "format": "roost-export", "version": 1, "form": .string(request.format.rawValue),
+            "appId": .string(deployment.configuration.appId), "createdAt": .string(result.time.iso),
+            "roostVersion": .string(Version.text), "isWhole": .bool(request.classes == nil && request.since == nil),
+            "classes": .object(tables),
+        ]
+        if let since = request.since { manifest["since"] = .string(since.iso) }
+        if request.withFiles {
+            manifest["files"] = [
+                "count": .number(Double(result.files.count)), "bytes": .number(Double(result.files.bytes)),
+                "unreadable": .array(result.unreadable.map { .string($0) }),
+            ]
+        }
+        return manifest
+    }
+}

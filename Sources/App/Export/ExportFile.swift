@@ -1,0 +1,59 @@
+import Crypto
+import Foundation
+
+/// One file of an export while it is written.
+actor ExportFile {
+    /// Its path below the folder.
+    let path: String
+    private let handle: FileHandle
+    private var buffer: [UInt8] = []
+    private var hash = SHA256()
+    private(set) var size = 0
+
+    private static let bufferSize = 1 << 18
+
+    /// Makes a file that its owner alone can read.
+    ///
+    /// - Throws: `ExportFailure` when there is one already, as where a file system holds `Post` and `post` for the same name.
+    init(_ path: String, in folder: String) throws {
+        let descriptor = open(folder + "/" + path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw ExportFailure("\(path) cannot be written: \(ExportFailure.reason())") }
+        self.path = path
+        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    /// Appends bytes.
+    func append(_ bytes: some Sequence<UInt8> & Sendable) throws {
+        buffer.append(contentsOf: bytes)
+        if buffer.count >= Self.bufferSize { try flush() }
+    }
+
+    private func flush() throws {
+        hash.update(data: buffer)
+        size += buffer.count
+        try handle.write(contentsOf: buffer)
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    /// Ends the file.
+    ///
+    /// - Returns: The line of `SHA256SUMS` for it.
+    func finish() throws -> String {
+        try flush()
+        try handle.synchronize()
+        try handle.close()
+        let digest = hash.finalize().map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        return "\(digest)  \(path)\n"
+    }
+}
+
+/// Why nothing is exported, in words for whoever asked.
+package struct ExportFailure: Error, CustomStringConvertible {
+    /// The words.
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+
+    /// What the system says of the last failure.
+    static func reason() -> String { String(cString: strerror(errno)) }
+}

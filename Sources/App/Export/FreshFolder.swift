@@ -1,0 +1,86 @@
+import Foundation
+
+/// A folder that appears under its name when all of it is there: until then it is a hidden neighbour, which one process at
+/// a time writes, and which the next one removes if that was killed.
+final class FreshFolder: Sendable {
+    /// Where to write.
+    let path: String
+    private let target: String
+    private let descriptor: Int32
+
+    /// Begins a folder.
+    ///
+    /// - Parameter target: The folder as it will be called: not there yet, or empty.
+    /// - Throws: `ExportFailure`.
+    init(target: String) throws {
+        let files = FileManager.default
+        // A link to a folder stays a link.
+        let target = URL(fileURLWithPath: target).standardizedFileURL.resolvingSymlinksInPath()
+        let parent = target.deletingLastPathComponent().path
+        self.target = target.path
+        path = "\(parent)/.\(target.lastPathComponent).partial"
+        try Self.checkEmpty(self.target)
+        do {
+            try files.createDirectory(atPath: parent, withIntermediateDirectories: true)
+        } catch {
+            throw ExportFailure("\(parent) cannot be made: \(error.localizedDescription)")
+        }
+        descriptor = try Self.take(path)
+    }
+
+    deinit { close(descriptor) }
+
+    /// Refuses a folder that holds something.
+    private static func checkEmpty(_ target: String) throws {
+        var status = stat()
+        guard stat(target, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw ExportFailure("\(target) is not a folder") }
+        let entries = try? FileManager.default.contentsOfDirectory(atPath: target)
+        guard entries?.isEmpty ?? false else { throw ExportFailure("\(target) is not empty: name another folder") }
+    }
+
+    /// Makes the hidden folder, empty and locked.
+    private static func take(_ path: String) throws -> Int32 {
+        for _ in 1...2 {
+            if mkdir(path, 0o700) != 0, errno != EEXIST {
+                throw ExportFailure("\(path) cannot be made: \(ExportFailure.reason())")
+            }
+            let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            guard descriptor >= 0 else { throw ExportFailure("\(path) cannot be used: \(ExportFailure.reason())") }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                close(descriptor)
+                throw ExportFailure("another process writes \(path)")
+            }
+            let entries = try FileManager.default.contentsOfDirectory(atPath: path)
+            if entries.isEmpty { return descriptor }
+            // Left behind by a process that was killed.
+            for entry in entries { try FileManager.default.removeItem(atPath: path + "/" + entry) }
+            close(descriptor)
+        }
+        throw ExportFailure("\(path) is used by others")
+    }
+
+    /// Makes a folder below it.
+    func makeFolder(_ name: String) throws {
+        guard mkdir(path + "/" + name, 0o700) == 0 else {
+            throw ExportFailure("\(name) cannot be made: \(ExportFailure.reason())")
+        }
+    }
+
+    /// Gives the folder its name; everything in it is on the disk.
+    ///
+    /// - Throws: `ExportFailure`, also when the name was taken meanwhile.
+    func appear() throws {
+        fsync(descriptor)
+        guard rename(path, target) == 0 else {
+            throw ExportFailure("\(target) cannot be given its name: \(ExportFailure.reason())")
+        }
+        let parent = open((target as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard parent >= 0 else { return }
+        fsync(parent)
+        close(parent)
+    }
+
+    /// Removes what was written.
+    func abandon() { try? FileManager.default.removeItem(atPath: path) }
+}

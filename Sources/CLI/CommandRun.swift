@@ -1,0 +1,49 @@
+import App
+import ArgumentParser
+import Foundation
+import ServerConfiguration
+
+/// What commands beside the server have in common: how they are given the configuration, and how they end.
+enum CommandRun {
+    /// The words of the help about the configuration.
+    static let configurationHelp = ArgumentHelp(
+        "The configuration file (JSON) and options, as for roost serve: config.json --databaseURI postgres://…",
+        valueName: "configuration")
+
+    /// What the exit status says.
+    static let exitHelp = "Exit status: 0 done, 1 failed, 64 wrong arguments, 130 stopped by a signal"
+
+    /// Runs a command to its end, which a signal brings early.
+    ///
+    /// - Parameter isForScripts: Whether the reason of a failure is told as JSON on the standard output too.
+    /// - Throws: `ExitCode`.
+    static func run(isForScripts: Bool, _ body: @escaping @Sendable () async throws -> Int32) async throws {
+        let status: Int32
+        do {
+            status = try await Interruption.guarding(body)
+        } catch is Interruption.Signalled {
+            status = fail("stopped by a signal", isForScripts, 130)
+        } catch let error as ConfigurationError {
+            status = fail(error.message, isForScripts, 1)
+        } catch {
+            status = fail("\(error)", isForScripts, 1)
+        }
+        if status != 0 { throw ExitCode(status) }
+    }
+
+    private static func fail(_ message: String, _ isForScripts: Bool, _ status: Int32) -> Int32 {
+        if isForScripts { ProgressLines.printLine(["event": "failed", "reason": .string(message)]) }
+        FileHandle.standardError.write(Data("roost: \(message)\n".utf8))
+        return status
+    }
+
+    /// The first of the arguments, which names a file or folder, and those that are left.
+    ///
+    /// - Throws: `ValidationError` when it is missing or a flag.
+    static func target(_ arguments: [String], called name: String) throws -> (target: String, rest: [String]) {
+        guard let first = arguments.first, !first.hasPrefix("-"), !first.isEmpty else {
+            throw ValidationError("the first argument must be the \(name)")
+        }
+        return (first, Array(arguments.dropFirst()))
+    }
+}

@@ -1,0 +1,88 @@
+import App
+import ArgumentParser
+import Foundation
+import JSON
+import ParseModel
+
+/// `roost export`: everything out of a database, into a folder.
+struct ExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Writes the classes and files of an application into a folder.",
+        usage: """
+            roost export FOLDER [--classes A,B] [--since DATE] [--format parse] [--no-files] [--json] \
+            [configuration]
+            """,
+        discussion: """
+            The folder must be empty or not there. It appears when all of it is written: the database as it was at one \
+            moment, and the uploaded files in clear. A server may run meanwhile. What is written holds hashes of \
+            passwords and session tokens: only its owner can read it.
+
+            \(CommandRun.exitHelp), 2 done but for files that could not be decrypted. See docs/import-export.md.
+            """)
+
+    @Option(help: "The classes to export, with commas between them; all when it is missing.")
+    var classes: String?
+
+    @Option(help: "Only objects changed at that time or later: 2024-01-31 or 2024-01-31T12:00:00.000Z.")
+    var since: String?
+
+    @Option(help: "The form of the files: \(Export.Format.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var format = Export.Format.parse
+
+    @Flag(name: .customLong("no-files"), help: "Leave out the uploaded files.")
+    var leavesOutFiles = false
+
+    @Flag(help: "Tell what was done as lines of JSON.")
+    var json = false
+
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
+    var arguments: [String] = []
+
+    func run() async throws {
+        let (folder, rest) = try CommandRun.target(arguments, called: "folder to write")
+        var request = Export.Request(folder: folder)
+        request.format = format
+        request.withFiles = !leavesOutFiles
+        request.classes = classes.map { $0.split(separator: ",").map(String.init) }
+        if let since {
+            guard let date = ParseDate(iso: since) else { throw ValidationError("--since: \(since) is not a date") }
+            request.since = date
+        }
+        let (isForScripts, wanted) = (json, request)
+        try await CommandRun.run(isForScripts: isForScripts) {
+            try await Self.export(wanted, rest, isForScripts)
+        }
+    }
+
+    private static func export(
+        _ request: Export.Request, _ arguments: [String], _ isForScripts: Bool
+    ) async throws -> Int32 {
+        let deployment = try Deployment(
+            arguments: arguments, environment: ProcessInfo.processInfo.environment, needsKeys: false)
+        let lines = ProgressLines(isForScripts: isForScripts)
+        let report = try await Export(deployment, request, logger: LogOutput.quiet) { progress in
+            switch progress {
+            case .rows(let table, let count, let total): lines.step(table, count, of: total, unit: "rows")
+            case .files(let count): lines.step("files", count, of: nil, unit: "files")
+            case .table(let name, let count):
+                lines.done(
+                    "\(name)  \(count) rows",
+                    ["event": "class", "name": .string(name), "rows": .number(Double(count))])
+            }
+        }.run()
+        for name in report.unreadable {
+            lines.done("file \(name): cannot be decrypted", ["event": "unreadable", "file": .string(name)])
+        }
+        let rows = report.rows.reduce(0) { $0 + $1.count }
+        lines.done(
+            "exported \(rows) rows and \(report.files.count) files as of \(report.time.iso) to \(request.folder)",
+            [
+                "event": "done", "folder": .string(request.folder), "rows": .number(Double(rows)),
+                "files": .number(Double(report.files.count)), "time": .string(report.time.iso),
+            ])
+        return report.unreadable.isEmpty ? 0 : 2
+    }
+}
+
+extension Export.Format: ExpressibleByArgument {}

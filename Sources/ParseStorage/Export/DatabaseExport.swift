@@ -1,0 +1,182 @@
+public import JSON
+import OrderedCollections
+public import ParseModel
+public import Postgres
+
+/// What a database holds at one moment, to be written elsewhere.
+public struct DatabaseExport: Sendable {
+    /// What is wanted.
+    public struct Request: Sendable {
+        /// The classes; nil for all.
+        public var classes: [String]?
+        /// Only rows that were changed at that time or later; nil for all.
+        public var since: ParseDate?
+        /// How the addresses of files are told.
+        public var links: FileLinks
+
+        /// Asks for all there is.
+        public init(classes: [String]? = nil, since: ParseDate? = nil, links: FileLinks) {
+            self.classes = classes
+            self.since = since
+            self.links = links
+        }
+    }
+
+    /// A class or a relation, whose rows can be read.
+    public struct Table: Sendable {
+        /// The class's name, or `_Join:field:Class`.
+        public let name: String
+        /// Whether it holds the pairs of a relation.
+        public let isRelation: Bool
+        /// How many rows the statistics of the database say it has; nil when they say nothing.
+        public let estimatedRows: Int?
+        /// What the rows are read with; nil when the database has no such table.
+        let source: (statement: Statement, rows: any ExportRows)?
+    }
+
+    /// Why nothing is exported.
+    public struct Refusal: Error, CustomStringConvertible {
+        /// The words for whoever asked.
+        public let description: String
+    }
+
+    /// The classes and their relations, by name.
+    public let tables: [Table]
+    /// The classes in the form of the schemas API, by name; permissions only where some were set.
+    public let schemas: [JSONObject]
+    /// The time of the snapshot, by the clock of the database.
+    public let time: ParseDate
+    private let snapshot: DatabaseSnapshot
+
+    /// Volatile classes that an export leaves out: requests that were served once are forgotten after minutes.
+    private static let passing: Set<Name> = ["_Idempotency"]
+
+    /// Opens a database for an export, which sees it as it is at this moment until `body` ends.
+    ///
+    /// - Throws: ``Refusal`` for classes that there are not, what `body` throws, `PostgresError`.
+    public static func run<R: Sendable>(
+        _ client: PostgresClient, _ request: Request, _ body: @Sendable (DatabaseExport) async throws -> R
+    ) async throws -> R {
+        try await DatabaseSnapshot.hold(client) { snapshot in
+            let export = try await snapshot.read { session in try await open(session, snapshot, request) }
+            return try await body(export)
+        }
+    }
+
+    private static func open(
+        _ session: PostgresSession, _ snapshot: DatabaseSnapshot, _ request: Request
+    ) async throws -> DatabaseExport {
+        let results = try await session.group([
+            StoredTable.listing, Statement("SELECT to_regclass('\"_SCHEMA\"') IS NOT NULL, now()"),
+        ])
+        guard results.count == 2, results[1].bool(0, 0) == true else {
+            throw Refusal(description: "the database has no table _SCHEMA: it is not one of Roost or parse-server")
+        }
+        let tables = StoredTable.read(results[0])
+        let rows = try await session.query(
+            "SELECT \"className\"::text, \"schema\" FROM \"_SCHEMA\" ORDER BY \"className\" COLLATE \"C\"")
+        var classes: OrderedDictionary<Name, ClassSchema> = [:]
+        for row in 0..<rows.rowCount {
+            guard let name = rows.string(row, 0), let bytes = rows.jsonb(row, 1) else { continue }
+            classes[Name(name)] = TableLayout.schema(name: name, row: try JSONValue(parsing: bytes))
+        }
+        var volatile: OrderedDictionary<Name, ClassSchema> = [:]
+        for name in SystemClass.volatileNames where !passing.contains(name) && tables[name] != nil {
+            volatile[name] = ClassSchema(name: name.text)
+        }
+        if let wanted = request.classes.map({ Set($0.map { Name($0) }) }) {
+            for name in wanted where classes[name] == nil && volatile[name] == nil {
+                throw Refusal(description: "there is no class \(name)")
+            }
+            classes = classes.filter { wanted.contains($0.key) }
+            volatile = volatile.filter { wanted.contains($0.key) }
+        }
+        let handmade = try ClassIndexes.read(
+            try await session.query(ClassIndexes.handmade, [.textArray(classes.keys.map(\.text))]))
+        let all = (Array(classes.values) + Array(volatile.values)).sorted { Name($0.name) < Name($1.name) }
+        return DatabaseExport(
+            tables: all.flatMap { Self.tables(of: $0, tables, request) },
+            schemas: classes.values.map { description($0, handmade[Name($0.name)]) },
+            time: ParseDate(milliseconds: results[1].timestamp(0, 1) ?? 0), snapshot: snapshot)
+    }
+
+    /// The table of a class, and those of its relations.
+    private static func tables(
+        of schema: ClassSchema, _ stored: [Name: StoredTable], _ request: Request
+    ) -> [Table] {
+        var tables = [classTable(schema, stored[Name(schema.name)], request)]
+        for (name, field) in schema.fields where field.type.isRelation {
+            let join = TableLayout.joinTable(field: name.text, className: schema.name)
+            // PostgreSQL cuts names at 63 bytes, when it makes a table as when it looks for one.
+            let known = stored[Name(join)] ?? stored[Name(cut(join))]
+            let source = known.map { _ in
+                (
+                    Statement("SELECT \"owningId\"::text, \"relatedId\"::text FROM \(SQL.identifier(join))"),
+                    RelationRows() as any ExportRows
+                )
+            }
+            tables.append(
+                Table(name: join, isRelation: true, estimatedRows: known?.estimatedRows, source: source))
+        }
+        return tables
+    }
+
+    private static func cut(_ name: String) -> String {
+        var bytes = Array(name.utf8.prefix(63))
+        while String(validating: bytes, as: UTF8.self) == nil { bytes.removeLast() }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func classTable(_ schema: ClassSchema, _ stored: StoredTable?, _ request: Request) -> Table {
+        guard let stored else {
+            return Table(name: schema.name, isRelation: false, estimatedRows: nil, source: nil)
+        }
+        let plan = ExportPlan(schema, stored)
+        let list = plan.plan.selectList
+        var statement = Statement("SELECT \(list) FROM \(SQL.identifier(schema.name))")
+        if let since = request.since, stored.column("updatedAt")?.type == PostgresType.timestamptz.rawValue {
+            // parse-server never says when a job's status was changed.
+            statement.sql += " WHERE \"updatedAt\" >= $1 OR \"updatedAt\" IS NULL"
+            statement.parameters = [.timestamp(milliseconds: since.milliseconds)]
+        }
+        let writer = RowWriter(links: request.links, included: IncludedObjects())
+        return Table(
+            name: schema.name, isRelation: false, estimatedRows: stored.estimatedRows,
+            source: (statement, ClassRows(plan: plan, writer: writer)))
+    }
+
+    private static func description(_ schema: ClassSchema, _ handmade: JSONObject?) -> JSONObject {
+        var fields: JSONObject = [:]
+        for (name, field) in schema.fields { fields[name] = .object(field.json) }
+        var object: JSONObject = ["className": .string(schema.name), "fields": .object(fields)]
+        if let permissions = schema.permissions { object["classLevelPermissions"] = .object(permissions.source) }
+        let indexes = schema.indexes.merging(handmade ?? [:]) { listed, _ in listed }
+        if !indexes.isEmpty { object["indexes"] = .object(indexes) }
+        return object
+    }
+
+    /// Reads the rows of a table.
+    ///
+    /// - Parameters:
+    ///   - separator: What stands between two rows.
+    ///   - use: Takes the text of some rows, with separators between them, and how many they are.
+    /// - Throws: What `use` throws; ``Refusal`` when the class was changed meanwhile; `PostgresError`.
+    public func read(
+        _ table: Table, separator: [UInt8], _ use: @Sendable ([UInt8], Int) async throws -> Void
+    ) async throws {
+        guard let (statement, rows) = table.source else { return }
+        do {
+            try await RowCursor(snapshot: snapshot, statement: statement).visit { result in
+                guard result.rowCount > 0 else { return }
+                var writer = JSONWriter(capacity: result.size + 64 * result.rowCount)
+                for row in 0..<result.rowCount {
+                    if row > 0 { writer.raw(separator) }
+                    rows.write(result, row, into: &writer)
+                }
+                try await use(writer.bytes, result.rowCount)
+            }
+        } catch let error as PostgresError where ["42P01", "42703", "42804"].contains(error.sqlState) {
+            throw Refusal(description: "\(table.name) was changed while it was exported: export again")
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// How all that a table holds is read for an export: the fields of the class in their REST form, and every other column
+/// under its own name.
+struct ExportPlan: Sendable {
+    let plan: ReadPlan
+    /// The columns of the table that are selected, in the order of the select list; for each the type that its field has
+    /// in the class, where the column is of that type.
+    let fields: [(column: StoredTable.Column, type: FieldType?)]
+
+    /// Plans the reading of a class.
+    ///
+    /// - Parameters:
+    ///   - schema: The class.
+    ///   - table: The class's table as it is.
+    init(_ schema: ClassSchema, _ table: StoredTable) {
+        var columns: [ReadPlan.Column] = []
+        var fields: [(StoredTable.Column, FieldType?)] = []
+        var selected: [String] = []
+        var constants: [[UInt8]] = []
+        var known: Set<Name> = []
+        func add(_ column: StoredTable.Column, _ encoding: ReadPlan.Encoding?, _ type: FieldType?) {
+            known.insert(Name(column.name))
+            columns.append(ReadPlan.Column(column.name, encoding ?? .json, target: type?.targetClass?.text))
+            fields.append((column, encoding == nil ? nil : type))
+            let name = SQL.identifier(column.name)
+            selected.append(encoding == nil ? "to_jsonb(\(name))" : name)
+        }
+        for (name, field) in schema.fields {
+            if case .relation(let target) = field.type {
+                let marker: JSONObject = ["__type": "Relation", "className": .string(target.text)]
+                let member: JSONObject = [name: .object(marker)]
+                constants.append(Array(",".utf8) + member.serialized().dropFirst().dropLast())
+            } else if TableLayout.columnType(field.type) != nil, let column = table.column(name.text) {
+                add(column, Self.encoding(column, of: field.type), field.type)
+            }
+        }
+        let hasACL = ["_rperm", "_wperm"].allSatisfy { table.column($0)?.type == PostgresType.textArray.rawValue }
+        for column in table.columns where !known.contains(Name(column.name)) && !column.isGenerated {
+            if hasACL, column.name == "_rperm" || column.name == "_wperm" { continue }
+            let type = Self.naturalType(column)
+            add(column, type.flatMap { Self.encoding(column, of: $0) }, type)
+        }
+        if hasACL { selected += ["\"_rperm\"", "\"_wperm\""] }
+        self.fields = fields
+        plan = ReadPlan(
+            className: schema.name, columns: columns, constants: constants, hasACL: hasACL,
+            selectList: selected.joined(separator: ", "))
+    }
+
+    /// How a field's column is written; nil when the column is not of the type that the field's should be.
+    private static func encoding(_ column: StoredTable.Column, of type: FieldType) -> ReadPlan.Encoding? {
+        let expected = TableLayout.parameterType(type)
+        let isVariable = expected == .text && column.type == PostgresType.varchar.rawValue
+        guard column.type == expected.rawValue || isVariable else { return nil }
+        return switch type {
+        case .string: .text
+        case .number: .exactNumber
+        case .boolean: .boolean
+        case .date: column.name == "createdAt" || column.name == "updatedAt" ? .plainDate : .date
+        case .object, .array, .bytes: .json
+        case .file: .file
+        case .geoPoint: .point
+        case .polygon: .polygon
+        case .pointer: .pointer
+        case .acl, .relation: nil
+        }
+    }
+
+    /// The type of values in a column that no field says anything of; nil where it is none of Parse's.
+    static func naturalType(_ column: StoredTable.Column) -> FieldType? {
+        switch PostgresType(rawValue: column.type) {
+        case .text, .varchar: .string
+        case .bool: .boolean
+        case .float8: .number
+        case .timestamptz: .date
+        case .jsonb: .object
+        case .point: .geoPoint
+        case .polygon: .polygon
+        default: nil
+        }
+    }
+}

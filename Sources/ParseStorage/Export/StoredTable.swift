@@ -1,0 +1,59 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// The tables of a database with their columns, as PostgreSQL's catalogue lists them.
+struct StoredTable: Sendable {
+    /// One column.
+    struct Column: Sendable {
+        let name: String
+        /// The object id of its type.
+        let type: UInt32
+        /// Its type in PostgreSQL's words.
+        let typeName: String
+        /// Whether its value is computed from others.
+        let isGenerated: Bool
+    }
+
+    let name: String
+    /// How many rows the statistics say it has; nil when nothing is known.
+    let estimatedRows: Int?
+    /// The bytes that it takes with its indexes.
+    let size: Int
+    var columns: [Column] = []
+
+    /// The column of a name.
+    func column(_ name: String) -> Column? { columns.first { $0.name.hasSameBytes(as: name) } }
+
+    /// The tables that a name without a schema reaches, but for those of extensions.
+    static let listing = Statement(
+        """
+        SELECT c.relname::text, c.reltuples::float8, pg_total_relation_size(c.oid), a.attname::text, a.atttypid::int8, \
+        format_type(a.atttypid, a.atttypmod), a.attgenerated <> '' \
+        FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
+        WHERE c.relkind IN ('r', 'p') AND pg_table_is_visible(c.oid) AND c.relnamespace <> 'pg_catalog'::regnamespace \
+        AND c.relpersistence <> 't' \
+        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.classid = 'pg_class'::regclass \
+        AND d.deptype = 'e') ORDER BY c.relname COLLATE "C", a.attnum
+        """)
+
+    /// Reads that list.
+    static func read(_ rows: PostgresResult) -> [Name: StoredTable] {
+        var tables: [Name: StoredTable] = [:]
+        for row in 0..<rows.rowCount {
+            guard let name = rows.string(row, 0) else { continue }
+            let estimate = rows.double(row, 1).flatMap { $0 >= 0 ? Int(exactly: $0.rounded()) : nil }
+            var table =
+                tables[Name(name)]
+                ?? StoredTable(name: name, estimatedRows: estimate, size: Int(rows.int(row, 2) ?? 0))
+            if let column = rows.string(row, 3) {
+                table.columns.append(
+                    Column(
+                        name: column, type: UInt32(truncatingIfNeeded: rows.int(row, 4) ?? 0),
+                        typeName: rows.string(row, 5) ?? "", isGenerated: rows.bool(row, 6) ?? false))
+            }
+            tables[Name(name)] = table
+        }
+        return tables
+    }
+}
