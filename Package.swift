@@ -142,7 +142,7 @@ let package = Package(
         .executableTarget(
             name: "roost",
             dependencies: [
-                "App", "HTTP", "JSON", "ParseModel", "ServerConfiguration",
+                "App", "HTTP", "JSON", "ParseModel", "ParseStorage", "ServerConfiguration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -199,8 +199,9 @@ let package = Package(
         .testTarget(
             name: "RESTTests",
             dependencies: [
-                "App", "FileStorage", "JSON", "LocalPostgres", "Mail", "Operations", "Pages", "ParseModel", "Postgres",
-                "REST", "Encoding", "Rules", "ServerConfiguration", "SignIn", "Tasks", "TestSupport", "TestTools",
+                "App", "FileStorage", "JSON", "LocalPostgres", "Mail", "Operations", "Pages", "ParseModel",
+                "ParseStorage", "Postgres", "REST", "Encoding", "Rules", "ServerConfiguration", "SignIn", "Tasks",
+                "TestSupport", "TestTools",
                 logging,
                 subprocess,
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -33,7 +33,7 @@ import Testing
             "CMalloc", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail", "Operations",
             "ParseModel", "Outgoing", "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration", "SignIn",
         ],
-        "CLI": ["App", "HTTP", "JSON", "ParseModel", "ServerConfiguration"],
+        "CLI": ["App", "HTTP", "JSON", "ParseModel", "ParseStorage", "ServerConfiguration"],
     ]
 
     private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

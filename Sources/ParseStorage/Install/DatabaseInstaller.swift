@@ -141,7 +141,7 @@ public struct DatabaseInstaller: Sendable {
         """
 
     /// parse-server's indexes, then Roost's own, whose names begin with `roost_`.
-    private static let indexes = [
+    static let indexes = [
         "CREATE UNIQUE INDEX IF NOT EXISTS \"_User_unique_username\" ON \"_User\" (\"username\")",
         "CREATE UNIQUE INDEX IF NOT EXISTS \"_User_unique_email\" ON \"_User\" (\"email\")",
         "CREATE INDEX IF NOT EXISTS \"case_insensitive_username\" ON \"_User\" (lower(\"username\") varchar_pattern_ops)",

@@ -1,0 +1,94 @@
+import App
+import ArgumentParser
+import Foundation
+import JSON
+import ParseStorage
+
+/// `roost doctor`: a look at a database, Roost's or parse-server's.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Looks a database over, and says what is amiss.",
+        usage: "roost doctor [--fix [--yes]] [--rows N] [--json] [configuration]",
+        discussion: """
+            Nothing is changed without --fix. What can be put right without harm is then named, one by one, and done \
+            where it is confirmed.
+
+            \(CommandRun.exitHelp), 2 something is amiss that is more than a note. See docs/operations.md.
+            """)
+
+    @Flag(help: "Put right what can be without harm, after asking for each.")
+    var fix = false
+
+    @Flag(help: "With --fix: do not ask.")
+    var yes = false
+
+    @Option(help: "How many rows of a table are looked at for one question.")
+    var rows = 100_000
+
+    @Flag(help: "Tell what was found as JSON.")
+    var json = false
+
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
+    var arguments: [String] = []
+
+    func validate() throws {
+        guard rows > 0 else { throw ValidationError("--rows must be more than 0") }
+        if yes, !fix { throw ValidationError("--yes goes with --fix") }
+        if fix, !yes, json || isatty(STDIN_FILENO) != 1 {
+            throw ValidationError("--fix asks at a terminal: give --yes where there is none")
+        }
+    }
+
+    func run() async throws {
+        let (arguments, isForScripts, fixes, asks, rows) = (arguments, json, fix, !yes, rows)
+        try await CommandRun.run(isForScripts: isForScripts) {
+            let deployment = try Deployment(
+                arguments: arguments, environment: ProcessInfo.processInfo.environment, needsKeys: false)
+            return try await DatabaseAccess(deployment, logger: LogOutput.quiet).withClient { client in
+                let doctor = Doctor(client: client, rows: rows)
+                var report = try await doctor.examine()
+                if !isForScripts { print(DoctorText.of(report), terminator: "") }
+                if fixes {
+                    try await Self.fix(report.findings, doctor, asks: asks, isForScripts: isForScripts)
+                    report = try await doctor.examine()
+                    if !isForScripts { print("\n" + DoctorText.summary(of: report)) }
+                }
+                if isForScripts { ProgressLines.printLine(DoctorText.json(of: report)) }
+                return report.findings.contains { $0.severity > .note } ? 2 : 0
+            }
+        }
+    }
+
+    private static func fix(_ findings: [Finding], _ doctor: Doctor, asks: Bool, isForScripts: Bool) async throws {
+        for finding in findings {
+            try Task.checkCancellation()
+            guard let remedy = finding.remedy else { continue }
+            if asks {
+                print("\n\(finding.subject): \(finding.words)\n\(remedy.statements.joined(separator: ";\n"))")
+                print("\(remedy.words)? [y/N] ", terminator: "")
+                guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else { continue }
+            }
+            do {
+                try await doctor.apply(remedy)
+                report("fixed", finding, remedy, nil, isForScripts)
+            } catch {
+                report("not-fixed", finding, remedy, "\(error)", isForScripts)
+            }
+        }
+    }
+
+    private static func report(
+        _ event: String, _ finding: Finding, _ remedy: Finding.Remedy, _ reason: String?, _ isForScripts: Bool
+    ) {
+        guard isForScripts else {
+            return print("\(event.replacing("-", with: " ")): \(remedy.words)\(reason.map { ": \($0)" } ?? "")")
+        }
+        var line: JSONObject = [
+            "event": .string(event), "kind": .string(finding.kind.rawValue), "subject": .string(finding.subject),
+            "done": .string(remedy.words),
+        ]
+        if let reason { line["reason"] = .string(reason) }
+        ProgressLines.printLine(line)
+    }
+}

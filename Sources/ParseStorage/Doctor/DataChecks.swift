@@ -1,0 +1,175 @@
+import Encoding
+import JSON
+import ParseModel
+import Postgres
+
+/// Looks into the rows for what no server keeps from happening. The work is bounded: of each table so many rows are
+/// looked at, for so long.
+struct DataChecks: Sendable {
+    /// How much is looked at.
+    struct Limits: Sendable {
+        /// The most rows of a table for one question.
+        var rows = 100_000
+        /// The longest that one question may take.
+        var time = Duration.seconds(10)
+    }
+
+    let client: PostgresClient
+    let facts: DatabaseFacts
+    let limits: Limits
+
+    /// How many examples a finding has at most.
+    private static let examples = 5
+
+    /// One question about rows: a statement that gives examples as texts and, in another column, how many there are.
+    private struct Question: Sendable {
+        let subject: String
+        let sql: String
+        let finding: @Sendable (_ count: Int, _ examples: [String]) -> Finding
+    }
+
+    /// Asks all questions, one after the other.
+    ///
+    /// - Throws: `PostgresError` when the database is gone.
+    func findings() async throws -> [Finding] {
+        var findings: [Finding] = []
+        for question in facts.classes.flatMap(questions(of:)) + userQuestions {
+            try Task.checkCancellation()
+            do {
+                let rows = try await client.slowQuery(Statement(question.sql), timeLimit: limits.time)
+                let count = Int(rows.int(0, 0) ?? 0)
+                if count > 0 { findings.append(question.finding(count, rows.textArray(0, 1) ?? [])) }
+            } catch let error as PostgresError where error.kind == .server {
+                let why = error.sqlState == "57014" ? "it takes longer than \(limits.time)" : error.message
+                findings.append(Finding(.notLookedAt, .note, question.subject, "not looked at: \(why)"))
+            }
+        }
+        return findings
+    }
+
+    /// Counts the rows of a query of one text column, and gives some of them.
+    private static func counting(_ query: String) -> String {
+        "SELECT count(*), (array_agg(x ORDER BY x))[1:\(examples)] FROM (\(query)) AS found (x)"
+    }
+
+    private func questions(of schema: ClassSchema) -> [Question] {
+        guard let stored = facts.tables[schema.name], stored.column("objectId") != nil else { return [] }
+        let documents = schema.fields.filter { name, field in
+            TableLayout.columnType(field.type) == "jsonb" && field.type != .bytes
+                && stored.column(name.text)?.type == PostgresType.jsonb.rawValue
+        }.map(\.key)
+        return schema.fields.compactMap { name, field -> Question? in
+            switch field.type {
+            case .pointer(let target): danglingPointers(schema.name, name.text, target.text)
+            case .relation(let target): orphanedRows(schema.name, name.text, target.text)
+            default: nil
+            }
+        } + documents.map { literalOperations(schema.name, $0.text) }
+    }
+
+    /// Pointers whose object is gone.
+    private func danglingPointers(_ className: String, _ field: String, _ target: String) -> Question? {
+        guard let column = facts.tables[className]?.column(field), column.type == PostgresType.text.rawValue else {
+            return nil
+        }
+        let quoted = SQL.identifier(field)
+        let owners =
+            "(SELECT \"objectId\" AS id, \(quoted) AS target FROM \(SQL.identifier(className)) "
+            + "WHERE \(quoted) IS NOT NULL LIMIT \(limits.rows)) AS s"
+        let condition = exists(target, "s.target").map { " WHERE NOT \($0)" } ?? ""
+        return Question(
+            subject: "\(className).\(field)", sql: Self.counting("SELECT s.id::text FROM \(owners)\(condition)")
+        ) { count, examples in
+            Finding(
+                .danglingPointers, .warning, "\(className).\(field)",
+                "\(count) objects point to objects of \(target) that are not there", examples: examples)
+        }
+    }
+
+    /// Rows of a relation one of whose ends is gone.
+    private func orphanedRows(_ className: String, _ field: String, _ target: String) -> Question? {
+        let join = TableLayout.joinTable(field: field, className: className)
+        guard join.utf8.count <= 63, facts.tables[Name(join)] != nil else { return nil }
+        let ends = [exists(className, "j.\"owningId\""), exists(target, "j.\"relatedId\"")].compactMap { $0 }
+        let condition = ends.count < 2 ? "" : " WHERE NOT (\(ends.joined(separator: " AND ")))"
+        let table = SQL.identifier(join)
+        let rows =
+            "SELECT j.\"owningId\" || ' → ' || j.\"relatedId\" FROM (SELECT * FROM \(table) LIMIT \(limits.rows)) j"
+        // Without a table of one end nothing is removed: it may be missing by mistake.
+        let remedy =
+            ends.count < 2
+            ? nil
+            : Finding.Remedy(
+                words: "remove the rows of the relation \(className).\(field) that lead from or to nothing",
+                statements: ["DELETE FROM \(table) j\(condition)"])
+        return Question(subject: join, sql: Self.counting(rows + condition)) { count, examples in
+            Finding(
+                .orphanedRelationRows, .warning, "\(className).\(field)",
+                "\(count) rows of the relation lead from or to objects that are not there", examples: examples,
+                remedy: remedy)
+        }
+    }
+
+    /// The condition that a class has an object; nil when it has no table.
+    private func exists(_ className: String, _ id: String) -> String? {
+        guard facts.tables[className]?.column("objectId") != nil else { return nil }
+        return "EXISTS (SELECT FROM \(SQL.identifier(className)) t WHERE t.\"objectId\" = \(id))"
+    }
+
+    /// Operations that parse-server stored as data.
+    private func literalOperations(_ className: String, _ field: String) -> Question {
+        let column = SQL.identifier(field)
+        // In a text the quotation marks would have backslashes before them.
+        let rows =
+            "SELECT \"objectId\"::text FROM (SELECT \"objectId\", \(column) AS v FROM \(SQL.identifier(className)) "
+            + "WHERE \(column) IS NOT NULL LIMIT \(limits.rows)) s WHERE position('\"__op\": ' in s.v::text) > 0"
+        return Question(subject: "\(className).\(field)", sql: Self.counting(rows)) { count, examples in
+            Finding(
+                .literalOperations, .warning, "\(className).\(field)",
+                "\(count) objects hold an operation (__op) as data: parse-server stored it instead of carrying it out",
+                examples: examples)
+        }
+    }
+
+    /// Questions about users and roles.
+    private var userQuestions: [Question] {
+        var questions: [Question] = []
+        if let users = facts.tables["_User"] {
+            if users.column("_hashed_password")?.type == PostgresType.text.rawValue {
+                questions.append(oddHashes)
+            }
+            questions += ["username", "email"].filter { users.column($0)?.type == PostgresType.text.rawValue }
+                .map { twins("_User", $0, "users") }
+        }
+        if facts.tables["_Role"]?.column("name")?.type == PostgresType.text.rawValue {
+            questions.append(twins("_Role", "name", "roles"))
+        }
+        return questions
+    }
+
+    private var oddHashes: Question {
+        let rows =
+            "SELECT \"objectId\"::text FROM (SELECT \"objectId\", \"_hashed_password\" AS h FROM \"_User\" "
+            + "WHERE \"_hashed_password\" IS NOT NULL LIMIT \(limits.rows)) s "
+            + "WHERE h !~ '^[$]2[abxy][$](0[4-9]|[12][0-9]|3[01])[$][./A-Za-z0-9]{53}$'"
+        return Question(subject: "_User", sql: Self.counting(rows)) { count, examples in
+            Finding(
+                .oddHashes, .error, "_User",
+                "\(count) users have a password hash that is not bcrypt's: they cannot log in until they reset it",
+                examples: examples)
+        }
+    }
+
+    /// Names that differ in case only.
+    private func twins(_ className: String, _ field: String, _ what: String) -> Question {
+        let column = SQL.identifier(field)
+        let rows =
+            "SELECT min(v) FROM (SELECT \(column) AS v FROM \(SQL.identifier(className)) "
+            + "WHERE \(column) IS NOT NULL LIMIT \(limits.rows)) s GROUP BY lower(v) HAVING count(*) > 1"
+        return Question(subject: "\(className).\(field)", sql: Self.counting(rows)) { count, examples in
+            Finding(
+                .sameInAnyCase, .warning, "\(className).\(field)",
+                "\(count) times several \(what) have the same \(field) but for the case of letters", examples: examples)
+        }
+    }
+}

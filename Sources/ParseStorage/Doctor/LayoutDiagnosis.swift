@@ -1,0 +1,170 @@
+import Encoding
+import JSON
+import ParseModel
+import Postgres
+
+/// Judges whether the tables are what the classes say, and whether names can be told apart. Pure.
+struct LayoutDiagnosis {
+    let facts: DatabaseFacts
+
+    var findings: [Finding] {
+        let classes = facts.classes
+        return classes.flatMap { tableFindings($0) + relationFindings($0) } + unknownTypes + unowned(classes)
+            + lookAlikes(classes) + invalidIndexes
+    }
+
+    /// The table of a class: whether it is there, with its columns.
+    private func tableFindings(_ schema: ClassSchema) -> [Finding] {
+        let table = SQL.identifier(schema.name)
+        let definitions = TableLayout.columnDefinitions(of: schema)
+        guard let stored = facts.tables[schema.name] else {
+            return [
+                Finding(
+                    .missingTable, .error, schema.name, "the class is listed and has no table",
+                    remedy: .init(
+                        words: "make the empty table of \(schema.name)",
+                        statements: ["CREATE TABLE IF NOT EXISTS \(table) (\(definitions.joined(separator: ", ")))"]))
+            ]
+        }
+        var findings: [Finding] = []
+        for definition in definitions where !definition.hasSuffix(" PRIMARY KEY") {
+            guard let column = stored.columns.first(where: { definition.hasPrefix(SQL.identifier($0.name) + " ") })
+            else {
+                let name = Self.name(in: definition)
+                findings.append(
+                    Finding(
+                        .missingColumn, .error, "\(schema.name).\(name)", "the field has no column",
+                        remedy: .init(
+                            words: "make the column \(name) of \(schema.name)",
+                            statements: ["ALTER TABLE \(table) ADD COLUMN IF NOT EXISTS \(definition)"])))
+                continue
+            }
+            let wanted = String(definition.dropFirst(SQL.identifier(column.name).count + 1))
+            if !Self.isSame(column.typeName, wanted) {
+                findings.append(
+                    Finding(
+                        .columnType, .error, "\(schema.name).\(column.name)",
+                        "the column is of type \(column.typeName), and the field needs \(wanted)"))
+            }
+        }
+        let fields = Set(schema.fields.keys)
+        for column in stored.columns where !fields.contains(Name(column.name)) {
+            let isOurs = definitions.contains { $0.hasPrefix(SQL.identifier(column.name) + " ") }
+            guard !isOurs, !column.isGenerated else { continue }
+            findings.append(
+                Finding(
+                    .unknownColumn, .note, "\(schema.name).\(column.name)",
+                    "the column of type \(column.typeName) belongs to no field: no client sees it"))
+        }
+        return findings
+    }
+
+    /// The name of the column that a definition begins with.
+    private static func name(in definition: String) -> String {
+        // A name in quotes, in which quotes are doubled.
+        var name = ""
+        var isQuote = false
+        for character in definition.dropFirst() {
+            if character == "\"" {
+                if isQuote { name.append(character) }
+                isQuote.toggle()
+            } else if isQuote {
+                break
+            } else {
+                name.append(character)
+            }
+        }
+        return name
+    }
+
+    private static func isSame(_ actual: String, _ wanted: String) -> Bool {
+        if actual == wanted { return true }
+        return wanted == "text" && (actual == "character varying" || actual.hasPrefix("character varying("))
+    }
+
+    /// The join tables of a class.
+    private func relationFindings(_ schema: ClassSchema) -> [Finding] {
+        schema.fields.compactMap { name, field in
+            let table = TableLayout.joinTable(field: name.text, className: schema.name)
+            guard field.type.isRelation, facts.tables[Name(table)] == nil, table.utf8.count <= 63 else { return nil }
+            return Finding(
+                .missingRelation, .warning, "\(schema.name).\(name)", "the relation has no table, so that it is empty",
+                remedy: .init(
+                    words: "make the empty table of the relation \(schema.name).\(name)",
+                    statements: [
+                        "CREATE TABLE IF NOT EXISTS \(SQL.identifier(table)) (\"relatedId\" varchar(120), "
+                            + "\"owningId\" varchar(120), PRIMARY KEY (\"relatedId\", \"owningId\"))"
+                    ]))
+        }
+    }
+
+    /// Fields whose type Parse does not know.
+    private var unknownTypes: [Finding] {
+        (facts.rows ?? []).flatMap { row in
+            (row.json["fields"]?.objectValue ?? [:]).compactMap { name, json -> Finding? in
+                guard !name.hasPrefix("_"), Field(json: json) == nil else { return nil }
+                return Finding(
+                    .unknownType, .error, "\(row.name).\(name)",
+                    "the field is of the type \(json["type"]?.text ?? "nothing"), which Parse does not have")
+            }
+        }
+    }
+
+    /// Tables that belong to no class.
+    private func unowned(_ classes: [ClassSchema]) -> [Finding] {
+        var owned: Set<Name> = ["_SCHEMA"]
+        owned.formUnion(SystemClass.volatileNames)
+        for schema in classes {
+            owned.insert(Name(schema.name))
+            for (name, field) in schema.fields where field.type.isRelation {
+                let join = TableLayout.joinTable(field: name.text, className: schema.name)
+                owned.insert(Name(join))
+                if join.utf8.count > 63 { owned.insert(Name(String(decoding: join.utf8.prefix(63), as: UTF8.self))) }
+            }
+        }
+        return facts.tables.values.filter { !owned.contains(Name($0.name)) && !$0.name.hasPrefix("_roost_") }
+            .sorted { Name($0.name) < Name($1.name) }
+            .map { table in
+                let isRelation = table.name.hasPrefix("_Join:")
+                return Finding(
+                    .unownedTable, .note, table.name,
+                    isRelation
+                        ? "the relation belongs to no field: it was left behind" : "the table belongs to no class",
+                    advice: isRelation ? "DROP TABLE \(SQL.identifier(table.name))" : nil)
+            }
+    }
+
+    /// Names of classes and fields that are the same but for the case of letters, or for how letters are composed.
+    private func lookAlikes(_ classes: [ClassSchema]) -> [Finding] {
+        func groups(_ names: [String]) -> [[String]] {
+            Dictionary(grouping: names) { $0.lowercased() }.values.filter { $0.count > 1 }
+                .map { $0.sorted { Name($0) < Name($1) } }.sorted { Name($0[0]) < Name($1[0]) }
+        }
+        var findings = groups(classes.map(\.name)).map { names in
+            Finding(
+                .sameInAnyCase, .warning, names.joined(separator: ", "),
+                "the classes differ in case only: exports to other file systems and tools mix them up")
+        }
+        for schema in classes {
+            for names in groups(schema.fields.keys.map(\.text)) {
+                findings.append(
+                    Finding(
+                        .sameInAnyCase, .warning, "\(schema.name): \(names.joined(separator: ", "))",
+                        "the fields differ in case only: clients easily write the wrong one"))
+            }
+        }
+        return findings
+    }
+
+    /// Indexes that a failed build left behind: they are kept up to date, and used by nobody.
+    private var invalidIndexes: [Finding] {
+        facts.indexes.filter { !$0.isValid }.map { index in
+            Finding(
+                .invalidIndex, .warning, "\(index.table): \(index.name)",
+                "the index was not built to its end: it costs each write, and helps no read",
+                remedy: .init(
+                    words: "build the index \(index.name) of \(index.table) anew",
+                    statements: ["REINDEX INDEX CONCURRENTLY \(SQL.identifier(index.name))"]))
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import JSON
+import Postgres
+
+/// Judges the settings of PostgreSQL. Pure.
+struct SettingsDiagnosis {
+    let facts: DatabaseFacts
+
+    private static let megabyte = 1 << 20
+
+    var findings: [Finding] {
+        var findings: [Finding] = []
+        func add(_ severity: Finding.Severity, _ name: String, _ words: String, _ advice: String?) {
+            findings.append(Finding(.setting, severity, name, words, advice: advice))
+        }
+        if facts.version > 0, facts.version < 130_000 {
+            add(.error, "server_version", "PostgreSQL is older than 13, which Roost does not run on", nil)
+        }
+        for (name, severity, words) in Self.mustBeOn where facts.settings[name] == "off" {
+            add(severity, name, words, "ALTER SYSTEM SET \(name) = on")
+        }
+        for name in ["zero_damaged_pages", "ignore_checksum_failure"] where facts.settings[name] == "on" {
+            add(.error, name, "damaged pages are passed over in silence", "ALTER SYSTEM RESET \(name)")
+        }
+        if facts.settings["synchronous_commit"] == "off" {
+            add(
+                .warning, "synchronous_commit",
+                "what was acknowledged in the last half second is lost when the machine dies",
+                "ALTER SYSTEM SET synchronous_commit = on")
+        }
+        if let encoding = facts.settings["server_encoding"], encoding != "UTF8" {
+            add(.error, "server_encoding", "texts are kept as \(encoding), and Roost starts on UTF8 only", nil)
+        }
+        if let buffers = facts.settings["shared_buffers"].flatMap(Int.init) {
+            let isSmall = buffers < 64 * Self.megabyte
+            if isSmall || buffers <= 128 * Self.megabyte && facts.size > 8 * buffers {
+                add(
+                    .warning, "shared_buffers",
+                    "\(buffers / Self.megabyte) MB for a database of \(facts.size / Self.megabyte) MB: a quarter of the "
+                        + "memory of a machine of its own is usual",
+                    "ALTER SYSTEM SET shared_buffers = '1GB'")
+            }
+        }
+        for table in facts.unvacuumed {
+            findings.append(
+                Finding(
+                    .setting, .warning, "\(table): autovacuum_enabled",
+                    "autovacuum leaves the table alone: it only grows",
+                    remedy: .init(
+                        words: "let autovacuum take care of \(table)",
+                        statements: ["ALTER TABLE \(SQL.identifier(table)) RESET (autovacuum_enabled)"])))
+        }
+        return findings
+    }
+
+    private static let mustBeOn: [(String, Finding.Severity, String)] = [
+        ("fsync", .error, "when the machine dies, the database is damaged"),
+        ("full_page_writes", .error, "when the machine dies, pages are damaged that were being written"),
+        ("autovacuum", .error, "tables only grow, and in the end writes are refused"),
+        ("track_counts", .error, "autovacuum does not learn what it should look after"),
+    ]
+}

@@ -1,0 +1,276 @@
+import JSON
+import ParseStorage
+import Postgres
+import TestSupport
+import Testing
+
+/// `roost doctor`: each fault is made in a database, found, and put right where that does no harm.
+@Suite struct DoctorTests {
+    /// A fault and how it is found.
+    struct Fault: CustomTestStringConvertible, Sendable {
+        let name: String
+        /// What makes the fault, after the classes below were made.
+        let sql: String
+        let kind: Finding.Kind
+        let severity: Finding.Severity
+        let subject: String
+        /// What must stand in the words.
+        var words = ""
+        var examples: [String] = []
+        var isFixable = false
+
+        var testDescription: String { name }
+    }
+
+    private static let faults: [Fault] = [
+        Fault(
+            name: "a class without a table", sql: "DROP TABLE \"Song\"", kind: .missingTable, severity: .error,
+            subject: "Song", isFixable: true),
+        Fault(
+            name: "a field without a column", sql: "ALTER TABLE \"Song\" DROP COLUMN \"title\"", kind: .missingColumn,
+            severity: .error, subject: "Song.title", isFixable: true),
+        Fault(
+            name: "a column of permissions that is missing", sql: "ALTER TABLE \"Song\" DROP COLUMN \"_rperm\"",
+            kind: .missingColumn, severity: .error, subject: "Song._rperm", isFixable: true),
+        Fault(
+            name: "a column of another type",
+            sql: "ALTER TABLE \"Song\" ALTER COLUMN \"plays\" TYPE text USING \"plays\"::text", kind: .columnType,
+            severity: .error, subject: "Song.plays", words: "of type text, and the field needs double precision"),
+        Fault(
+            name: "a column that no field has", sql: "ALTER TABLE \"Song\" ADD COLUMN \"left\" int",
+            kind: .unknownColumn,
+            severity: .note, subject: "Song.left", words: "integer"),
+        Fault(
+            name: "a type that Parse does not have",
+            sql: """
+                UPDATE "_SCHEMA" SET "schema" = jsonb_set("schema", '{fields,x}', '{"type":"Colour"}')
+                WHERE "className" = 'Song'
+                """,
+            kind: .unknownType, severity: .error, subject: "Song.x", words: "Colour"),
+        Fault(
+            name: "a relation without a table", sql: "DROP TABLE \"_Join:fans:Song\"", kind: .missingRelation,
+            severity: .warning, subject: "Song.fans", isFixable: true),
+        Fault(
+            name: "rows of a relation that lead from or to nothing",
+            sql: """
+                INSERT INTO "_Join:fans:Song" ("owningId", "relatedId") VALUES ('song1', 'gone'), ('gone', 'kim'),
+                    ('song1', 'kim')
+                """,
+            kind: .orphanedRelationRows, severity: .warning, subject: "Song.fans", words: "2 rows",
+            examples: ["gone → kim", "song1 → gone"], isFixable: true),
+        Fault(
+            name: "a pointer to nothing",
+            sql: "UPDATE \"Song\" SET \"artist\" = 'gone' WHERE \"objectId\" = 'song2'", kind: .danglingPointers,
+            severity: .warning, subject: "Song.artist", words: "1 objects", examples: ["song2"]),
+        Fault(
+            name: "classes that differ in case",
+            sql: """
+                INSERT INTO "_SCHEMA" VALUES ('SONG', '{"fields":{}}', true);
+                CREATE TABLE "SONG" ("objectId" text PRIMARY KEY, "createdAt" timestamptz, "updatedAt" timestamptz,
+                    "_rperm" text[], "_wperm" text[]);
+                """,
+            kind: .sameInAnyCase, severity: .warning, subject: "SONG, Song"),
+        Fault(
+            name: "fields that differ in case",
+            sql: """
+                ALTER TABLE "Song" ADD COLUMN "Title" text;
+                UPDATE "_SCHEMA" SET "schema" = jsonb_set("schema", '{fields,Title}', '{"type":"String"}')
+                WHERE "className" = 'Song';
+                """,
+            kind: .sameInAnyCase, severity: .warning, subject: "Song: Title, title"),
+        Fault(
+            name: "users whose names differ in case",
+            sql: "INSERT INTO \"_User\" (\"objectId\", \"username\") VALUES ('kim2', 'KIM')", kind: .sameInAnyCase,
+            severity: .warning, subject: "_User.username"),
+        Fault(
+            name: "an operation stored as data",
+            sql: """
+                UPDATE "Song" SET "data" = '{"a": {"b": {"__op": "Increment", "amount": 1}}}'
+                WHERE "objectId" = 'song1';
+                UPDATE "Song" SET "data" = '{"text": "\\"__op\\": only told of"}' WHERE "objectId" = 'song2';
+                """,
+            kind: .literalOperations, severity: .warning, subject: "Song.data", words: "1 objects",
+            examples: ["song1"]),
+        Fault(
+            name: "a hash that is not bcrypt's",
+            sql: "INSERT INTO \"_User\" (\"objectId\", \"_hashed_password\") VALUES ('odd', 'secret')",
+            kind: .oddHashes,
+            severity: .error, subject: "_User", words: "1 users", examples: ["odd"]),
+        Fault(
+            name: "a table of no class", sql: "CREATE TABLE \"notes\" (a int)", kind: .unownedTable, severity: .note,
+            subject: "notes"),
+        Fault(
+            name: "a relation of no field",
+            sql: "CREATE TABLE \"_Join:old:Song\" (\"relatedId\" varchar(120), \"owningId\" varchar(120))",
+            kind: .unownedTable, severity: .note, subject: "_Join:old:Song"),
+        Fault(
+            name: "a relation without an index for its owners", sql: "DROP INDEX \"roost_owner:fans:Song\"",
+            kind: .missingIndex, severity: .warning, subject: "Song.fans", isFixable: true),
+        Fault(
+            name: "an index that was not built to its end",
+            sql: """
+                CREATE INDEX "half" ON "Song" ("plays");
+                UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"half"'::regclass;
+                """,
+            kind: .invalidIndex, severity: .warning, subject: "Song: half", isFixable: true),
+        Fault(
+            name: "a table that autovacuum leaves alone", sql: "ALTER TABLE \"Song\" SET (autovacuum_enabled = false)",
+            kind: .setting, severity: .warning, subject: "Song: autovacuum_enabled", isFixable: true),
+        Fault(
+            name: "a function that is missing", sql: "DROP FUNCTION roost_increment", kind: .startChange,
+            severity: .note, subject: "functions", words: "makes roost_increment at its start"),
+        Fault(
+            name: "an index that is made at the start", sql: "DROP INDEX \"_Role_unique_name\"", kind: .startChange,
+            severity: .note, subject: "indexes", words: "_Role_unique_name"),
+        Fault(
+            name: "a class without an index by date",
+            sql: "DROP INDEX \"roost_created:Song\"", kind: .startChange, severity: .note, subject: "indexes by date",
+            words: "Song"),
+        Fault(
+            name: "a volatile table that is missing", sql: "DROP TABLE \"_Audience\"", kind: .startChange,
+            severity: .note, subject: "_Audience", words: "makes the table"),
+    ]
+
+    /// Classes with objects, in which nothing is amiss.
+    private static func prepare(_ server: TestServer) async throws {
+        let fields: JSONValue = [
+            "className": "Song",
+            "fields": [
+                "title": ["type": "String"], "plays": ["type": "Number"], "data": ["type": "Object"],
+                "artist": ["type": "Pointer", "targetClass": "_User"],
+                "fans": ["type": "Relation", "targetClass": "_User"],
+            ],
+        ]
+        _ = try await server.send("POST", "/schemas", fields, as: .master).succeeded()
+        try await server.execute(
+            """
+            INSERT INTO "_User" ("objectId", "username", "_hashed_password") VALUES
+                ('kim', 'kim', '$2b$10$abcdefghijklmnopqrstuuWcVrKqXMxzGzVwk7FvD1F6j8aLh7qbm');
+            INSERT INTO "Song" ("objectId", "artist", "data") VALUES ('song1', 'kim', '{"a":1}'), ('song2', NULL, NULL);
+            INSERT INTO "_Join:fans:Song" ("owningId", "relatedId") VALUES ('song2', 'kim');
+            """)
+    }
+
+    private static func withDoctor<R: Sendable>(
+        _ uri: String, rows: Int = 100_000, _ body: (Doctor) async throws -> R
+    ) async throws -> R {
+        var configuration = PostgresConfiguration(connectionString: uri)
+        configuration.sharedConnections = 1
+        let client = PostgresClient(configuration: configuration, logger: TestServer.quietLogger)
+        do {
+            let result = try await body(Doctor(client: client, rows: rows))
+            await client.shutdown()
+            return result
+        } catch {
+            await client.shutdown()
+            throw error
+        }
+    }
+
+    /// What is found besides the settings of the tests' PostgreSQL.
+    private static func findings(_ report: Doctor.Report) -> [Finding] {
+        report.findings.filter { $0.kind != .setting || $0.remedy != nil }
+    }
+
+    @Test("Nothing is amiss in a database that Roost made, and looking changes nothing")
+    func healthy() async throws {
+        try await TestServer.run { server in
+            try await Self.prepare(server)
+            let before = try await server.texts("SELECT pg_current_wal_insert_lsn()::text")
+            try await Self.withDoctor(server.databaseURI) { doctor in
+                let report = try await doctor.examine()
+                #expect(Self.findings(report) == [])
+                let song = try #require(report.classes.first { $0.name == "Song" })
+                #expect(song.rows == 2)
+                #expect(!song.isEstimate)
+                #expect(song.bytes > 0)
+                #expect(report.classes.contains { $0.name == "_Join:fans:Song" && $0.rows == 1 })
+            }
+            #expect(before.count == 1)
+        }
+    }
+
+    @Test("A fault is found, and put right where that does no harm", arguments: faults)
+    func fault(fault: Fault) async throws {
+        try await TestServer.run { server in
+            try await Self.prepare(server)
+            try await server.execute(fault.sql)
+            try await Self.withDoctor(server.databaseURI) { doctor in
+                let findings = Self.findings(try await doctor.examine())
+                let found = try #require(
+                    findings.first { $0.kind == fault.kind && $0.subject == fault.subject }, "\(findings)")
+                #expect(found.severity == fault.severity)
+                #expect(found.words.contains(fault.words), "\(found.words)")
+                if !fault.examples.isEmpty { #expect(found.examples == fault.examples) }
+                #expect((found.remedy != nil) == fault.isFixable)
+                guard fault.isFixable else { return }
+                for finding in findings { if let remedy = finding.remedy { try await doctor.apply(remedy) } }
+                let left = Self.findings(try await doctor.examine())
+                #expect(!left.contains { $0.kind == fault.kind }, "\(left)")
+                #expect(!left.contains { $0.remedy != nil }, "\(left)")
+            }
+        }
+    }
+
+    @Test("Removing orphaned rows of a relation leaves the others")
+    func keepsRelations() async throws {
+        try await TestServer.run { server in
+            try await Self.prepare(server)
+            try await server.execute("INSERT INTO \"_Join:fans:Song\" VALUES ('gone', 'song1'), ('kim', 'song1')")
+            try await Self.withDoctor(server.databaseURI) { doctor in
+                for finding in try await doctor.examine().findings {
+                    if let remedy = finding.remedy { try await doctor.apply(remedy) }
+                }
+            }
+            let rows = try await server.texts(
+                "SELECT \"owningId\" || \"relatedId\" FROM \"_Join:fans:Song\" ORDER BY 1")
+            #expect(rows == ["song1kim", "song2kim"])
+        }
+    }
+
+    @Test("Parse-server's database is told what Roost makes of it, and what parse-server left behind")
+    func parseServer() async throws {
+        try await TestServer.withDatabase { uri in
+            try await TestServer.execute(ParseServerDatabase.script, on: uri)
+            try await Self.withDoctor(uri) { doctor in
+                let report = try await doctor.examine()
+                let found = Self.findings(report)
+                #expect(found.contains { $0.kind == .startChange && $0.subject == "functions" })
+                #expect(found.contains { $0.kind == .startChange && $0.subject == "indexes by date" })
+                #expect(found.contains { $0.kind == .literalOperations && $0.subject == "Everything.o" })
+                #expect(found.contains { $0.kind == .missingIndex && $0.subject == "Everything.r" })
+                #expect(!found.contains { $0.severity == .error }, "\(found)")
+                #expect(!found.contains { $0.kind == .startChange && $0.subject.hasPrefix("_J") }, "\(found)")
+            }
+            try await TestServer.run(on: uri) { _ in }
+            try await Self.withDoctor(uri) { doctor in
+                let made = try await eventually {
+                    let found = Self.findings(try await doctor.examine())
+                    return !found.contains { $0.kind == .startChange }
+                }
+                #expect(made, "after Roost's start nothing is left to be made")
+            }
+        }
+    }
+
+    @Test("A database of neither, and limits of the work")
+    func limits() async throws {
+        try await TestServer.withDatabase { uri in
+            try await TestServer.execute("CREATE TABLE \"t\" (a int)", on: uri)
+            let found = try await Self.withDoctor(uri) { Self.findings(try await $0.examine()) }
+            #expect(found.contains { $0.kind == .startChange && $0.subject == "_SCHEMA" })
+            #expect(found.contains { $0.kind == .unownedTable && $0.subject == "t" })
+        }
+        try await TestServer.run { server in
+            try await Self.prepare(server)
+            try await server.execute(
+                """
+                INSERT INTO "Song" ("objectId", "artist") SELECT 's' || i, 'nobody' FROM generate_series(1, 50) i
+                """)
+            let found = try await Self.withDoctor(server.databaseURI, rows: 20) { try await $0.examine().findings }
+            let dangling = try #require(found.first { $0.kind == .danglingPointers })
+            #expect(dangling.words.hasPrefix("19 ") || dangling.words.hasPrefix("20 "), "\(dangling.words)")
+            #expect(dangling.examples.count == 5)
+        }
+    }
+}
