@@ -11,7 +11,10 @@ struct Roost: AsyncParsableCommand {
         commandName: "roost",
         abstract: "A Parse-compatible backend on PostgreSQL.",
         version: Version.text,
-        subcommands: [Serve.self, ExportCommand.self, DoctorCommand.self, PrintVersion.self])
+        subcommands: [
+            Serve.self, ExportCommand.self, DoctorCommand.self, BackupCommand.self, RestoreCommand.self,
+            PrintVersion.self,
+        ])
 
     /// Runs the command on the event loops themselves: a request then changes threads as seldom as it can.
     static func main() async {

@@ -12,37 +12,43 @@ enum Command {
     /// Runs a command as an account, and gives its exit status and what it printed.
     ///
     /// The output goes through a file, because a server that the command leaves behind would hold a pipe open for ever.
-    /// The command gets a session of its own, so that Ctrl-C at the terminal reaches Roost alone. It runs to its end also
-    /// when its caller is cancelled.
+    /// The command gets a session of its own, so that Ctrl-C at the terminal reaches Roost alone.
     ///
     /// - Parameters:
     ///   - command: The path of the program, and its arguments.
     ///   - log: The file that takes what it prints.
+    ///   - endsWithCaller: Whether it is ended when its caller is cancelled; else it runs to its end.
     /// - Returns: The exit status, or 128 and the signal that ended it.
     /// - Throws: ``LocalPostgres/Failure``.
-    static func run(_ command: [String], as account: Account, in folder: String, log: String) async throws -> (
-        status: Int32, output: String
-    ) {
-        var options = PlatformOptions()
-        options.createSession = true
+    static func run(
+        _ command: [String], as account: Account, in folder: String, log: String, endsWithCaller: Bool = false
+    ) async throws -> (status: Int32, output: String) {
         let command = account.wrap(command)
-        let status = try await Task { [options] in
-            do {
-                let file = try FileDescriptor.open(
-                    log, .writeOnly, options: [.create, .truncate, .append], permissions: .ownerReadWrite)
-                return try await Subprocess.run(
-                    .path(FilePath(command[0])), arguments: Arguments(Array(command.dropFirst())),
-                    workingDirectory: FilePath(folder), platformOptions: options,
-                    output: .fileDescriptor(file, closeAfterSpawningProcess: true), error: .combinedWithOutput
-                ).terminationStatus
-            } catch {
-                throw LocalPostgres.Failure("\(command[0]) cannot be run: \(error)")
-            }
-        }.value
+        let status =
+            endsWithCaller
+            ? try await run(command, folder, log) : try await Task { try await run(command, folder, log) }.value
         let text = (try? Data(contentsOf: URL(fileURLWithPath: log))).map { String(decoding: $0, as: UTF8.self) } ?? ""
         return switch status {
         case .exited(let code): (code, text)
         case .signaled(let signal): (128 + signal, text)
+        }
+    }
+
+    private static func run(_ command: [String], _ folder: String, _ log: String) async throws -> TerminationStatus {
+        var options = PlatformOptions()
+        options.createSession = true
+        options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(5))]
+        do {
+            let file = try FileDescriptor.open(
+                log, .writeOnly, options: [.create, .truncate, .append], permissions: .ownerReadWrite)
+            return try await Subprocess.run(
+                .path(FilePath(command[0])), arguments: Arguments(Array(command.dropFirst())),
+                workingDirectory: FilePath(folder), platformOptions: options,
+                output: .fileDescriptor(file, closeAfterSpawningProcess: true), error: .combinedWithOutput
+            ).terminationStatus
+        } catch {
+            try Task.checkCancellation()
+            throw LocalPostgres.Failure("\(command[0]) cannot be run: \(error)")
         }
     }
 }

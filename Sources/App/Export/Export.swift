@@ -71,7 +71,7 @@ package struct Export: Sendable {
 
     /// Exports. When it fails or is cancelled, nothing is left of it.
     ///
-    /// - Throws: `ExportFailure`, `DatabaseExport.Refusal`, and what keeps the database or a file from being read.
+    /// - Throws: `CommandFailure`, `DatabaseExport.Refusal`, and what keeps the database or a file from being read.
     package func run() async throws -> Report {
         let folder = try FreshFolder(target: request.folder)
         do {

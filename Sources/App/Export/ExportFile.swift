@@ -14,10 +14,10 @@ actor ExportFile {
 
     /// Makes a file that its owner alone can read.
     ///
-    /// - Throws: `ExportFailure` when there is one already, as where a file system holds `Post` and `post` for the same name.
+    /// - Throws: `CommandFailure` when there is one already, as where a file system holds `Post` and `post` for the same name.
     init(_ path: String, in folder: String) throws {
         let descriptor = open(folder + "/" + path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw ExportFailure("\(path) cannot be written: \(ExportFailure.reason())") }
+        guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be written: \(CommandFailure.reason())") }
         self.path = path
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
@@ -45,15 +45,4 @@ actor ExportFile {
         let digest = hash.finalize().map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
         return "\(digest)  \(path)\n"
     }
-}
-
-/// Why nothing is exported, in words for whoever asked.
-package struct ExportFailure: Error, CustomStringConvertible {
-    /// The words.
-    package let description: String
-
-    init(_ description: String) { self.description = description }
-
-    /// What the system says of the last failure.
-    static func reason() -> String { String(cString: strerror(errno)) }
 }

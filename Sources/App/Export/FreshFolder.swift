@@ -11,7 +11,7 @@ final class FreshFolder: Sendable {
     /// Begins a folder.
     ///
     /// - Parameter target: The folder as it will be called: not there yet, or empty.
-    /// - Throws: `ExportFailure`.
+    /// - Throws: `CommandFailure`.
     init(target: String) throws {
         let files = FileManager.default
         // A link to a folder stays a link.
@@ -23,7 +23,7 @@ final class FreshFolder: Sendable {
         do {
             try files.createDirectory(atPath: parent, withIntermediateDirectories: true)
         } catch {
-            throw ExportFailure("\(parent) cannot be made: \(error.localizedDescription)")
+            throw CommandFailure("\(parent) cannot be made: \(error.localizedDescription)")
         }
         descriptor = try Self.take(path)
     }
@@ -34,22 +34,22 @@ final class FreshFolder: Sendable {
     private static func checkEmpty(_ target: String) throws {
         var status = stat()
         guard stat(target, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT == S_IFDIR else { throw ExportFailure("\(target) is not a folder") }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw CommandFailure("\(target) is not a folder") }
         let entries = try? FileManager.default.contentsOfDirectory(atPath: target)
-        guard entries?.isEmpty ?? false else { throw ExportFailure("\(target) is not empty: name another folder") }
+        guard entries?.isEmpty ?? false else { throw CommandFailure("\(target) is not empty: name another folder") }
     }
 
     /// Makes the hidden folder, empty and locked.
     private static func take(_ path: String) throws -> Int32 {
         for _ in 1...2 {
             if mkdir(path, 0o700) != 0, errno != EEXIST {
-                throw ExportFailure("\(path) cannot be made: \(ExportFailure.reason())")
+                throw CommandFailure("\(path) cannot be made: \(CommandFailure.reason())")
             }
             let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-            guard descriptor >= 0 else { throw ExportFailure("\(path) cannot be used: \(ExportFailure.reason())") }
+            guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be used: \(CommandFailure.reason())") }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 close(descriptor)
-                throw ExportFailure("another process writes \(path)")
+                throw CommandFailure("another process writes \(path)")
             }
             let entries = try FileManager.default.contentsOfDirectory(atPath: path)
             if entries.isEmpty { return descriptor }
@@ -57,23 +57,23 @@ final class FreshFolder: Sendable {
             for entry in entries { try FileManager.default.removeItem(atPath: path + "/" + entry) }
             close(descriptor)
         }
-        throw ExportFailure("\(path) is used by others")
+        throw CommandFailure("\(path) is used by others")
     }
 
     /// Makes a folder below it.
     func makeFolder(_ name: String) throws {
         guard mkdir(path + "/" + name, 0o700) == 0 else {
-            throw ExportFailure("\(name) cannot be made: \(ExportFailure.reason())")
+            throw CommandFailure("\(name) cannot be made: \(CommandFailure.reason())")
         }
     }
 
     /// Gives the folder its name; everything in it is on the disk.
     ///
-    /// - Throws: `ExportFailure`, also when the name was taken meanwhile.
+    /// - Throws: `CommandFailure`, also when the name was taken meanwhile.
     func appear() throws {
         fsync(descriptor)
         guard rename(path, target) == 0 else {
-            throw ExportFailure("\(target) cannot be given its name: \(ExportFailure.reason())")
+            throw CommandFailure("\(target) cannot be given its name: \(CommandFailure.reason())")
         }
         let parent = open((target as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard parent >= 0 else { return }

@@ -1,0 +1,145 @@
+import Foundation
+import LocalPostgres
+import Logging
+import ParseModel
+
+/// `roost backup`: the embedded database and the uploaded files in one file, while the server runs or not.
+package struct Backup: Sendable {
+    /// What was written.
+    package struct Report: Sendable {
+        /// The bytes of the backup.
+        package let size: Int
+        /// When the copy of the database began.
+        package let time: ParseDate
+    }
+
+    /// What is being done.
+    package enum Step: String, Sendable {
+        case copying = "copying the database"
+        case writing = "writing the backup"
+        case checking = "checking the backup"
+    }
+
+    private let deployment: Deployment
+    private let target: String
+    private let logger: Logger
+    private let report: @Sendable (Step) -> Void
+
+    /// Prepares a backup; nothing is read yet.
+    ///
+    /// - Parameter file: The file to make; there must be none.
+    package init(
+        _ deployment: Deployment, file: String, logger: Logger, progress: @escaping @Sendable (Step) -> Void = { _ in }
+    ) {
+        self.deployment = deployment
+        target = URL(fileURLWithPath: file).standardizedFileURL.path
+        self.logger = logger
+        report = progress
+    }
+
+    /// Makes the backup, reads it again, and gives it its name. When it fails, nothing is left of it.
+    ///
+    /// - Throws: `CommandFailure`, `LocalPostgres.Failure`, and what keeps a file from being read or written.
+    package func run() async throws -> Report {
+        guard deployment.configuration.databaseURI == nil else {
+            throw CommandFailure(
+                "the database is not Roost's own: back it up with pg_dump, as docs/operations.md says, or leave out "
+                    + "databaseURI")
+        }
+        try checkFree()
+        let access = DatabaseAccess(deployment, logger: logger)
+        return try await access.withConnectionString { _ in
+            let time = ParseDate(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+            report(.copying)
+            let database = LocalPostgres(dataFolder: deployment.postgresFolder, logger: logger)
+            return try await database.withCopy { copy in
+                let name = (target as NSString).lastPathComponent
+                let partial = "\((target as NSString).deletingLastPathComponent)/.\(name).partial"
+                try? FileManager.default.removeItem(atPath: partial)
+                do {
+                    report(.writing)
+                    let size = try write(partial, copy, time)
+                    report(.checking)
+                    let reader = try BackupReader(partial)
+                    _ = try reader.manifest()
+                    try reader.readEntries(into: BackupCheck())
+                    try appear(partial)
+                    return Report(size: size, time: time)
+                } catch {
+                    try? FileManager.default.removeItem(atPath: partial)
+                    throw error
+                }
+            }
+        }
+    }
+
+    private func checkFree() throws {
+        var status = stat()
+        guard lstat(target, &status) != 0 else {
+            throw CommandFailure("\(target) is there already: name another file")
+        }
+    }
+
+    private func write(_ partial: String, _ copy: String, _ time: ParseDate) throws -> Int {
+        let writer = try BackupWriter(partial)
+        let manifest = BackupManifest(
+            appId: deployment.configuration.appId, created: time, postgresVersion: try LocalPostgres.version())
+        try writer.add(
+            BackupManifest.path, manifest.json.serialized(), modified: Int(time.milliseconds / 1000))
+        try writer.addFolder("postgres")
+        try writer.addFolder("postgres/cluster")
+        try addCluster(copy, to: writer)
+        // After the database: an object in it that names a file finds it here, unless it was deleted meanwhile.
+        try addFiles(to: writer)
+        try writer.finish()
+        return writer.size
+    }
+
+    private func addCluster(_ copy: String, to writer: BackupWriter) throws {
+        for case let entry as String in FileManager.default.enumerator(atPath: copy) ?? .init() {
+            var status = stat()
+            guard lstat(copy + "/" + entry, &status) == 0 else {
+                throw CommandFailure("\(entry) cannot be read: \(CommandFailure.reason())")
+            }
+            switch status.st_mode & S_IFMT {
+            case S_IFDIR: try writer.addFolder("postgres/cluster/" + entry)
+            case S_IFREG: try writer.add("postgres/cluster/" + entry, contentsOf: copy + "/" + entry)
+            default: throw CommandFailure("\(entry) is neither a file nor a folder: tablespaces are not backed up")
+            }
+        }
+    }
+
+    private func addFiles(to writer: BackupWriter) throws {
+        try writer.addFolder("files")
+        try writer.addFolder("files/.metadata")
+        for folder in ["", ".metadata/"] {
+            let path = deployment.filesDirectory + "/" + folder
+            let entries = FileManager.default.enumerator(atPath: path)
+            while let entry = entries?.nextObject() as? String {
+                entries?.skipDescendants()
+                var status = stat()
+                // Unfinished uploads are hidden.
+                guard !entry.hasPrefix("."), lstat(path + entry, &status) == 0, status.st_mode & S_IFMT == S_IFREG
+                else { continue }
+                try writer.add("files/" + folder + entry, contentsOf: path + entry)
+            }
+        }
+    }
+
+    /// Gives the backup its name, unless somebody took it meanwhile.
+    private func appear(_ partial: String) throws {
+        if link(partial, target) == 0 {
+            unlink(partial)
+        } else {
+            // File systems without links; there somebody may take the name in between.
+            try checkFree()
+            guard rename(partial, target) == 0 else {
+                throw CommandFailure("\(target) cannot be given its name: \(CommandFailure.reason())")
+            }
+        }
+        let parent = open((target as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard parent >= 0 else { return }
+        fsync(parent)
+        close(parent)
+    }
+}

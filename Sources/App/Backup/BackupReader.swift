@@ -1,0 +1,137 @@
+import Crypto
+import Foundation
+import JSON
+
+/// Reads a backup from its first byte to its last, and believes nothing of it: neither a path, nor a length, nor that the
+/// end is there.
+final class BackupReader {
+    private let handle: FileHandle
+    private let path: String
+    private var left: Int
+    private var sums = ""
+
+    private static let pieceSize = 1 << 20
+    /// The longest entry that is read into memory: the sums of ten million files are longer than any backup has.
+    private static let mostInMemory = 1 << 30
+
+    /// Opens the file.
+    ///
+    /// - Throws: `CommandFailure`.
+    init(_ path: String) throws {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be read: \(CommandFailure.reason())") }
+        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw CommandFailure("\(path) is not a file")
+        }
+        self.path = path
+        left = Int(status.st_size)
+    }
+
+    private var damaged: CommandFailure { CommandFailure("\(path) is damaged, or no backup that roost backup made") }
+
+    private func read(_ count: Int) throws -> Data {
+        guard count <= left else { throw damaged }
+        var data = Data()
+        while data.count < count {
+            guard let piece = try handle.read(upToCount: count - data.count), !piece.isEmpty else { throw damaged }
+            data += piece
+        }
+        left -= count
+        return data
+    }
+
+    /// Passes over what fills the last block of content, which is nothing.
+    private func skipPadding(_ size: Int) throws {
+        guard try read(TarHeader.padding(size)).allSatisfy({ $0 == 0 }) else { throw damaged }
+    }
+
+    /// The next header; nil at the end of the archive.
+    private func header() throws -> TarHeader? {
+        let block = Array(try read(TarHeader.blockSize))
+        if block.allSatisfy({ $0 == 0 }) { return nil }
+        guard let header = TarHeader(block) else { throw damaged }
+        guard header.kind == .records else { return header }
+        guard header.size <= 64 * 1024 else { throw damaged }
+        let records = Array(try read(header.size))
+        try skipPadding(header.size)
+        guard var next = TarHeader(Array(try read(TarHeader.blockSize))), next.kind != .records, next.apply(records)
+        else { throw damaged }
+        return next
+    }
+
+    /// The first entry, which says what the backup is.
+    ///
+    /// - Throws: `CommandFailure` when it is none of Roost's.
+    func manifest() throws -> BackupManifest {
+        guard let header = try header(), header.kind == .file, header.path == BackupManifest.path, header.size < 1 << 20
+        else { throw damaged }
+        let bytes = Array(try read(header.size))
+        try skipPadding(header.size)
+        guard let json = try? JSONValue(parsing: bytes, maximumDepth: 16), let manifest = BackupManifest(json: json)
+        else { throw damaged }
+        sums += BackupSums.line(header.path, SHA256.hash(data: bytes))
+        return manifest
+    }
+
+    /// Gives all other entries to `sink`, and checks all sums.
+    ///
+    /// - Parameter sink: Takes the entries; what it was given is to be believed only when this returns.
+    /// - Throws: `CommandFailure` when anything is not as it was written; what the sink throws.
+    func readEntries(into sink: some BackupSink) throws {
+        while let header = try header() {
+            try Task.checkCancellation()
+            guard header.isInside, header.size <= left else { throw damaged }
+            switch header.kind {
+            case .records: throw damaged
+            case .folder:
+                guard header.size == 0 else { throw damaged }
+                try sink.makeFolder(header.path)
+            case .file where header.path == BackupWriter.sumsPath:
+                guard header.size <= Self.mostInMemory, try read(header.size).elementsEqual(sums.utf8) else {
+                    throw damaged
+                }
+                try skipPadding(header.size)
+                guard left == 2 * TarHeader.blockSize, try read(left).allSatisfy({ $0 == 0 }) else { throw damaged }
+                return
+            case .file:
+                try readFile(header, into: sink)
+            }
+        }
+        // The sums are missing.
+        throw damaged
+    }
+
+    private func readFile(_ header: TarHeader, into sink: some BackupSink) throws {
+        try sink.beginFile(header.path, modified: header.modified)
+        var hash = SHA256()
+        var rest = header.size
+        while rest > 0 {
+            try Task.checkCancellation()
+            let piece = try read(min(rest, Self.pieceSize))
+            hash.update(data: piece)
+            try sink.write(piece)
+            rest -= piece.count
+        }
+        try sink.endFile()
+        try skipPadding(header.size)
+        sums += BackupSums.line(header.path, hash.finalize())
+    }
+}
+
+/// Takes the entries of a backup while it is read.
+protocol BackupSink {
+    func makeFolder(_ path: String) throws
+    func beginFile(_ path: String, modified: Int) throws
+    func write(_ bytes: Data) throws
+    func endFile() throws
+}
+
+/// Keeps nothing: what is read is only checked.
+struct BackupCheck: BackupSink {
+    func makeFolder(_ path: String) {}
+    func beginFile(_ path: String, modified: Int) {}
+    func write(_ bytes: Data) {}
+    func endFile() {}
+}

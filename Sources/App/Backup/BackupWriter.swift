@@ -1,0 +1,92 @@
+import Crypto
+import Foundation
+
+/// Writes a backup: a tar archive whose last entry, `SHA256SUMS`, holds the sums of all files before it.
+final class BackupWriter {
+    private let handle: FileHandle
+    private var sums = ""
+    private(set) var size = 0
+
+    private static let pieceSize = 1 << 20
+    /// The entry that ends an archive that is whole.
+    static let sumsPath = "SHA256SUMS"
+
+    /// Makes the file, which its owner alone can read.
+    ///
+    /// - Throws: `CommandFailure` when it cannot be made.
+    init(_ path: String) throws {
+        let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw CommandFailure("\(path) cannot be written: \(CommandFailure.reason())") }
+        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    private func write(_ bytes: some DataProtocol) throws {
+        try handle.write(contentsOf: bytes)
+        size += bytes.count
+    }
+
+    /// Adds a folder.
+    func addFolder(_ path: String) throws {
+        try write(TarHeader(kind: .folder, path: path, size: 0, modified: 0).blocks)
+    }
+
+    /// Adds a file whose bytes are in memory.
+    func add(_ path: String, _ bytes: [UInt8], modified: Int) throws {
+        try write(TarHeader(kind: .file, path: path, size: bytes.count, modified: modified).blocks)
+        try write(bytes + [UInt8](repeating: 0, count: TarHeader.padding(bytes.count)))
+        note(path, SHA256.hash(data: bytes))
+    }
+
+    /// Adds a file of the disk, as it is when it is opened; nothing when it is gone.
+    ///
+    /// - Throws: `CommandFailure` when it becomes shorter meanwhile, or is no file.
+    func add(_ path: String, contentsOf source: String) throws {
+        let descriptor = open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        if descriptor < 0, errno == ENOENT { return }
+        guard descriptor >= 0 else { throw CommandFailure("\(source) cannot be read: \(CommandFailure.reason())") }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw CommandFailure("\(source) is not a file")
+        }
+        let size = Int(status.st_size)
+        #if canImport(Darwin)
+            let modified = Int(status.st_mtimespec.tv_sec)
+        #else
+            let modified = Int(status.st_mtim.tv_sec)
+        #endif
+        try write(TarHeader(kind: .file, path: path, size: size, modified: modified).blocks)
+        var hash = SHA256()
+        var left = size
+        while left > 0 {
+            try Task.checkCancellation()
+            guard let piece = try file.read(upToCount: min(left, Self.pieceSize)), !piece.isEmpty else {
+                throw CommandFailure("\(source) became shorter while it was read")
+            }
+            hash.update(data: piece)
+            try write(piece)
+            left -= piece.count
+        }
+        try write([UInt8](repeating: 0, count: TarHeader.padding(size)))
+        note(path, hash.finalize())
+    }
+
+    private func note(_ path: String, _ digest: SHA256.Digest) { sums += BackupSums.line(path, digest) }
+
+    /// Writes the sums and the end, and waits for the disk.
+    func finish() throws {
+        let bytes = Array(sums.utf8)
+        try write(TarHeader(kind: .file, path: Self.sumsPath, size: bytes.count, modified: 0).blocks)
+        try write(bytes + [UInt8](repeating: 0, count: TarHeader.padding(bytes.count) + 2 * TarHeader.blockSize))
+        try handle.synchronize()
+        try handle.close()
+    }
+}
+
+/// The lines of `SHA256SUMS`, as the program sha256sum reads them.
+enum BackupSums {
+    /// The line of a file.
+    static func line(_ path: String, _ digest: SHA256.Digest) -> String {
+        digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined() + "  \(path)\n"
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import LocalPostgres
+
+/// `roost restore`: a data folder out of a backup.
+package struct Restore: Sendable {
+    private let deployment: Deployment
+    private let file: String
+
+    /// Prepares a restore; nothing is read yet.
+    package init(_ deployment: Deployment, file: String) {
+        self.deployment = deployment
+        self.file = file
+    }
+
+    /// Restores. The data folder appears when all of it is there and was checked; when anything is amiss, nothing is
+    /// left of it.
+    ///
+    /// - Returns: When the backup was made.
+    /// - Throws: `CommandFailure`, `LocalPostgres.Failure`, and what keeps a file from being written.
+    package func run() async throws -> String {
+        guard deployment.configuration.databaseURI == nil else {
+            throw CommandFailure(
+                "the configuration names a database elsewhere, and a backup holds Roost's own: leave out databaseURI")
+        }
+        let reader = try BackupReader(file)
+        let manifest = try reader.manifest()
+        let version = try LocalPostgres.version()
+        guard manifest.postgresVersion == version else {
+            throw CommandFailure(
+                "the backup holds a database of PostgreSQL \(manifest.postgresVersion), and \(version) is installed here: "
+                    + "install PostgreSQL \(manifest.postgresVersion), or take roost export and roost import")
+        }
+        let folder = try FreshFolder(target: deployment.dataFolder)
+        do {
+            // Files may lie elsewhere.
+            let isInside = deployment.filesDirectory.hasPrefix(deployment.dataFolder + "/")
+            let files = isInside ? nil : try FreshFolder(target: deployment.filesDirectory)
+            do {
+                let filesPath =
+                    files?.path
+                    ?? folder.path + deployment.filesDirectory.dropFirst(deployment.dataFolder.count)
+                try await unpack(reader, to: folder, files: filesPath, version)
+                try files?.appear()
+                do {
+                    try folder.appear()
+                } catch {
+                    if files != nil { try? FileManager.default.removeItem(atPath: deployment.filesDirectory) }
+                    throw error
+                }
+            } catch {
+                files?.abandon()
+                throw error
+            }
+            return manifest.created.iso
+        } catch {
+            folder.abandon()
+            throw error
+        }
+    }
+
+    private func unpack(_ reader: BackupReader, to folder: FreshFolder, files: String, _ version: Int) async throws {
+        // Whoever runs PostgreSQL must be able to pass; what is below is private.
+        guard chmod(folder.path, 0o755) == 0 else {
+            throw CommandFailure("\(folder.path) cannot be opened for others: \(CommandFailure.reason())")
+        }
+        let sink = RestoreSink(folders: ["postgres": folder.path + "/postgres", "files": files])
+        try reader.readEntries(into: sink)
+        let cluster = folder.path + "/postgres/cluster"
+        let made = try? String(contentsOfFile: cluster + "/PG_VERSION", encoding: .utf8)
+        guard made?.trimmingCharacters(in: .whitespacesAndNewlines) == "\(version)" else {
+            throw CommandFailure("\(file) holds no database")
+        }
+        try await LocalPostgres.adopt(folder.path + "/postgres")
+        // All at once: there are thousands of files.
+        sync()
+    }
+}
+
+/// Writes the entries of a backup below the folders that they belong to.
+final class RestoreSink: BackupSink {
+    private let folders: [String: String]
+    private var current: (path: String, handle: FileHandle, modified: Int)?
+
+    /// - Parameter folders: Where each first part of a path leads.
+    init(folders: [String: String]) { self.folders = folders }
+
+    private func place(of path: String) throws -> String {
+        let parts = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let folder = parts.first.flatMap({ folders[String($0)] }) else {
+            throw CommandFailure("the backup has \(path) in it, which belongs to no backup of Roost's")
+        }
+        return parts.count == 1 ? folder : "\(folder)/\(parts[1])"
+    }
+
+    func makeFolder(_ path: String) throws {
+        let place = try place(of: path)
+        guard folders.values.contains(place) else {
+            guard mkdir(place, 0o700) == 0 else {
+                throw CommandFailure("\(path) cannot be made: \(CommandFailure.reason())")
+            }
+            return
+        }
+        try FileManager.default.createDirectory(
+            atPath: place, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    func beginFile(_ path: String, modified: Int) throws {
+        let place = try place(of: path)
+        let descriptor = open(place, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw CommandFailure("\(path) cannot be written: \(CommandFailure.reason())")
+        }
+        current = (place, FileHandle(fileDescriptor: descriptor, closeOnDealloc: true), modified)
+    }
+
+    func write(_ bytes: Data) throws { try current?.handle.write(contentsOf: bytes) }
+
+    func endFile() throws {
+        guard let (path, handle, modified) = current else { return }
+        current = nil
+        try handle.close()
+        // The tags of files depend on it.
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: Double(modified))], ofItemAtPath: path)
+    }
+}

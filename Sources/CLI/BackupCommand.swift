@@ -1,0 +1,78 @@
+import App
+import ArgumentParser
+import Foundation
+
+/// `roost backup`: the embedded database and the files in one file.
+struct BackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Writes the embedded database and the uploaded files into one file.",
+        usage: "roost backup FILE [--json] [configuration]",
+        discussion: """
+            The server may run meanwhile, and goes on writing. The file is a tar archive; it appears when all of it is \
+            written and was read again. Files that are encrypted stay so. Only its owner can read it.
+
+            \(CommandRun.exitHelp). See docs/operations.md.
+            """)
+
+    @Flag(help: "Tell what was done as lines of JSON.")
+    var json = false
+
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
+    var arguments: [String] = []
+
+    func run() async throws {
+        let (file, rest) = try CommandRun.target(arguments, called: "file to write")
+        let isForScripts = json
+        try await CommandRun.run(isForScripts: isForScripts) {
+            let deployment = try Deployment(
+                arguments: rest, environment: ProcessInfo.processInfo.environment, needsKeys: false)
+            let lines = ProgressLines(isForScripts: isForScripts)
+            let report = try await Backup(deployment, file: file, logger: LogOutput.quiet) { step in
+                lines.done(step.rawValue, ["event": "step", "step": .string(step.rawValue)])
+            }.run()
+            lines.done(
+                "backed up \(DoctorText.bytes(report.size)) as of \(report.time.iso) to \(file)",
+                [
+                    "event": "done", "file": .string(file), "bytes": .number(Double(report.size)),
+                    "time": .string(report.time.iso),
+                ])
+            return 0
+        }
+    }
+}
+
+/// `roost restore`: a data folder out of a backup.
+struct RestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Makes a data folder out of a backup.",
+        usage: "roost restore FILE [--json] [configuration]",
+        discussion: """
+            The data folder of the configuration must be empty or not there. It appears when all of the backup was \
+            unpacked and checked; of a file that is damaged nothing is restored.
+
+            \(CommandRun.exitHelp). See docs/operations.md.
+            """)
+
+    @Flag(help: "Tell what was done as lines of JSON.")
+    var json = false
+
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
+    var arguments: [String] = []
+
+    func run() async throws {
+        let (file, rest) = try CommandRun.target(arguments, called: "backup to restore")
+        let isForScripts = json
+        try await CommandRun.run(isForScripts: isForScripts) {
+            let deployment = try Deployment(
+                arguments: rest, environment: ProcessInfo.processInfo.environment, needsKeys: false)
+            let lines = ProgressLines(isForScripts: isForScripts)
+            let time = try await Restore(deployment, file: file).run()
+            lines.done(
+                "restored \(deployment.dataFolder) as of \(time)",
+                ["event": "done", "folder": .string(deployment.dataFolder), "time": .string(time)])
+            return 0
+        }
+    }
+}

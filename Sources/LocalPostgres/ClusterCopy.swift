@@ -1,0 +1,78 @@
+import Foundation
+
+/// Copies of the cluster, for backups.
+///
+/// They are pg_basebackup's: a copy of the files takes no lock, so that a server goes on making classes and fields
+/// meanwhile, which waits behind pg_dump. It holds everything, indexes too, and pg_verifybackup checks it byte by byte.
+extension LocalPostgres {
+    /// The major version of the PostgreSQL that runs clusters here.
+    ///
+    /// - Throws: ``Failure`` when none is installed.
+    public static func version() throws -> Int { try PostgresBinaries.newest().version }
+
+    /// Makes a copy of the running cluster below its folder, gives it to `use`, and removes it.
+    ///
+    /// - Parameter use: Is given the path of the copy, which was verified.
+    /// - Throws: ``Failure``, also when another copy is being made; what `use` throws.
+    public func withCopy<R: Sendable>(_ use: (String) async throws -> R) async throws -> R {
+        let account = try Account.forServer()
+        guard let lock = try FolderLock(dataFolder + "/backup.lock") else {
+            throw Failure("another backup of \(dataFolder) is being made")
+        }
+        // What a killed process left behind.
+        for entry in try FileManager.default.contentsOfDirectory(atPath: dataFolder) where entry.hasPrefix("copy-") {
+            try? FileManager.default.removeItem(atPath: dataFolder + "/" + entry)
+        }
+        let copy = dataFolder + "/copy-\(UInt32.random(in: 0 ... .max))"
+        defer { try? FileManager.default.removeItem(atPath: copy) }
+        try account.makePrivateFolder(copy)
+        try await Self.tool(
+            "pg_basebackup",
+            [
+                "--host=\(socketPath)", "--username=roost", "--no-password", "--pgdata=\(copy)", "--format=plain",
+                "--wal-method=stream", "--checkpoint=fast", "--manifest-checksums=SHA256",
+            ], account, in: dataFolder)
+        try await Self.verify(copy, account, in: dataFolder)
+        let result = try await use(copy)
+        withExtendedLifetime(lock) {}
+        return result
+    }
+
+    /// Gives the files of a copy to the user as whom PostgreSQL runs, and verifies them.
+    ///
+    /// - Parameter folder: A folder with the copy as its subfolder `cluster`.
+    /// - Throws: ``Failure`` when something of it is missing or changed.
+    public static func adopt(_ folder: String) async throws {
+        let account = try Account.forServer()
+        try account.makePrivateFolder(folder)
+        try account.makePrivateFolder(folder + "/cluster")
+        if let identity = account.identity {
+            for case let entry as String in FileManager.default.enumerator(atPath: folder) ?? .init() {
+                guard lchown(folder + "/" + entry, identity.user, identity.group) == 0 else {
+                    throw Failure("\(entry) cannot be given to the user postgres")
+                }
+            }
+        }
+        try account.checkReach(of: folder)
+        try await verify(folder + "/cluster", account, in: folder)
+    }
+
+    private static func verify(_ copy: String, _ account: Account, in folder: String) async throws {
+        try await tool("pg_verifybackup", ["--quiet", copy], account, in: folder)
+    }
+
+    private static func tool(_ name: String, _ arguments: [String], _ account: Account, in folder: String) async throws
+    {
+        let path = try PostgresBinaries.newest().path(name)
+        guard FileManager.default.isExecutableFile(atPath: path) else {
+            throw Failure(
+                "\(name) is missing beside PostgreSQL's other programs: install the package postgresql-client")
+        }
+        let log = folder + "/backup.log"
+        let (status, output) = try await Command.run(
+            [path] + arguments, as: account, in: folder, log: log, endsWithCaller: true)
+        try Task.checkCancellation()
+        try? FileManager.default.removeItem(atPath: log)
+        guard status == 0 else { throw Failure("\(name) failed: \(output.suffix(500))") }
+    }
+}

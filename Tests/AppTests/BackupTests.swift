@@ -1,0 +1,132 @@
+import FileStorage
+import Foundation
+import JSON
+import LocalPostgres
+import Synchronization
+import TestSupport
+import Testing
+
+/// `roost backup` while the server runs, and `roost restore`, as processes over an embedded PostgreSQL.
+@Suite struct BackupTests {
+    private static func roost(_ command: String, _ target: String, _ server: CrashServer) async throws -> (
+        status: Int32, output: String
+    ) {
+        try await ExportFolder.command(arguments(command, target, server), in: server.folder)
+    }
+
+    private static func arguments(_ command: String, _ target: String, _ server: CrashServer) throws -> [String] {
+        [
+            try CrashServer.findBinary(), command, target, server.folder + "/config.json", "--dataDir",
+            server.folder + "/data",
+        ]
+    }
+
+    private static func row(_ server: CrashServer) async throws -> String {
+        let answer = try await server.send("POST", "/classes/Row", ["a": 1])
+        return try #require(answer.body["objectId"]?.stringValue)
+    }
+
+    private static func rows(_ server: CrashServer) async throws -> Set<String> {
+        let answer = try await server.send("GET", "/classes/Row?limit=100000&keys=objectId")
+        return Set((answer.body["results"]?.arrayValue ?? []).compactMap { $0["objectId"]?.stringValue })
+    }
+
+    /// What lies beside the folders that a server makes.
+    private static func leftovers(_ server: CrashServer) throws -> [String] {
+        let files = FileManager.default
+        return try files.contentsOfDirectory(atPath: server.folder).filter { $0.hasSuffix(".partial") }
+            + files.contentsOfDirectory(atPath: server.folder + "/data/postgres").filter { $0.hasPrefix("copy-") }
+    }
+
+    @Test(
+        "A backup that is made under writes is restored into an empty folder, and served: all that was answered is there"
+    )
+    func underWrites() async throws {
+        try await CrashServer.run { server in
+            try await server.start()
+            let storage = DiskStorage(directory: server.folder + "/data/files")
+            try await storage.write(
+                name: "a b.txt", details: FileDetails(metadata: ["x": 1]), bytes: Array("hello".utf8))
+            _ = try await server.send("POST", "/users", ["username": "kim", "password": "secret"])
+            let first = try await Self.row(server)
+            let written = Mutex<Set<String>>([first])
+            let isDone = Mutex(false)
+            let before = try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for _ in 1...2 {
+                    tasks.addTask {
+                        while !isDone.withLock({ $0 }) {
+                            let id = try await Self.row(server)
+                            _ = written.withLock { $0.insert(id) }
+                        }
+                    }
+                }
+                defer { isDone.withLock { $0 = true } }
+                _ = try await eventually { written.withLock { $0.count } > 20 }
+                let before = written.withLock { $0 }
+                let made = try await Self.roost("backup", server.folder + "/b.tar", server)
+                #expect(made.status == 0, "\(made.output)")
+                #expect(made.output.contains("backed up"))
+                isDone.withLock { $0 = true }
+                try await tasks.waitForAll()
+                return before
+            }
+            #expect(try Self.leftovers(server).isEmpty)
+            let again = try await Self.roost("backup", server.folder + "/b.tar", server)
+            #expect(again.status == 1)
+            #expect(again.output.contains("is there already"))
+            let full = try await Self.roost("restore", server.folder + "/b.tar", server)
+            #expect(full.status == 1)
+            #expect(full.output.contains("is not empty"))
+            let all = written.withLock { $0 }
+            try await CrashServer.run { other in
+                let restored = try await Self.roost("restore", server.folder + "/b.tar", other)
+                #expect(restored.status == 0, "\(restored.output)")
+                try await other.start()
+                let rows = try await Self.rows(other)
+                #expect(before.isSubset(of: rows))
+                #expect(rows.isSubset(of: all.union(try await Self.rows(server))))
+                let login = try await other.send("POST", "/login", ["username": "kim", "password": "secret"])
+                #expect(login.status == 200)
+                _ = try await Self.row(other)
+                let copy = DiskStorage(directory: other.folder + "/data/files")
+                let file = try #require(try await copy.open(name: "a b.txt"))
+                #expect(file.size == 5)
+                #expect(try await copy.details(name: "a b.txt").metadata == ["x": 1])
+                let original = try #require(try await storage.open(name: "a b.txt"))
+                #expect(file.modified.seconds == original.modified.seconds)
+            }
+        }
+    }
+
+    @Test(
+        "A backup that is killed or told to end leaves no file of its name, the server unharmed, and the next one room")
+    func stopped() async throws {
+        try await CrashServer.run { server in
+            try await server.start()
+            let id = try await Self.row(server)
+            let target = server.folder + "/b.tar"
+            for signal in [SIGKILL, SIGTERM] {
+                let process = try await CrashProcess.start(
+                    Self.arguments("backup", target, server), output: server.folder + "/backup.txt")
+                _ = try await eventually {
+                    let entries = try FileManager.default.contentsOfDirectory(atPath: server.folder + "/data/postgres")
+                    return entries.contains { $0.hasPrefix("copy-") } || !process.isRunning
+                }
+                kill(process.identifier, signal)
+                #expect(try await eventually { !process.isRunning })
+                #expect(process.end == (signal == SIGKILL ? .signal(SIGKILL) : .exit(status: 130)))
+                #expect(!FileManager.default.fileExists(atPath: target))
+                if signal == SIGTERM { #expect(try Self.leftovers(server).isEmpty) }
+                #expect(try await Self.rows(server).contains(id))
+            }
+            _ = try await server.end(by: SIGTERM)
+            // Without a server the database is started for the time of the backup.
+            let made = try await Self.roost("backup", target, server)
+            #expect(made.status == 0, "\(made.output)")
+            #expect(try Self.leftovers(server).isEmpty)
+            #expect(server.postmaster == nil)
+            try await server.start()
+            #expect(try await Self.rows(server).contains(id))
+        }
+    }
+}
