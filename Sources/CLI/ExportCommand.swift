@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import JSON
 import ParseModel
+import ParseStorage
 
 /// `roost export`: everything out of a database, into a folder.
 struct ExportCommand: AsyncParsableCommand {
@@ -10,7 +11,7 @@ struct ExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Writes the classes and files of an application into a folder.",
         usage: """
-            roost export FOLDER [--classes A,B] [--since DATE] [--format parse] [--no-files] [--json] \
+            roost export FOLDER [--classes A,B] [--since DATE] [--format parse|mongo] [--no-files] [--json] \
             [configuration]
             """,
         discussion: """
@@ -27,8 +28,8 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(help: "Only objects changed at that time or later: 2024-01-31 or 2024-01-31T12:00:00.000Z.")
     var since: String?
 
-    @Option(help: "The form of the files: \(Export.Format.allCases.map(\.rawValue).joined(separator: ", ")).")
-    var format = Export.Format.parse
+    @Option(help: "The form of the files: \(DatabaseExport.Form.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var format = DatabaseExport.Form.parse
 
     @Flag(name: .customLong("no-files"), help: "Leave out the uploaded files.")
     var leavesOutFiles = false
@@ -42,7 +43,7 @@ struct ExportCommand: AsyncParsableCommand {
     func run() async throws {
         let (folder, rest) = try CommandRun.target(arguments, called: "folder to write")
         var request = Export.Request(folder: folder)
-        request.format = format
+        request.form = format
         request.withFiles = !leavesOutFiles
         request.classes = classes.map { $0.split(separator: ",").map(String.init) }
         if let since {
@@ -85,4 +86,4 @@ struct ExportCommand: AsyncParsableCommand {
     }
 }
 
-extension Export.Format: ExpressibleByArgument {}
+extension DatabaseExport.Form: ExpressibleByArgument {}

@@ -21,6 +21,17 @@ import Testing
         ]
     }
 
+    /// The ids of objects whose making was answered.
+    private final class Answered: Sendable {
+        private let state: Mutex<Set<String>>
+
+        init(_ id: String) { state = Mutex([id]) }
+
+        var ids: Set<String> { state.withLock { $0 } }
+
+        func add(_ id: String) { state.withLock { _ = $0.insert(id) } }
+    }
+
     private static func row(_ server: CrashServer) async throws -> String {
         let answer = try await server.send("POST", "/classes/Row", ["a": 1])
         return try #require(answer.body["objectId"]?.stringValue)
@@ -49,24 +60,23 @@ import Testing
                 name: "a b.txt", details: FileDetails(metadata: ["x": 1]), bytes: Array("hello".utf8))
             _ = try await server.send("POST", "/users", ["username": "kim", "password": "secret"])
             let first = try await Self.row(server)
-            let written = Mutex<Set<String>>([first])
-            let isDone = Mutex(false)
+            let written = Answered(first)
+            let stop = StopSign()
             let before = try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for _ in 1...2 {
                     tasks.addTask {
-                        while !isDone.withLock({ $0 }) {
-                            let id = try await Self.row(server)
-                            _ = written.withLock { $0.insert(id) }
+                        while !stop.isShown {
+                            written.add(try await Self.row(server))
                         }
                     }
                 }
-                defer { isDone.withLock { $0 = true } }
-                _ = try await eventually { written.withLock { $0.count } > 20 }
-                let before = written.withLock { $0 }
+                defer { stop.show() }
+                _ = try await eventually { written.ids.count > 20 }
+                let before = written.ids
                 let made = try await Self.roost("backup", server.folder + "/b.tar", server)
                 #expect(made.status == 0, "\(made.output)")
                 #expect(made.output.contains("backed up"))
-                isDone.withLock { $0 = true }
+                stop.show()
                 try await tasks.waitForAll()
                 return before
             }
@@ -77,7 +87,7 @@ import Testing
             let full = try await Self.roost("restore", server.folder + "/b.tar", server)
             #expect(full.status == 1)
             #expect(full.output.contains("is not empty"))
-            let all = written.withLock { $0 }
+            let all = written.ids
             try await CrashServer.run { other in
                 let restored = try await Self.roost("restore", server.folder + "/b.tar", other)
                 #expect(restored.status == 0, "\(restored.output)")

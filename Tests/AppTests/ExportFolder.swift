@@ -2,6 +2,7 @@ import App
 import Foundation
 import JSON
 import Subprocess
+import Synchronization
 import TestSupport
 
 #if canImport(System)
@@ -72,4 +73,13 @@ struct ExportFolder: Sendable {
             }
         return (status, result.standardOutput)
     }
+}
+
+/// A word between tasks that there is enough.
+final class StopSign: Sendable {
+    private let state = Mutex(false)
+
+    var isShown: Bool { state.withLock { $0 } }
+
+    func show() { state.withLock { $0 = true } }
 }

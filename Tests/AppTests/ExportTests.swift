@@ -4,7 +4,6 @@ import Foundation
 import JSON
 import ParseModel
 import ParseStorage
-import Synchronization
 import TestSupport
 import Testing
 
@@ -193,11 +192,11 @@ import Testing
                 INSERT INTO "Alpha" ("objectId", "pair") SELECT 'a' || i, i FROM generate_series(1, 20000) i;
                 INSERT INTO "Omega" ("objectId", "pair") SELECT 'o' || i, i FROM generate_series(1, 20000) i;
                 """)
-            let isDone = Mutex(false)
+            let stop = StopSign()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
                     var number = 20001
-                    while !isDone.withLock({ $0 }) {
+                    while !stop.isShown {
                         try await server.execute(
                             """
                             BEGIN; INSERT INTO "Alpha" ("objectId", "pair") VALUES ('a\(number)', \(number));
@@ -208,7 +207,7 @@ import Testing
                         number += 1
                     }
                 }
-                defer { isDone.withLock { $0 = true } }
+                defer { stop.show() }
                 try await ExportFolder.run(server.databaseURI) { folder in
                     _ = try await folder.export { $0.classes = ["Omega", "Alpha"] }
                     func pairs(_ name: String) throws -> [Double] {
@@ -221,7 +220,7 @@ import Testing
                     #expect(!entries.contains("_User.json"))
                     #expect(try folder.json("_SCHEMA.json")["results"]?.arrayValue?.count == 2)
                 }
-                isDone.withLock { $0 = true }
+                stop.show()
                 try await tasks.waitForAll()
             }
         }

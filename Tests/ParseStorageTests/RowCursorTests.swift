@@ -42,7 +42,8 @@ import Testing
         try await TestServer.withDatabase { uri in
             try await TestServer.execute(
                 """
-                CREATE TABLE t (i int8, x text STORAGE EXTERNAL);
+                CREATE TABLE t (i int8, x text);
+                ALTER TABLE t ALTER COLUMN x SET STORAGE EXTERNAL;
                 INSERT INTO t SELECT i, 'small' FROM generate_series(1, 6000) i;
                 INSERT INTO t SELECT i, repeat('x', 1000000) FROM generate_series(6001, 6100) i;
                 INSERT INTO t SELECT i, 'small' FROM generate_series(6101, 6500) i;

@@ -8,18 +8,12 @@ import ParseStorage
 
 /// `roost export`: all of an application's database and files in a folder of JSON files.
 package struct Export: Sendable {
-    /// The form of the files.
-    package enum Format: String, Sendable, CaseIterable {
-        /// Objects as the REST interface shows them, as Parse.com and Back4App export them.
-        case parse
-    }
-
     /// What is wanted.
     package struct Request: Sendable {
         /// The folder to make.
         package var folder: String
         /// The form of the files.
-        package var format = Format.parse
+        package var form = DatabaseExport.Form.parse
         /// The classes; nil for all.
         package var classes: [String]?
         /// Only objects that were changed then or later; nil for all.
@@ -89,7 +83,8 @@ package struct Export: Sendable {
         let links = FileLinks(
             mountURL: configuration.publicServerURL ?? configuration.serverURL, applicationID: configuration.appId,
             hostedKey: configuration.fileKey)
-        let wanted = DatabaseExport.Request(classes: request.classes, since: request.since, links: links)
+        var wanted = DatabaseExport.Request(classes: request.classes, since: request.since, links: links)
+        wanted.form = request.form
         var (result, sums) = try await DatabaseAccess(deployment, logger: logger).withClient { client in
             try await DatabaseExport.run(client, wanted) { export in
                 var result = Report()
@@ -121,14 +116,22 @@ package struct Export: Sendable {
         PercentEncoding.encode(table).replacing("%3A", with: ":") + ".json"
     }
 
-    private func write(schemas: [JSONObject], in folder: FreshFolder) async throws -> String {
-        let file = try ExportFile("_SCHEMA.json", in: folder.path)
-        try await file.append(Array("{\"results\":[\n".utf8))
-        for (index, schema) in schemas.enumerated() {
-            if index > 0 { try await file.append(Array(",\n".utf8)) }
-            try await file.append(schema.serialized())
+    /// What stands before the objects of a file, between them, and after them.
+    private var frame: (before: [UInt8], between: [UInt8], after: [UInt8]) {
+        switch request.form {
+        case .parse: (Array("{\"results\":[\n".utf8), Array(",\n".utf8), Array("\n]}\n".utf8))
+        case .mongo: ([], Array("\n".utf8), Array("\n".utf8))
         }
-        try await file.append(Array("\n]}\n".utf8))
+    }
+
+    private func write(schemas: [[UInt8]], in folder: FreshFolder) async throws -> String {
+        let file = try ExportFile("_SCHEMA.json", in: folder.path)
+        try await file.append(frame.before)
+        for (index, schema) in schemas.enumerated() {
+            if index > 0 { try await file.append(frame.between) }
+            try await file.append(schema)
+        }
+        try await file.append(frame.after)
         return try await file.finish()
     }
 
@@ -138,8 +141,8 @@ package struct Export: Sendable {
     ) async throws -> (count: Int, sum: String) {
         let file = try ExportFile(name, in: folder.path)
         let counter = RowCounter()
-        let separator = Array(",\n".utf8)
-        try await file.append(Array("{\"results\":[\n".utf8))
+        let separator = frame.between
+        try await file.append(frame.before)
         try await export.read(table, separator: separator) { [report] text, rows in
             try Task.checkCancellation()
             let before = await counter.add(rows)
@@ -147,8 +150,8 @@ package struct Export: Sendable {
             try await file.append(text)
             report(.rows(table: table.name, count: before + rows, of: table.estimatedRows))
         }
-        try await file.append(Array("\n]}\n".utf8))
         let count = await counter.count
+        if request.form == .parse || count > 0 { try await file.append(frame.after) }
         report(.table(name: table.name, count: count))
         return (count, try await file.finish())
     }
@@ -205,7 +208,7 @@ package struct Export: Sendable {
             tables[Name(table.name)] = ["file": .string(table.file), "rows": .number(Double(table.count))]
         }
         var manifest: JSONObject = [
-            "format": "roost-export", "version": 1, "form": .string(request.format.rawValue),
+            "format": "roost-export", "version": 1, "form": .string(request.form.rawValue),
             "appId": .string(deployment.configuration.appId), "createdAt": .string(result.time.iso),
             "roostVersion": .string(Version.text), "isWhole": .bool(request.classes == nil && request.since == nil),
             "classes": .object(tables),

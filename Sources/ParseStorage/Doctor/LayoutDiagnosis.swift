@@ -93,7 +93,8 @@ struct LayoutDiagnosis {
                     words: "make the empty table of the relation \(schema.name).\(name)",
                     statements: [
                         "CREATE TABLE IF NOT EXISTS \(SQL.identifier(table)) (\"relatedId\" varchar(120), "
-                            + "\"owningId\" varchar(120), PRIMARY KEY (\"relatedId\", \"owningId\"))"
+                            + "\"owningId\" varchar(120), PRIMARY KEY (\"relatedId\", \"owningId\"))",
+                        RelationIndex.statement(field: name.text, className: schema.name),
                     ]))
         }
     }

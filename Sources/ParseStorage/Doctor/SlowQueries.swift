@@ -66,19 +66,26 @@ struct SlowQueries: Sendable {
                 guard field.type.isRelation, join.utf8.count <= 63, facts.tables[Name(join)] != nil,
                     !indexed.contains(Name(join))
                 else { return nil }
-                let index = "roost_owner:\(name):\(schema.name)"
-                let shortName =
-                    index.utf8.count <= 63 ? index : "roost_owner:\(String(StableHash.of(index), radix: 16))"
                 return Finding(
                     .missingIndex, .warning, "\(schema.name).\(name)",
                     "the relation is read whole to find what belongs to one object",
                     remedy: .init(
                         words: "build an index for the relation \(schema.name).\(name) beside other work",
                         statements: [
-                            "CREATE INDEX CONCURRENTLY IF NOT EXISTS \(SQL.identifier(shortName)) "
-                                + "ON \(SQL.identifier(join)) (\"owningId\")"
+                            RelationIndex.statement(field: name.text, className: schema.name)
                         ]))
             }
         }
+    }
+}
+
+/// The index that finds what belongs to one object of a relation.
+enum RelationIndex {
+    /// The statement that builds it beside other work.
+    static func statement(field: String, className: String) -> String {
+        let name = "roost_owner:\(field):\(className)"
+        let shortName = name.utf8.count <= 63 ? name : "roost_owner:\(String(StableHash.of(name), radix: 16))"
+        let table = SQL.identifier(TableLayout.joinTable(field: field, className: className))
+        return "CREATE INDEX CONCURRENTLY IF NOT EXISTS \(SQL.identifier(shortName)) ON \(table) (\"owningId\")"
     }
 }

@@ -1,12 +1,22 @@
-public import JSON
+import JSON
 import OrderedCollections
 public import ParseModel
 public import Postgres
 
 /// What a database holds at one moment, to be written elsewhere.
 public struct DatabaseExport: Sendable {
+    /// The form of what is exported.
+    public enum Form: String, Sendable, CaseIterable {
+        /// Objects as the REST interface shows them, as Parse.com and Back4App export them.
+        case parse
+        /// Documents as parse-server keeps them on MongoDB, in canonical extended JSON.
+        case mongo
+    }
+
     /// What is wanted.
     public struct Request: Sendable {
+        /// The form.
+        public var form = Form.parse
         /// The classes; nil for all.
         public var classes: [String]?
         /// Only rows that were changed at that time or later; nil for all.
@@ -42,8 +52,8 @@ public struct DatabaseExport: Sendable {
 
     /// The classes and their relations, by name.
     public let tables: [Table]
-    /// The classes in the form of the schemas API, by name; permissions only where some were set.
-    public let schemas: [JSONObject]
+    /// The classes by name: in the form of the schemas API, permissions only where some were set; or as documents of MongoDB.
+    public let schemas: [[UInt8]]
     /// The time of the snapshot, by the clock of the database.
     public let time: ParseDate
     private let snapshot: DatabaseSnapshot
@@ -96,7 +106,7 @@ public struct DatabaseExport: Sendable {
         let all = (Array(classes.values) + Array(volatile.values)).sorted { Name($0.name) < Name($1.name) }
         return DatabaseExport(
             tables: all.flatMap { Self.tables(of: $0, tables, request) },
-            schemas: classes.values.map { description($0, handmade[Name($0.name)]) },
+            schemas: classes.values.map { description($0, handmade[Name($0.name)] ?? [:], request.form) },
             time: ParseDate(milliseconds: results[1].timestamp(0, 1) ?? 0), snapshot: snapshot)
     }
 
@@ -142,17 +152,22 @@ public struct DatabaseExport: Sendable {
         let writer = RowWriter(links: request.links, included: IncludedObjects())
         return Table(
             name: schema.name, isRelation: false, estimatedRows: stored.estimatedRows,
-            source: (statement, ClassRows(plan: plan, writer: writer)))
+            source: (
+                statement,
+                request.form == .mongo
+                    ? MongoRows(plan: plan, className: schema.name) : ClassRows(plan: plan, writer: writer)
+            ))
     }
 
-    private static func description(_ schema: ClassSchema, _ handmade: JSONObject?) -> JSONObject {
+    private static func description(_ schema: ClassSchema, _ handmade: JSONObject, _ form: Form) -> [UInt8] {
+        let indexes = schema.indexes.merging(handmade) { listed, _ in listed }
+        if form == .mongo { return MongoSchema.document(of: schema, indexes: indexes) }
         var fields: JSONObject = [:]
         for (name, field) in schema.fields { fields[name] = .object(field.json) }
         var object: JSONObject = ["className": .string(schema.name), "fields": .object(fields)]
         if let permissions = schema.permissions { object["classLevelPermissions"] = .object(permissions.source) }
-        let indexes = schema.indexes.merging(handmade ?? [:]) { listed, _ in listed }
         if !indexes.isEmpty { object["indexes"] = .object(indexes) }
-        return object
+        return object.serialized()
     }
 
     /// Reads the rows of a table.

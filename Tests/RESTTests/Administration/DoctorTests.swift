@@ -200,12 +200,16 @@ import Testing
                 let found = try #require(
                     findings.first { $0.kind == fault.kind && $0.subject == fault.subject }, "\(findings)")
                 #expect(found.severity == fault.severity)
-                #expect(found.words.contains(fault.words), "\(found.words)")
+                if !fault.words.isEmpty { #expect(found.words.contains(fault.words), "\(found.words)") }
                 if !fault.examples.isEmpty { #expect(found.examples == fault.examples) }
                 #expect((found.remedy != nil) == fault.isFixable)
                 guard fault.isFixable else { return }
-                for finding in findings { if let remedy = finding.remedy { try await doctor.apply(remedy) } }
-                let left = Self.findings(try await doctor.examine())
+                var left = findings
+                // What leads to objects of a table that was missing is seen once there is one.
+                for _ in 1...2 {
+                    for finding in left { if let remedy = finding.remedy { try await doctor.apply(remedy) } }
+                    left = Self.findings(try await doctor.examine())
+                }
                 #expect(!left.contains { $0.kind == fault.kind }, "\(left)")
                 #expect(!left.contains { $0.remedy != nil }, "\(left)")
             }
@@ -242,13 +246,15 @@ import Testing
                 #expect(!found.contains { $0.severity == .error }, "\(found)")
                 #expect(!found.contains { $0.kind == .startChange && $0.subject.hasPrefix("_J") }, "\(found)")
             }
-            try await TestServer.run(on: uri) { _ in }
-            try await Self.withDoctor(uri) { doctor in
-                let made = try await eventually {
-                    let found = Self.findings(try await doctor.examine())
-                    return !found.contains { $0.kind == .startChange }
+            try await TestServer.run(on: uri) { _ in
+                // Indexes by date are built beside other work.
+                try await Self.withDoctor(uri) { doctor in
+                    let isMade = try await eventually {
+                        let found = Self.findings(try await doctor.examine())
+                        return !found.contains { $0.kind == .startChange }
+                    }
+                    #expect(isMade, "after Roost's start nothing is left to be made")
                 }
-                #expect(made, "after Roost's start nothing is left to be made")
             }
         }
     }

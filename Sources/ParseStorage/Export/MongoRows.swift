@@ -1,0 +1,155 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// Rows of a class as parse-server keeps them on MongoDB.
+struct MongoRows: ExportRows {
+    let plan: ExportPlan
+    let className: String
+
+    /// The names that some fields have on MongoDB.
+    private static let names: [Name: String] = [
+        "objectId": "_id", "createdAt": "_created_at", "updatedAt": "_updated_at",
+    ]
+    private static let ownNames: [Name: [Name: String]] = [
+        "_Session": ["sessionToken": "_session_token"],
+        "_Audience": ["lastUsed": "_last_used", "timesUsed": "times_used"],
+    ]
+
+    func write(_ result: PostgresResult, _ row: Int, into writer: inout JSONWriter) {
+        let start = writer.count
+        for (index, (column, type)) in plan.fields.enumerated() where !result.isNull(row, index) {
+            write(result, row, index, column.name, type, into: &writer)
+        }
+        if plan.plan.hasACL { writePermissions(result, row, plan.fields.count, into: &writer) }
+        if writer.count > start {
+            writer.replace(at: start, with: UInt8(ascii: "{"))
+        } else {
+            writer.byte(UInt8(ascii: "{"))
+        }
+        writer.byte(UInt8(ascii: "}"))
+    }
+
+    /// Appends a comma and a key.
+    private func key(_ name: String, _ writer: inout JSONWriter) {
+        writer.byte(UInt8(ascii: ","))
+        writer.string(name)
+        writer.byte(UInt8(ascii: ":"))
+    }
+
+    private func write(
+        _ result: PostgresResult, _ row: Int, _ index: Int, _ name: String, _ type: FieldType?,
+        into writer: inout JSONWriter
+    ) {
+        if className == "_User", name == "authData" {
+            guard let providers = Self.json(result, row, index)?.objectValue else { return }
+            for (provider, data) in providers {
+                key("_auth_data_\(provider)", &writer)
+                MongoValue.nested(data, into: &writer)
+            }
+            return
+        }
+        if case .pointer(let target)? = type {
+            key("_p_\(name)", &writer)
+            return writer.string("\(target)$\(result.string(row, index) ?? "")")
+        }
+        key(Self.ownNames[Name(className)]?[Name(name)] ?? Self.names[Name(name)] ?? name, &writer)
+        switch type {
+        case .string?, .file?: writer.string(result.string(row, index) ?? "")
+        case .number?: MongoValue.number(result.double(row, index) ?? 0, into: &writer)
+        case .boolean?: writer.bool(result.bool(row, index) ?? false)
+        case .date?:
+            MongoValue.date(ParseDate(milliseconds: result.timestamp(row, index) ?? 0), into: &writer)
+        case .geoPoint?:
+            let point = result.point(row, index) ?? (x: 0, y: 0)
+            writer.byte(UInt8(ascii: "["))
+            write([point], inBrackets: false, into: &writer)
+            writer.byte(UInt8(ascii: "]"))
+        case .polygon?:
+            writer.raw("{\"type\":\"Polygon\",\"coordinates\":[[")
+            write(result.polygon(row, index) ?? [], inBrackets: true, into: &writer)
+            writer.raw("]]}")
+        case .bytes?, .object?, .array?, .pointer?, .acl?, .relation?, nil:
+            MongoValue.nested(Self.json(result, row, index) ?? .null, into: &writer)
+        }
+    }
+
+    private func write(_ points: [(x: Double, y: Double)], inBrackets: Bool, into writer: inout JSONWriter) {
+        for (index, point) in points.enumerated() {
+            if index > 0 { writer.byte(UInt8(ascii: ",")) }
+            if inBrackets { writer.byte(UInt8(ascii: "[")) }
+            MongoValue.coordinate(point.x, into: &writer)
+            writer.byte(UInt8(ascii: ","))
+            MongoValue.coordinate(point.y, into: &writer)
+            if inBrackets { writer.byte(UInt8(ascii: "]")) }
+        }
+    }
+
+    private static func json(_ result: PostgresResult, _ row: Int, _ index: Int) -> JSONValue? {
+        result.jsonb(row, index).flatMap { try? JSONValue(parsing: $0) }
+    }
+
+    /// The two lists, and the object by which servers before them knew permissions, which parse-server still writes.
+    private func writePermissions(_ result: PostgresResult, _ row: Int, _ index: Int, into writer: inout JSONWriter) {
+        let readers = result.textArray(row, index)
+        let writers = result.textArray(row, index + 1)
+        for (name, list) in [("_rperm", readers), ("_wperm", writers)] {
+            guard let list else { continue }
+            key(name, &writer)
+            writer.array(list.map { .string($0) })
+        }
+        guard let readers, let writers else { return }
+        var legacy: JSONObject = [:]
+        for reader in readers { legacy[Name(reader)] = ["r": true] }
+        for name in writers {
+            var entry = legacy[Name(name)]?.objectValue ?? [:]
+            entry["w"] = true
+            legacy[Name(name)] = .object(entry)
+        }
+        key("_acl", &writer)
+        writer.object(legacy)
+    }
+}
+
+/// Classes as parse-server keeps them in MongoDB's collection `_SCHEMA`.
+enum MongoSchema {
+    /// The document of a class, in canonical extended JSON.
+    static func document(of schema: ClassSchema, indexes: JSONObject) -> [UInt8] {
+        var document: JSONObject = ["_id": .string(schema.name)]
+        var options: JSONObject = [:]
+        for (name, field) in schema.fields where field.type != .acl {
+            if schema.name == "_User", name == "password" { continue }
+            document[name] = .string(type(field.type))
+            var option = field.json
+            option["type"] = nil
+            option["targetClass"] = nil
+            if !option.isEmpty { options[name] = .object(option) }
+        }
+        var metadata: JSONObject = [:]
+        if let permissions = schema.permissions { metadata["class_permissions"] = .object(permissions.source) }
+        if !indexes.isEmpty { metadata["indexes"] = .object(indexes) }
+        if !options.isEmpty { metadata["fields_options"] = .object(options) }
+        if !metadata.isEmpty { document["_metadata"] = .object(metadata) }
+        var writer = JSONWriter()
+        MongoValue.nested(.object(document), into: &writer)
+        return writer.bytes
+    }
+
+    private static func type(_ type: FieldType) -> String {
+        switch type {
+        case .pointer(let target): "*\(target)"
+        case .relation(let target): "relation<\(target)>"
+        case .string: "string"
+        case .number: "number"
+        case .boolean: "boolean"
+        case .date: "date"
+        case .object: "object"
+        case .array: "array"
+        case .file: "file"
+        case .geoPoint: "geopoint"
+        case .polygon: "polygon"
+        case .bytes: "bytes"
+        case .acl: "acl"
+        }
+    }
+}
