@@ -24,7 +24,7 @@ struct Banner {
 
     private var url: String {
         let host = ["0.0.0.0", "::"].contains(configuration.host) ? "127.0.0.1" : configuration.host
-        return "http://\(host):\(port)\(configuration.mountPath)"
+        return "\(configuration.scheme)://\(host):\(port)\(configuration.mountPath)"
     }
 
     private var clientKeys: [(option: String, header: String, key: String)] {

@@ -1,5 +1,5 @@
 import FileStorage
-import HTTP
+public import HTTP
 import JSON
 public import Logging
 import Mail
@@ -18,6 +18,8 @@ import SignIn
 /// The whole server over one database: driver, storage, rules, routes and HTTP.
 public struct RoostServer: Service {
     private let http: HTTPServer
+    /// By what the server speaks TLS; nil for plain HTTP.
+    public let certificate: ServerCertificate?
     private let client: PostgresClient
     private let replica: PostgresClient?
     private let backend: Backend
@@ -38,9 +40,8 @@ public struct RoostServer: Service {
     ///   - filesDirectory: The folder of uploaded files.
     ///   - passwordCost: The cost of new password hashes; below 10 for tests only.
     ///   - extensions: What the deployment adds, or puts in place of the server's parts.
-    /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration, `ConfigurationError` for a
-    ///   login
-    ///   provider that there is not.
+    /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration, `ConfigurationError` for a login
+    ///   provider that there is not, `ServerCertificate.Unusable` for files of `https` that cannot be used.
     public init(
         configuration: Configuration, connectionString: String, filesDirectory: String, passwordCost: Int = 10,
         extensions: ServerExtensions = ServerExtensions(), logger: Logger
@@ -103,9 +104,13 @@ public struct RoostServer: Service {
             settings: settings, handler: routes,
             files: FileRoutes(storage: files, resolver: routes, settings: settings, logger: logger),
             pages: PageRoutes(backend: backend), state: state, logger: logger)
+        certificate = try configuration.https.map {
+            try ServerCertificate(certificateFile: $0.certificate, keyFile: $0.key)
+        }
         http = HTTPServer(
             host: configuration.host, port: configuration.port, handler: dispatcher, crossOrigin: settings.crossOrigin,
-            maximumBodySize: settings.maximumBodySize, limits: limits, additions: extensions.http, logger: logger)
+            maximumBodySize: settings.maximumBodySize, certificate: certificate, limits: limits,
+            additions: extensions.http, logger: logger)
     }
 
     /// What sends mails; nil where the configuration names no way to.
@@ -136,6 +141,9 @@ public struct RoostServer: Service {
         try await declared?.apply()
         try await files.prepare()
         if mailQueue != nil { try await backend.store.prepareMailQueue() }
+        if configuration.rateLimitStore == .database, !configuration.rateLimits.isEmpty {
+            try await backend.store.prepareRequestCounts()
+        }
         if configuration.security.enableCheckLog, let report = backend.securityReport() {
             logger.notice("security report", metadata: ["report": "\(JSONValue.object(report).text)"])
         }
@@ -164,6 +172,7 @@ public struct RoostServer: Service {
         defer { mails?.cancel() }
         // Requests are served meanwhile: an index only makes them faster.
         async let _ = indexer.run()
+        async let _ = backend.sweep()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await backend.followInvalidations() }
             group.addTask { try await http.run() }

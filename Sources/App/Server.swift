@@ -52,9 +52,16 @@ package struct Server {
             configuration: configuration, connectionString: connectionString,
             filesDirectory: deployment.filesDirectory, logger: logger)
         try await server.prepare()
+        var services = [
+            ServiceGroupConfiguration.ServiceConfiguration(
+                service: server, successTerminationBehavior: .gracefullyShutdownGroup)
+        ]
+        if let certificate = server.certificate {
+            services.append(.init(service: CertificateReload(certificate: certificate, logger: logger)))
+        }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],
+                services: services,
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: LogOutput.quiet))
         async let banner: Void = printBanner(server)
         try await group.run()

@@ -10,7 +10,7 @@ import ServerConfiguration
 
 /// The routes of the REST interface: which path and method is which call of the backend.
 public struct ParseRoutes: RequestHandler {
-    let backend: Backend
+    private(set) var backend: Backend
     let configuration: Configuration
     let logger: Logger
     let errors: ErrorReply
@@ -21,18 +21,25 @@ public struct ParseRoutes: RequestHandler {
         self.backend = backend
         configuration = backend.configuration
         errors = ErrorReply(sanitizes: configuration.enableSanitizedErrorResponse, logger: logger)
-        limits = RateLimiter(configuration.rateLimits)
+        limits = RateLimiter(configuration.rateLimits, in: configuration.rateLimitStore, backend.store)
         self.logger = logger
+    }
+
+    /// The same routes over another backend: that of a transaction.
+    func over(_ backend: Backend) -> ParseRoutes {
+        var routes = self
+        routes.backend = backend
+        return routes
     }
 
     /// Answers one request.
     public func respond(to envelope: Envelope) async throws -> Reply {
         try checkAllowed(envelope.method.rawValue, envelope.path, envelope.power)
-        try limits?.countByAddress(envelope)
+        if let limits { try await limits.countByAddress(envelope) }
         let match = RouteTable.match(envelope.method, envelope.path)
         // Who calls is found out first: a bad token is refused wherever it leads.
         let context = try await context(of: envelope, match?.route.traits ?? [])
-        try limits?.countByUser(envelope, context.caller.user)
+        if let limits { try await limits.countByUser(envelope, context.caller.user) }
         guard let match else { throw Self.noRoute(envelope) }
         return try await perform(match, envelope, context)
     }

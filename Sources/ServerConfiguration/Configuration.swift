@@ -113,6 +113,10 @@ public struct Configuration: Sendable {
     public var outgoing = Outgoing()
     /// How many requests of a kind there may be in a time.
     public var rateLimits: [RateLimit] = []
+    /// Where requests are counted.
+    public var rateLimitStore = RateLimitStore.memory
+    /// By what the server speaks TLS; nil for plain HTTP.
+    public var https: HTTPS?
 
     public var security = Security()
     /// The classes that are declared; nil where they are not.
@@ -283,6 +287,7 @@ public struct Configuration: Sendable {
     /// - Parameter folder: Where relative ones begin: the folder of the configuration file.
     public mutating func resolvePaths(in folder: String) {
         func resolved(_ path: String) -> String { path.hasPrefix("/") ? path : "\(folder)/\(path)" }
+        https = https.map { HTTPS(certificate: resolved($0.certificate), key: resolved($0.key)) }
         pages.pagesPath = pages.pagesPath.map(resolved)
         pages.localizationJsonPath = pages.localizationJsonPath.map(resolved)
         guard var declared = schema else { return }

@@ -100,9 +100,11 @@ struct OptionReader {
         configuration.host = string("host") ?? "0.0.0.0"
         configuration.mountPath = string("mountPath") ?? "/parse"
         if !configuration.mountPath.hasPrefix("/") { configuration.mountPath = "/" + configuration.mountPath }
+        configuration.https = try Configuration.HTTPS(json: values["https"] ?? .null)
         configuration.publicServerURL = try url("publicServerURL")
         configuration.serverURL =
-            try url("serverURL") ?? "http://localhost:\(configuration.port)\(configuration.mountPath)"
+            try url("serverURL")
+            ?? "\(configuration.scheme)://localhost:\(configuration.port)\(configuration.mountPath)"
         configuration.databaseURI = try databaseURI("databaseURI")
         configuration.readReplicaURI = try databaseURI("readReplicaURI")
         let options = values["databaseOptions"]?.objectValue ?? [:]
@@ -335,7 +337,9 @@ struct OptionReader {
             }
         }
         configuration.routeAllowList = try values["routeAllowList"].map(RouteAllowList.init(json:))
-        configuration.rateLimits = try RateLimit.list(json: values["rateLimit"] ?? .null)
+        configuration.rateLimits = try RateLimitOptions.list(values["rateLimit"] ?? .null)
+        if bool("accountRateLimit", configuration.preset >= 9) { configuration.rateLimits += RateLimitOptions.accounts }
+        configuration.rateLimitStore = try RateLimitOptions.store(values["rateLimitStore"])
         configuration.security.enableCheck = values["security"]?["enableCheck"]?.boolValue ?? false
         configuration.security.enableCheckLog = values["security"]?["enableCheckLog"]?.boolValue ?? false
         let limits = values["requestComplexity"]?.objectValue ?? [:]

@@ -3,6 +3,7 @@ public enum OptionTable {
     /// All options, in the order in which help shows them.
     public static let all: [OptionDefinition] =
         roost + essential + access + aggregation + schemas + users + AccountMailOptions.table + SignInOptions.table
+        + RateLimitOptions.table + HTTPSOptions.table
         + PagesOptions.table
         + files + protection
         + operations
@@ -257,7 +258,6 @@ public enum OptionTable {
         OptionDefinition(
             "routeAllowList", "PARSE_SERVER_ROUTE_ALLOW_LIST", .array,
             "Regular expressions of whole paths, such as classes/Public.*: clients may use no other routes"),
-        RateLimit.option,
     ]
 
     private static let operations = [

@@ -37,6 +37,20 @@ enum RoutePattern {
         return expression + "/?\\z"
     }
 
+    /// The first component of all paths that a pattern stands for, in small letters; nil where it may be any.
+    static func firstName(_ pattern: String) -> String? {
+        let rest = pattern.utf8.drop { $0 == UInt8(ascii: "/") }
+        let name = rest.prefix { !":*{}()/".utf8.contains($0) }
+        let end = rest[name.endIndex...]
+        // What follows the name must begin another component.
+        guard !name.isEmpty, end.isEmpty || end.starts(with: "/".utf8) || end.starts(with: "{/".utf8) else {
+            return nil
+        }
+        // Of other letters there may be several that count as one.
+        guard name.allSatisfy({ $0 < 0x80 }) else { return nil }
+        return String(Substring(name)).lowercased()
+    }
+
     /// Takes the name of a parameter; false when there is none.
     private static func name(_ rest: inout Substring) -> Bool {
         let length = rest.utf8.prefix { byte in

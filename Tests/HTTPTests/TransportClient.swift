@@ -1,10 +1,13 @@
 import JSON
 import NIOCore
 import NIOPosix
+import NIOSSL
 
 /// An HTTP client that sends exactly the bytes it is given, also wrong ones.
 struct TransportClient: Sendable {
     let port: Int
+    /// What it speaks TLS by, and the name that it expects; nil for plain HTTP.
+    var security: (context: NIOSSLContext, host: String)?
 
     /// One answer.
     struct Answer: Sendable {
@@ -90,7 +93,11 @@ struct TransportClient: Sendable {
             .channelOption(ChannelOptions.allowRemoteHalfClosure, value: true)
             .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
+                    if let security {
+                        try channel.pipeline.syncOperations.addHandler(
+                            NIOSSLClientHandler(context: security.context, serverHostname: security.host))
+                    }
+                    return try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
                         wrappingChannelSynchronously: channel,
                         configuration: .init(isOutboundHalfClosureEnabled: true))
                 }

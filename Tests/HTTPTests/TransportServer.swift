@@ -102,6 +102,7 @@ enum TransportServer {
         directory: String? = nil,
         cipher: FileCipher? = nil,
         additions: HTTPServer.Additions = HTTPServer.Additions(),
+        certificate: ServerCertificate? = nil,
         adjust: (inout InterfaceSettings) throws -> Void = { _ in },
         body: (TransportClient) async throws -> Void
     ) async throws {
@@ -116,8 +117,8 @@ enum TransportServer {
         let server = HTTPServer(
             host: "127.0.0.1", port: 0,
             handler: Dispatcher(settings: settings, handler: EchoHandler(), files: files, state: state, logger: logger),
-            crossOrigin: settings.crossOrigin, maximumBodySize: settings.maximumBodySize, limits: limits,
-            additions: additions, logger: logger)
+            crossOrigin: settings.crossOrigin, maximumBodySize: settings.maximumBodySize, certificate: certificate,
+            limits: limits, additions: additions, logger: logger)
         let running = Task { try await server.run() }
         let outcome: Result<Void, any Error>
         do {

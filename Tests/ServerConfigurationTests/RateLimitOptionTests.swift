@@ -21,6 +21,25 @@ struct RateLimitOptionTests {
         #expect(try load(["rateLimit": .array([limit])]).rateLimits.first?.concerns(path) == isConcerned)
     }
 
+    @Test("Methods are a list, or a regular expression over their names; limits of accounts go with the line")
+    func methods() throws {
+        func methods(_ json: JSONValue) throws -> Set<String>? {
+            let limit = JSONValue.object([
+                "requestPath": "/a", "requestTimeWindow": 1000, "requestCount": 1, "requestMethods": json,
+            ])
+            return try load(["rateLimit": .array([limit])]).rateLimits.first?.methods
+        }
+        #expect(try methods(["post", "GET"]) == ["POST", "GET"])
+        #expect(try methods("POST|PUT") == ["POST", "PUT"])
+        #expect(try methods("P.*") == ["POST", "PUT"])
+        #expect(try methods([]) == nil)
+        #expect(try load([:]).rateLimits.count == 6)
+        #expect(try load(["accountRateLimit": false]).rateLimits.isEmpty)
+        #expect(try load(["preset": 8]).rateLimits.isEmpty)
+        #expect(try load(["preset": 8, "accountRateLimit": true]).rateLimits.count == 6)
+        #expect(refusal(["rateLimitStore": "redis"]) == "option rateLimitStore must be memory or database")
+    }
+
     @Test(
         "What is no limit refuses the start",
         arguments: [
@@ -45,7 +64,12 @@ struct RateLimitOptionTests {
             ),
             (
                 ["requestPath": "/a", "redisUrl": "redis://h"],
-                "rateLimit.redisUrl is not built into Roost: each process counts for itself, in memory"
+                "rateLimit.redisUrl is not built into Roost: remove it, and write \"rateLimitStore\": \"database\" beside "
+                    + "rateLimit, which counts for all processes together in PostgreSQL"
+            ),
+            (
+                ["requestPath": "/a", "requestTimeWindow": 1, "requestCount": 1, "requestMethods": "("],
+                "rateLimit.requestMethods \"(\" is not a valid regular expression"
             ),
         ] as [(JSONValue, String)])
     func refused(limit: JSONValue, text: String) {

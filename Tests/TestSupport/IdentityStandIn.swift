@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import JSON
 import NIOCore
@@ -6,7 +5,6 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import Synchronization
-import X509
 
 /// All of the internet that identity providers are, on loopback: a proxy that takes `CONNECT` to any host, and answers in
 /// its place over TLS, by a certificate of an authority of its own.
@@ -46,7 +44,7 @@ public final class IdentityStandIn: Sendable {
 
     private let answer: Mutex<Answer>
     private let seen = Mutex<[Request]>([])
-    private let authority: Authority
+    private let authority: TestAuthority
     private let channel = Mutex<(any Channel)?>(nil)
     private let folder: String
 
@@ -67,7 +65,7 @@ public final class IdentityStandIn: Sendable {
 
     private init(_ answer: @escaping Answer) throws {
         self.answer = Mutex(answer)
-        authority = try Authority()
+        authority = try TestAuthority()
         folder = FileManager.default.temporaryDirectory.path + "/roost-identity-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try authority.pem.write(toFile: folder + "/authority.pem", atomically: true, encoding: .utf8)
@@ -109,44 +107,6 @@ public final class IdentityStandIn: Sendable {
     }
 
     fileprivate func context(for host: String) throws -> NIOSSLContext { try authority.context(for: host) }
-}
-
-/// Who signs the certificates of the hosts.
-private final class Authority: Sendable {
-    private let key = P256.Signing.PrivateKey()
-    private let name: DistinguishedName
-    let pem: String
-
-    init() throws {
-        name = try DistinguishedName { CommonName("Authority of the tests") }
-        let certificate = try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(key.publicKey),
-            notValidBefore: Date() - 3600, notValidAfter: Date() + 86_400, issuer: name, subject: name,
-            signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: try Certificate.Extensions {
-                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
-                Critical(KeyUsage(keyCertSign: true))
-            }, issuerPrivateKey: .init(key))
-        pem = try certificate.serializeAsPEM().pemString
-    }
-
-    func context(for host: String) throws -> NIOSSLContext {
-        let own = P256.Signing.PrivateKey()
-        let certificate = try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(own.publicKey),
-            notValidBefore: Date() - 3600, notValidAfter: Date() + 86_400, issuer: name,
-            subject: try DistinguishedName { CommonName(host) }, signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: try Certificate.Extensions {
-                Critical(BasicConstraints.notCertificateAuthority)
-                SubjectAlternativeNames([.dnsName(host)])
-                try ExtendedKeyUsage([.serverAuth])
-            }, issuerPrivateKey: .init(key))
-        let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.serializeAsPEM().pemString.utf8))
-        return try NIOSSLContext(
-            configuration: .makeServerConfiguration(
-                certificateChain: chain.map { .certificate($0) },
-                privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(own.pemRepresentation.utf8), format: .pem))))
-    }
 }
 
 /// Reads `CONNECT host:port`, says yes, and speaks TLS from then on.

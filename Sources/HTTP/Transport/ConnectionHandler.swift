@@ -1,6 +1,7 @@
 import Logging
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 import Tasks
 
 /// Serves connections: SwiftNIO's parser of HTTP/1.1 in front, and behind it a task on the connection's event loop that
@@ -10,18 +11,24 @@ struct ConnectionHandler: Sendable {
     let connections: OpenConnections
     /// The most bytes of all header fields of a request together.
     let headerLimit: Int
+    /// By what connections speak TLS; nil for plain HTTP.
+    let certificate: ServerCertificate?
+    /// How long a handshake of TLS may take.
+    let handshakeLimit: Duration
     let logger: Logger
     private let flushCoalescers: [ObjectIdentifier: FlushCoalescer]
 
     /// - Parameter eventLoops: Those on which connections come.
     init(
-        responder: Responder, connections: OpenConnections, headerLimit: Int, eventLoops: any EventLoopGroup,
-        logger: Logger
+        responder: Responder, connections: OpenConnections, headerLimit: Int, certificate: ServerCertificate?,
+        handshakeLimit: Duration, eventLoops: any EventLoopGroup, logger: Logger
     ) {
         self.responder = responder
         self.logger = logger
         self.connections = connections
         self.headerLimit = headerLimit
+        self.certificate = certificate
+        self.handshakeLimit = handshakeLimit
         flushCoalescers = Dictionary(
             uniqueKeysWithValues: eventLoops.makeIterator().map { (ObjectIdentifier($0), FlushCoalescer(of: $0)) })
     }
@@ -36,6 +43,10 @@ struct ConnectionHandler: Sendable {
         limits.maxHeaderListSize = headerLimit
         limits.maxHeaderFieldCount = Self.mostHeaderFields
         let pipeline = channel.pipeline.syncOperations
+        if let certificate {
+            try pipeline.addHandler(NIOSSLServerHandler(context: certificate.context))
+            try pipeline.addHandler(HandshakeTimeout(handshakeLimit))
+        }
         try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
         try pipeline.addHandler(ConnectionReader(connection, connections: connections))
         return connection

@@ -20,6 +20,8 @@ public struct HTTPServer: Service {
         public var grace: Duration = .seconds(2)
         /// How long a body, or an answer that is kept in memory, may take at most; what is larger than usual gets more.
         public var transfer: Duration = .seconds(300)
+        /// How long a client may take for the handshake of TLS.
+        public var handshake: Duration = .seconds(10)
         /// How long requests under way may take to finish when the server is shut down.
         public var shutdown: Duration = .seconds(10)
         /// The most bytes of all header fields of a request together.
@@ -48,6 +50,7 @@ public struct HTTPServer: Service {
     private let host: String
     private let port: Int
     private let limits: Limits
+    private let certificate: ServerCertificate?
     private let logger: Logger
     private let responder: Responder
     private let connections: OpenConnections
@@ -62,23 +65,26 @@ public struct HTTPServer: Service {
     ///   - handler: Answers the requests.
     ///   - crossOrigin: What pages of other origins are told.
     ///   - maximumBodySize: The most bytes of a body that is no file.
+    ///   - certificate: By what it speaks TLS; nil for plain HTTP.
     ///   - limits: How long things may take.
     ///   - additions: What a deployment adds.
     ///   - logger: Gets one line a request at level info.
     package init(
         host: String, port: Int, handler: some HTTPHandler, crossOrigin: CrossOrigin, maximumBodySize: Int,
-        limits: Limits = Limits(), additions: Additions = Additions(), logger: Logger
+        certificate: ServerCertificate? = nil, limits: Limits = Limits(), additions: Additions = Additions(),
+        logger: Logger
     ) {
         self.host = host
         self.port = port
         self.limits = limits
+        self.certificate = certificate
         self.logger = logger
         transferTimeout = TransferTimeout(limits: limits)
         HeavyWork.executor = LongWork.large
         connections = OpenConnections(transferTimeout: transferTimeout)
         responder = Responder(
             handler: handler, crossOrigin: crossOrigin, maximumBodySize: maximumBodySize,
-            transferTimeout: transferTimeout, additions: additions, logger: logger)
+            transferTimeout: transferTimeout, additions: additions, isSecure: certificate != nil, logger: logger)
     }
 
     /// The port on which the server listens; waits until it does.
@@ -112,8 +118,8 @@ public struct HTTPServer: Service {
         let eventLoops = MultiThreadedEventLoopGroup.singleton
         let listener = HTTPListener(
             handler: ConnectionHandler(
-                responder: responder, connections: connections, headerLimit: limits.headers, eventLoops: eventLoops,
-                logger: logger),
+                responder: responder, connections: connections, headerLimit: limits.headers,
+                certificate: certificate, handshakeLimit: limits.handshake, eventLoops: eventLoops, logger: logger),
             connections: connections, connectionLimit: limits.connections, eventLoops: eventLoops, logger: logger)
         try await withTaskCancellationHandler {
             try await listener.run(host: host, port: port) { listeningPort.settle(.success($0)) }

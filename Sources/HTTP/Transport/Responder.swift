@@ -12,12 +12,14 @@ struct Responder: Sendable {
     private let transferTimeout: TransferTimeout
     private let additions: HTTPServer.Additions
     private let metrics: RequestMetrics?
+    /// Whether connections speak TLS.
+    private let isSecure: Bool
     private let logger: Logger
     private let requestIDs = RequestIDs()
 
     init(
         handler: some HTTPHandler, crossOrigin: CrossOrigin, maximumBodySize: Int, transferTimeout: TransferTimeout,
-        additions: HTTPServer.Additions, logger: Logger
+        additions: HTTPServer.Additions, isSecure: Bool, logger: Logger
     ) {
         self.handler = handler
         self.crossOrigin = crossOrigin
@@ -25,6 +27,7 @@ struct Responder: Sendable {
         self.transferTimeout = transferTimeout
         self.additions = additions
         metrics = additions.metrics.map { RequestMetrics(factory: $0) }
+        self.isSecure = isSecure
         self.logger = logger
     }
 
@@ -70,6 +73,7 @@ struct Responder: Sendable {
         let keepsConnection =
             head.isKeepAlive && !body.isBroken && !body.awaitsContinue && (body.declaredLength ?? 0) <= drainLimit
         status = response.status
+        response.isSecure = isSecure
         response.announce(keepsConnection: keepsConnection, to: head.version)
         try await send(response, on: connection, ticket)
         log(request.id, request.method, request.target, status: status, duration: .now - start)

@@ -12,6 +12,8 @@ struct ResponseHead {
 
     var status: Int
     var content: Content
+    /// Whether it goes over TLS, and clients are told to come by no other way.
+    var isSecure = false
     private var fields: [(name: String, value: String)]
     /// The fields for other origins, as they go on the wire.
     private let crossOrigin: [UInt8]
@@ -73,6 +75,7 @@ struct ResponseHead {
         buffer.writeString(HTTPResponseStatus(statusCode: status).reasonPhrase)
         buffer.writeStaticString("\r\n")
         buffer.writeBytes(crossOrigin)
+        if isSecure { buffer.writeStaticString("Strict-Transport-Security: max-age=31536000\r\n") }
         for field in fields {
             buffer.writeString(field.name)
             buffer.writeStaticString(": ")
@@ -84,7 +87,7 @@ struct ResponseHead {
 
     /// The bytes that the head and the content take, roughly; without those that are made while they are sent.
     var size: Int {
-        let head = crossOrigin.count + 64 + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        let head = crossOrigin.count + 112 + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
         if case .bytes(let bytes) = content { return head + bytes.count }
         return head
     }

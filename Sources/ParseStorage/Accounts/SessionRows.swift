@@ -78,4 +78,22 @@ extension ObjectStore {
             "UPDATE \"_Session\" SET \"expiresAt\" = $1, \"updatedAt\" = $2 WHERE \"objectId\" = $3",
             [.timestamp(milliseconds: end.milliseconds), .timestamp(milliseconds: now.milliseconds), .text(id)])
     }
+
+    /// Removes sessions that have ended, a thousand at a time.
+    ///
+    /// - Parameter end: Those that ended later stay.
+    public func removeSessions(endedBefore end: ParseDate) async throws {
+        let statement = Statement(
+            """
+            DELETE FROM "_Session" WHERE "objectId" IN (
+                SELECT "objectId" FROM "_Session" WHERE "expiresAt" < $1 LIMIT 1000 FOR UPDATE SKIP LOCKED)
+            """, [.timestamp(milliseconds: end.milliseconds)])
+        do {
+            try await client.exclusively { session in
+                while try await session.query(statement).affectedRows >= 1000 {}
+            }
+        } catch let error as PostgresError where error.sqlState == "42P01" {
+            // The class of sessions was removed, and all sessions with it.
+        }
+    }
 }

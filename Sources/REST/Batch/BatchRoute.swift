@@ -39,12 +39,7 @@ extension ParseRoutes {
                 "Batch request contains \(passwords) log-ins and passwords, which exceeds the limit of "
                     + "\(Self.mostPasswords).")
         }
-        if let limits {
-            for element in elements {
-                try limits.countByAddress(element)
-                try limits.countByUser(element, context.caller.user)
-            }
-        }
+        if let limits { try await limits.count(elements, context.caller.user) }
         let isTransaction = envelope.body["transaction"] == true
         let results =
             isTransaction

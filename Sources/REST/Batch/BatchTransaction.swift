@@ -31,7 +31,7 @@ extension ParseRoutes {
         let steps = await backend.plan(writes, context)
         let (outcomes, replies) = try await backend.transaction(.batch) { backend in
             try await backend.lock(writes, context)
-            let routes = ParseRoutes(backend: backend, logger: logger)
+            let routes = over(backend)
             var outcomes: [TransactionOutcome] = []
             var replies: [[UInt8]] = []
             var size = 0

@@ -103,6 +103,7 @@ public struct FileRoutes: Sendable {
                 publicMessage: "Permission denied")
         case .client, .maintenance: throw HTTPError.masterKeyRequired
         }
+        _ = try await resolver.caller(of: envelope)
         var components = envelope.path.dropFirst()
         if components.count > 1, components.first.hasSameBytes(as: settings.keys.applicationID) {
             components.removeFirst()

@@ -25,6 +25,8 @@ public struct Envelope: Sendable {
     public var uploads: [Name: [UInt8]]
     /// Whether this is one element of a batch.
     public var isBatchElement: Bool
+    /// Whether it came as a POST that says in its body to be something else.
+    public var isOverridden = false
 
     /// Puts a request together.
     public init(

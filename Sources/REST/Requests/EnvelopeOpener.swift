@@ -32,6 +32,7 @@ struct EnvelopeOpener: Sendable {
         var envelope = Envelope(
             from: origin, method: method, path: try target.components.map(Self.decodeComponent),
             rawPath: String(target.path), body: body, uploads: uploads)
+        envelope.isOverridden = method != .post && request.method == "POST"
         if let query = target.query, !query.isEmpty {
             envelope.query = FormEncoding.values(query)
             envelope.queryString = String(query)

@@ -18,6 +18,8 @@ public struct InterfaceSettings: Sendable {
     public var publicServerURL: String?
     /// The address of the mount path for requests that do not say how they were reached.
     public var serverURL: String
+    /// Whether the server itself speaks TLS.
+    public var speaksTLS = false
     /// Whether errors about permissions have a generic text.
     public var sanitizesErrors: Bool
     /// Who may upload and download files, and which.

@@ -28,6 +28,7 @@ extension InterfaceSettings {
         }
         publicServerURL = configuration.publicServerURL
         serverURL = configuration.serverURL
+        speaksTLS = configuration.https != nil
         sanitizesErrors = configuration.enableSanitizedErrorResponse
         files.upload = FileSettings.Callers(
             everybody: configuration.fileUpload.enableForPublic,

@@ -19,6 +19,7 @@ final class MountURLs: Sendable {
     private let serverURL: String
     private let mountPath: String
     private let proxyTrust: ProxyTrust
+    private let speaksTLS: Bool
     /// What was found out last. Nearly all clients come by the same name.
     private let last = Mutex<(origin: Origin, url: String)?>(nil)
 
@@ -27,6 +28,7 @@ final class MountURLs: Sendable {
         serverURL = settings.serverURL.withoutTrailingSlashes
         mountPath = settings.mountPath
         proxyTrust = settings.proxyTrust
+        speaksTLS = settings.speaksTLS
     }
 
     /// The configured address, or else `scheme://host/mount` by what the request says, without a trailing slash.
@@ -42,9 +44,9 @@ final class MountURLs: Sendable {
 
     /// Nil when the request does not say it.
     private func origin(of request: IncomingRequest) -> Origin? {
-        var origin = Origin(isSecure: false, host: request.authority ?? "")
+        var origin = Origin(isSecure: speaksTLS, host: request.authority ?? "")
         if proxyTrust.trusts(peer: request.peer) {
-            origin.isSecure = request.headers[.forwardedProtocol].map(Self.first) == "https"
+            if let scheme = request.headers[.forwardedProtocol] { origin.isSecure = Self.first(scheme) == "https" }
             if let host = request.headers[.forwardedHost] { origin.host = Self.first(host) }
         }
         return origin.host.isEmpty ? nil : origin

@@ -12,8 +12,9 @@ import Testing
         return .object(limit.merging(more) { $1 })
     }
 
-    private static func expectRefusal(_ answer: TestAnswer, _ text: String = "Too many requests.") {
+    private static func expectRefusal(_ answer: TestAnswer, _ text: String = "Too many requests.", head: Bool = false) {
         #expect(answer.status == 429, "\(answer.text)")
+        if head { return }
         #expect(answer.code == 100, "\(answer.text)")
         #expect(answer.error == text, "\(answer.text)")
     }
@@ -40,6 +41,46 @@ import Testing
             Self.expectRefusal(try await server.send("POST", "/functions/a/b", [:]))
             #expect(try await server.send("GET", "/classes/Kept/x", as: .master).status == 404)
             Self.expectRefusal(try await server.send("GET", "/classes/Kept/y", as: .master))
+        }
+    }
+
+    @Test("A request counts as what it is and as what it says to be; no other path of the same thing slips past")
+    func spellings() async throws {
+        let options: JSONObject = [
+            "rateLimit": [
+                Self.limit("/classes/Read", 1, ["requestMethods": ["GET"]]),
+                Self.limit("/classes/Written", 1, ["requestMethods": "POST"]),
+                Self.limit("/users", 1, ["requestMethods": ["GET"]]), Self.limit("/classes/_Role/:id", 0),
+            ]
+        ]
+        try await TestServer.run(options) { server in
+            #expect(try await server.send("GET", "/classes/Read").status == 200)
+            Self.expectRefusal(try await server.send("POST", "/classes/Read", ["_method": "get"]))
+            Self.expectRefusal(try await server.send("HEAD", "/classes/Read"), head: true)
+            #expect(try await server.send("POST", "/classes/Read", ["n": 1]).status == 201)
+            #expect(try await server.send("POST", "/classes/Written", ["_method": "GET"]).status == 200)
+            Self.expectRefusal(try await server.send("POST", "/classes/Written", ["n": 1]))
+            #expect(try await server.send("GET", "/classes/_User").status == 200)
+            Self.expectRefusal(try await server.send("GET", "/users"))
+            Self.expectRefusal(try await server.send("GET", "/roles/x"))
+        }
+    }
+
+    @Test("Uploads and deletions of files count; downloads do not")
+    func files() async throws {
+        let options: JSONObject = [
+            "fileUpload": ["enableForPublic": true],
+            "rateLimit": [Self.limit("/files/*path", 1, ["requestMethods": ["POST", "GET"]])],
+        ]
+        try await TestServer.run(options) { server in
+            let file = try await server.send("POST", "/files/a.txt", bytes: [65]).succeeded()
+            Self.expectRefusal(try await server.send("POST", "/files/b.txt", bytes: [65]))
+            let json: JSONValue = [
+                "base64": "QQ==", "_ApplicationId": .string(TestServer.applicationID), "_RESTAPIKey": "testRest",
+                "_ContentType": "text/plain",
+            ]
+            Self.expectRefusal(try await server.send("POST", "/files/c.txt", json, as: .nobody))
+            for _ in 1...3 { #expect(try await server.send("GET", try file.string("url")).status == 200) }
         }
     }
 

@@ -1,0 +1,23 @@
+import HTTP
+import Logging
+import NIOPosix
+import ServiceLifecycle
+import UnixSignals
+
+/// Reads the certificate of the server anew at each SIGHUP, which whoever renews it sends.
+struct CertificateReload: Service {
+    let certificate: ServerCertificate
+    let logger: Logger
+
+    func run() async {
+        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+            do {
+                // Files are read where no connection waits for it.
+                try await NIOThreadPool.singleton.runIfActive { try certificate.reload() }
+                logger.notice("the certificate was read anew")
+            } catch {
+                logger.error("the certificate stays as it was", metadata: ["reason": "\(error)"])
+            }
+        }
+    }
+}

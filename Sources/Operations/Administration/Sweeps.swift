@@ -1,0 +1,41 @@
+import JSON
+import ParseModel
+import ParseStorage
+
+/// What is over and would pile up: sessions that nobody can use any more, and counts of requests.
+extension Backend {
+    /// How long a session stays after its end, so that its client learns that it has ended.
+    private static let sessionGrace = 86_400_000
+    /// How many counts of requests stay in the database at most.
+    private static let mostCounts = 1_000_000
+
+    /// Removes what is over, soon after the start and from then on, until the task is cancelled.
+    public func sweep() async {
+        let countsRequests = configuration.rateLimitStore == .database && !configuration.rateLimits.isEmpty
+        var minute = 0
+        // What the start waits for comes first.
+        guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+        repeat {
+            if countsRequests {
+                await attempt("counts of requests") { try await store.sweepRequestCounts(most: Self.mostCounts) }
+            }
+            if minute % 60 == 0 {
+                let end = ParseDate(milliseconds: ParseDate.now.milliseconds - Int64(Self.sessionGrace))
+                await attempt("sessions") { try await store.removeSessions(endedBefore: end) }
+            }
+            minute += 1
+            // Processes that started together do not go on together.
+        } while (try? await Task.sleep(for: .milliseconds(Int.random(in: 50_000...70_000)))) != nil
+    }
+
+    private func attempt(_ what: String, _ body: () async throws -> Void) async {
+        do {
+            try await body()
+        } catch is CancellationError {
+            return
+        } catch {
+            // The next minute brings another attempt.
+            logger.info("not swept", metadata: ["what": "\(what)", "error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Postgres
+
+/// Requests that are to be counted under a key.
+public struct CountedRequests: Sendable {
+    let key: String
+    let amount: Int
+    /// How long a count lasts, in milliseconds.
+    let window: Int
+
+    /// Names what is counted.
+    public init(key: String, amount: Int, window: Int) {
+        self.key = key
+        self.amount = amount
+        self.window = window
+    }
+}
+
+/// Counts of requests, in a table beside the classes that no route reads. It is not part of the write-ahead log: nothing
+/// waits for a disk, and after a crash of the database every count begins anew.
+extension ObjectStore {
+    /// Makes the table of counts, if there is none.
+    public func prepareRequestCounts() async throws {
+        try await client.execute(
+            script: """
+                BEGIN;
+                SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
+                CREATE UNLOGGED TABLE IF NOT EXISTS "_roost_request_count" (
+                    "key" bytea PRIMARY KEY, "requests" bigint NOT NULL, "until" timestamptz NOT NULL)
+                    WITH (fillfactor = 70);
+                CREATE INDEX IF NOT EXISTS "_roost_request_count_until" ON "_roost_request_count" ("until");
+                COMMIT;
+                """)
+    }
+
+    /// Only a hash of the key is kept, which may be made of a session token. The rows are locked in the order of their
+    /// keys, so that no two requests wait for each other.
+    private static let countStatement = """
+        WITH counted AS (
+            INSERT INTO "_roost_request_count" AS kept ("key", "requests", "until")
+            SELECT sha256(convert_to(wanted."key", 'UTF8')) AS "hash", wanted."amount"::bigint,
+                clock_timestamp() + wanted."window" * interval '1 millisecond'
+            FROM unnest($1::text[], $2::float8[], $3::float8[]) AS wanted("key", "amount", "window") ORDER BY "hash"
+            ON CONFLICT ("key") DO UPDATE SET
+                "requests" = CASE WHEN kept."until" <= clock_timestamp() THEN 0 ELSE kept."requests" END
+                    + excluded."requests",
+                "until" = CASE WHEN kept."until" <= clock_timestamp() THEN excluded."until" ELSE kept."until" END
+            RETURNING "key", "requests", "until")
+        SELECT counted."requests", (extract(epoch FROM counted."until" - clock_timestamp()) * 1000)::bigint
+        FROM unnest($1::text[]) WITH ORDINALITY AS wanted("key", "place")
+        JOIN counted ON counted."key" = sha256(convert_to(wanted."key", 'UTF8')) ORDER BY wanted."place"
+        """
+
+    /// Counts requests, in one statement.
+    ///
+    /// - Parameter requests: No two with one key.
+    /// - Returns: For each, how many there were since its count began, and for how many milliseconds it goes on.
+    /// - Throws: `ParseError` for failures of the database.
+    public func countRequests(_ requests: [CountedRequests]) async throws -> [(requests: Int, remaining: Int)] {
+        do {
+            let results = try await client.group(
+                [
+                    Statement(
+                        Self.countStatement,
+                        [
+                            .textArray(requests.map(\.key)), .doubleArray(requests.map { Double($0.amount) }),
+                            .doubleArray(requests.map { Double($0.window) }),
+                        ])
+                ], conflictKey: requests.first?.key)
+            guard let rows = results.first, rows.rowCount == requests.count else {
+                throw PostgresError(.server, "requests were not counted")
+            }
+            return (0..<rows.rowCount).map { (Int(rows.int($0, 0) ?? 0), Int(max(0, rows.int($0, 1) ?? 0))) }
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
+    }
+
+    /// Removes counts that are over, and where there are too many, the smallest.
+    ///
+    /// - Parameter most: How many stay at most.
+    public func sweepRequestCounts(most: Int) async throws {
+        try await client.exclusively { session in
+            let over = Statement(
+                """
+                DELETE FROM "_roost_request_count" WHERE "key" IN (
+                    SELECT "key" FROM "_roost_request_count" WHERE "until" <= now() LIMIT 10000 FOR UPDATE SKIP LOCKED)
+                """)
+            while try await session.query(over).affectedRows >= 10_000 {}
+            _ = try await session.query(
+                Statement(
+                    """
+                    DELETE FROM "_roost_request_count" WHERE "key" IN (
+                        SELECT "key" FROM "_roost_request_count" ORDER BY "requests"
+                        LIMIT CASE WHEN (SELECT count(*) FROM "_roost_request_count") > $1
+                            THEN (SELECT count(*) FROM "_roost_request_count") - $1 / 2 ELSE 0 END)
+                    """, [.int(Int64(most))]))
+        }
+    }
+}

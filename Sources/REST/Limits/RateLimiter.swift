@@ -1,0 +1,169 @@
+import Encoding
+import HTTP
+import JSON
+import ParseStorage
+import Rules
+import ServerConfiguration
+
+/// A client has sent more requests than a limit lets it.
+struct RateLimitExceeded: Error {
+    static let code = 100
+    let message: String
+    /// In how many seconds the count begins anew.
+    let retryAfter: Int
+}
+
+/// Counts requests, and refuses those beyond the limits of the options `rateLimit` and `accountRateLimit`.
+final class RateLimiter: Sendable {
+    private let limits: [RateLimit]
+    /// Which limits concern paths that begin with a name.
+    private let byName: [Name: [Int]]
+    /// Which limits may concern any path.
+    private let others: [Int]
+    private let counter: any RequestCounter
+
+    /// Makes a counter; nil where nothing is limited.
+    ///
+    /// - Parameter store: Where the counts are kept that all processes share.
+    init?(_ limits: [RateLimit], in place: Configuration.RateLimitStore, _ store: ObjectStore) {
+        guard !limits.isEmpty else { return nil }
+        self.limits = limits
+        var byName: [Name: [Int]] = [:]
+        var others: [Int] = []
+        for (index, limit) in limits.enumerated() {
+            if let name = limit.firstName { byName[name, default: []].append(index) } else { others.append(index) }
+        }
+        self.byName = byName
+        self.others = others
+        counter =
+            switch place {
+            case .memory: MemoryCounter(windows: limits.map(\.window))
+            case .database: DatabaseCounter(limits: limits, store: store)
+            }
+    }
+
+    /// Counts a request for the limits that do not need to know which user sent it. A log-in is counted here for all of
+    /// them, so that nobody repeats it under one session after the other.
+    ///
+    /// - Throws: ``RateLimitExceeded``; `PostgresError` where the counts are in the database.
+    func countByAddress(_ envelope: Envelope) async throws {
+        var demands: [RequestDemand] = []
+        addByAddress(envelope, to: &demands)
+        try await take(demands)
+    }
+
+    /// Counts a request for the limits of users and sessions. Without a user, the address counts.
+    ///
+    /// - Throws: ``RateLimitExceeded``; `PostgresError` where the counts are in the database.
+    func countByUser(_ envelope: Envelope, _ user: SessionUser?) async throws {
+        var demands: [RequestDemand] = []
+        addByUser(envelope, user, to: &demands)
+        try await take(demands)
+    }
+
+    /// Counts the elements of a batch, all in one step.
+    ///
+    /// - Throws: ``RateLimitExceeded``; `PostgresError` where the counts are in the database.
+    func count(_ elements: [Envelope], _ user: SessionUser?) async throws {
+        var demands: [RequestDemand] = []
+        for element in elements {
+            addByAddress(element, to: &demands)
+            addByUser(element, user, to: &demands)
+        }
+        try await take(demands)
+    }
+
+    private func addByAddress(_ envelope: Envelope, to demands: inout [RequestDemand]) {
+        let isLogin = Self.isLogin(envelope)
+        add(envelope, to: &demands) { zone in
+            switch zone {
+            case .global: []
+            case .ip: Self.network(envelope.origin.address)
+            case .user, .session: isLogin ? Self.network(envelope.origin.address) : nil
+            }
+        }
+    }
+
+    private func addByUser(_ envelope: Envelope, _ user: SessionUser?, to demands: inout [RequestDemand]) {
+        guard !Self.isLogin(envelope) else { return }
+        add(envelope, to: &demands) { zone in
+            switch zone {
+            case .global, .ip: nil
+            case .user: user.map { Array($0.id.utf8) } ?? Self.network(envelope.origin.address)
+            case .session: user.map { Array($0.token.utf8) } ?? Self.network(envelope.origin.address)
+            }
+        }
+    }
+
+    private static func isLogin(_ envelope: Envelope) -> Bool {
+        guard envelope.path.count == 1, let name = envelope.path.first else { return false }
+        return name.asciiLowercased.hasSameBytes(as: "login")
+    }
+
+    /// - Parameter sender: Who sent the request, for a zone; nil where it is not to be counted now.
+    private func add(
+        _ envelope: Envelope, to demands: inout [RequestDemand], _ sender: (RateLimit.Zone) -> [UInt8]?
+    ) {
+        let alias = Self.alias(of: envelope.path)
+        guard mayConcern(envelope.path) || alias.map(mayConcern) == true else { return }
+        let paths = [RouteTable.canonical(envelope.path), alias].compactMap { $0 }
+            .map { "/" + $0.joined(separator: "/") }
+        let address = IPAddress(envelope.origin.address)
+        for (index, limit) in limits.enumerated() {
+            guard limit.includesMasterKey || envelope.power != .master, Self.uses(envelope, limit.methods),
+                let sender = sender(limit.zone), paths.contains(where: limit.concerns),
+                address.map(limit.exempts) != true
+            else { continue }
+            if let known = demands.firstIndex(where: { $0.limit == index && $0.sender == sender }) {
+                demands[known].amount += 1
+            } else {
+                demands.append(RequestDemand(limit: index, sender: sender, amount: 1))
+            }
+        }
+    }
+
+    /// Whether there can be a limit on a path, as far as its first component tells.
+    private func mayConcern(_ path: [String]) -> Bool {
+        if !others.isEmpty { return true }
+        guard let first = path.first else { return false }
+        return byName[Name(first.asciiLowercased)] != nil
+    }
+
+    /// Whether a request is one of some methods. One that is overridden counts as what it is and as what it says to be, so
+    /// that no override slips past a limit.
+    private static func uses(_ envelope: Envelope, _ methods: Set<String>?) -> Bool {
+        guard let methods else { return true }
+        return methods.contains(envelope.method.rawValue)
+            || envelope.isOverridden && methods.contains(Method.post.rawValue)
+    }
+
+    /// The other path of what has two.
+    private static func alias(of path: [String]) -> [String]? {
+        guard let first = path.first?.asciiLowercased else { return nil }
+        if first.hasSameBytes(as: "classes"), path.count > 1 {
+            return aliases.first { $0.className.hasSameBytes(as: path[1]) }.map { [$0.route] + path.dropFirst(2) }
+        }
+        return aliases.first { $0.route.hasSameBytes(as: first) }.map { ["classes", $0.className] + path.dropFirst() }
+    }
+
+    private static let aliases = [
+        (route: "users", className: "_User"), (route: "sessions", className: "_Session"),
+        (route: "roles", className: "_Role"), (route: "installations", className: "_Installation"),
+    ]
+
+    private func take(_ demands: [RequestDemand]) async throws {
+        guard !demands.isEmpty else { return }
+        let counts = try await counter.take(demands)
+        for (demand, count) in zip(demands, counts) where count.requests > limits[demand.limit].count {
+            throw RateLimitExceeded(
+                message: limits[demand.limit].message, retryAfter: max(1, (count.remaining + 999) / 1000))
+        }
+    }
+
+    /// All of an IPv4 address, and the half of one of IPv6 that names a network: its owner has all addresses of it.
+    private static func network(_ address: String) -> [UInt8] {
+        guard let address = IPAddress(address) else { return Array(address.utf8.prefix(64)) }
+        let plain = address.mappedVersion4 ?? address
+        return plain.isVersion4 ? plain.bytes : Array(plain.bytes.prefix(8))
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import JSON
+
+/// The options of limits on requests.
+enum RateLimitOptions {
+    /// Their rows in the table.
+    static let table = [
+        OptionDefinition(
+            "rateLimit", "PARSE_SERVER_RATE_LIMIT", .array, "How many requests of a kind there may be in a time"),
+        OptionDefinition(
+            "rateLimitStore", "ROOST_RATE_LIMIT_STORE", .string,
+            "Where requests are counted: memory (each process for itself) or database (all together); default memory"),
+        OptionDefinition(
+            "accountRateLimit", "ROOST_ACCOUNT_RATE_LIMIT", .boolean,
+            "Whether log-ins, sign-ups, challenges and mails are limited for each address; default true (false up to "
+                + "preset 8)"),
+    ]
+
+    private static let keys: Set<Name> = [
+        "requestPath", "requestTimeWindow", "requestCount", "requestMethods", "errorResponseMessage",
+        "includeInternalRequests", "includeMasterKey", "redisUrl", "zone",
+    ]
+
+    /// Reads the option `rateLimit`.
+    ///
+    /// - Throws: `ConfigurationError` for what is no list of limits.
+    static func list(_ json: JSONValue) throws(ConfigurationError) -> [RateLimit] {
+        if json.isNull { return [] }
+        guard json.arrayValue != nil || json.objectValue != nil else {
+            throw ConfigurationError("rateLimit must be an array or object")
+        }
+        var limits: [RateLimit] = []
+        for element in json.arrayValue ?? [json] {
+            guard let object = element.objectValue else {
+                throw ConfigurationError("rateLimit must be an array of objects")
+            }
+            limits.append(try limit(object))
+        }
+        return limits
+    }
+
+    private static func limit(_ json: JSONObject) throws(ConfigurationError) -> RateLimit {
+        for key in json.keys where !keys.contains(key) {
+            throw ConfigurationError("Invalid rate limit option \"\(key)\"")
+        }
+        if let url = json["redisUrl"], !url.isNull, url != "" {
+            throw ConfigurationError(
+                "rateLimit.redisUrl is not built into Roost: remove it, and write \"rateLimitStore\": \"database\" beside "
+                    + "rateLimit, which counts for all processes together in PostgreSQL")
+        }
+        func value(_ key: Name) -> JSONValue? { json[key].flatMap { $0.isNull ? nil : $0 } }
+        func flag(_ key: Name) throws(ConfigurationError) -> Bool {
+            guard let value = value(key) else { return false }
+            guard let flag = value.boolValue else { throw ConfigurationError("rateLimit.\(key) must be a boolean") }
+            return flag
+        }
+        func number(_ key: Name) throws(ConfigurationError) -> Int {
+            guard let value = value(key) else { throw ConfigurationError("rateLimit.\(key) must be defined") }
+            guard let number = value.numberValue, number >= 0, number < 1e12 else {
+                throw ConfigurationError("rateLimit.\(key) must be a number")
+            }
+            return Int(number)
+        }
+        guard let path = value("requestPath") else { throw ConfigurationError("rateLimit.requestPath must be defined") }
+        guard let path = path.stringValue else { throw ConfigurationError("rateLimit.requestPath must be a string") }
+        let window = try number("requestTimeWindow")
+        let count = try number("requestCount")
+        guard var limit = RateLimit(path: path, count: count, window: window) else {
+            throw ConfigurationError("rateLimit.requestPath \"\(path)\" is not valid")
+        }
+        limit.exemption = try flag("includeInternalRequests") ? .nobody : .thisMachine
+        limit.includesMasterKey = try flag("includeMasterKey")
+        if let text = value("errorResponseMessage") {
+            guard let text = text.stringValue else {
+                throw ConfigurationError("rateLimit.errorResponseMessage must be a string")
+            }
+            if !text.isEmpty { limit.message = text }
+        }
+        limit.methods = try value("requestMethods").map(methods) ?? nil
+        if let given = value("zone") {
+            guard let known = given.stringValue.flatMap(RateLimit.Zone.init(rawValue:)) else {
+                throw ConfigurationError("rateLimit.zone must be one of ip, session, user, global")
+            }
+            limit.zone = known
+        }
+        return limit
+    }
+
+    /// The methods of a list, or those in which a regular expression is found, as parse-server has it.
+    ///
+    /// - Returns: nil for all.
+    private static func methods(_ json: JSONValue) throws(ConfigurationError) -> Set<String>? {
+        if let text = json.stringValue {
+            guard let expression = try? NSRegularExpression(pattern: text, options: .caseInsensitive) else {
+                throw ConfigurationError("rateLimit.requestMethods \"\(text)\" is not a valid regular expression")
+            }
+            return Set(
+                ["GET", "POST", "PUT", "DELETE"].filter {
+                    expression.firstMatch(in: $0, range: NSRange($0.startIndex..., in: $0)) != nil
+                })
+        }
+        guard let list = json.arrayValue else {
+            throw ConfigurationError("rateLimit.requestMethods must be an array of strings")
+        }
+        var methods: Set<String> = []
+        for method in list {
+            guard let method = method.stringValue else {
+                throw ConfigurationError("rateLimit.requestMethods must be an array of strings")
+            }
+            methods.insert(method.uppercased())
+        }
+        return methods.isEmpty ? nil : methods
+    }
+
+    /// The limits that hold for each address where nothing else is said. A school whose pupils all log in at the beginning
+    /// of a lesson stays below them.
+    static let accounts: [RateLimit] = {
+        let fiveMinutes = 300_000
+        let limits: [(path: String, method: String?, count: Int)] = [
+            ("/login", nil, 1000), ("/verifyPassword", nil, 1000), ("/challenge", "POST", 1000),
+            ("/users", "POST", 1000), ("/requestPasswordReset", "POST", 100),
+            ("/verificationEmailRequest", "POST", 100),
+        ]
+        return limits.compactMap { path, method, count in
+            var limit = RateLimit(path: path, count: count, window: fiveMinutes)
+            limit?.methods = method.map { [$0] }
+            limit?.exemption = .privateNetworks
+            return limit
+        }
+    }()
+
+    /// Reads where requests are counted.
+    ///
+    /// - Throws: `ConfigurationError` for a place that there is not.
+    static func store(_ json: JSONValue?) throws(ConfigurationError) -> Configuration.RateLimitStore {
+        guard let text = json?.stringValue, !text.isEmpty else { return .memory }
+        guard let store = Configuration.RateLimitStore(rawValue: text) else {
+            throw ConfigurationError("option rateLimitStore must be memory or database")
+        }
+        return store
+    }
+}
+
+extension Configuration {
+    /// Where requests are counted.
+    public enum RateLimitStore: String, Sendable {
+        /// In each process for itself.
+        case memory
+        /// In PostgreSQL, for all processes together.
+        case database
+    }
+}

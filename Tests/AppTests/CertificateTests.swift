@@ -1,0 +1,114 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// TLS in a server that is a process of its own.
+@Suite("The certificate of a process", .timeLimit(.minutes(3))) struct CertificateTests {
+    /// A folder with the files of a certificate, and a process that speaks TLS by them.
+    private struct Process {
+        let authority: TestAuthority
+        let folder: String
+        let port: Int
+        let process: CrashProcess
+
+        var log: String { (try? String(contentsOfFile: folder + "/log.txt", encoding: .utf8)) ?? "" }
+
+        func get(_ host: String) async -> Int? {
+            guard let client = try? SecureClient(to: host, trusting: authority) else { return nil }
+            let answer = try? await client.get("/parse/health", port: port)
+            await client.shutdown()
+            return answer?.status
+        }
+    }
+
+    private static func run(_ body: @Sendable (Process) async throws -> Void) async throws {
+        try await TestServer.withDatabase { uri in
+            let folder = FileManager.default.temporaryDirectory.path + "/roost-certificate-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let authority = try TestAuthority()
+            try authority.write(for: "one.example", to: folder)
+            let port = try MalformedSocket.freePort()
+            let options: JSONObject = [
+                "appId": "app", "masterKey": "master", "host": "127.0.0.1", "port": .number(Double(port)),
+                "databaseURI": .string(uri), "https": ["certificate": "certificate.pem", "key": "key.pem"],
+            ]
+            try Data(options.serialized()).write(to: URL(fileURLWithPath: folder + "/roost.json"))
+            let process = try await CrashProcess.start(
+                [CrashServer.findBinary(), "serve", folder + "/roost.json"], output: folder + "/log.txt")
+            let running = Process(authority: authority, folder: folder, port: port, process: process)
+            do {
+                let serves = try await eventually { await running.get("one.example") == 200 }
+                try #require(serves, "\(running.log)")
+                try await body(running)
+            } catch {
+                kill(process.identifier, SIGKILL)
+                throw error
+            }
+            kill(process.identifier, SIGTERM)
+            let ended = try await eventually { !process.isRunning }
+            #expect(ended)
+            if !ended { kill(process.identifier, SIGKILL) }
+        }
+    }
+
+    @Test("SIGHUP has the certificate read anew: new connections get it, open ones go on, a bad one changes nothing")
+    func renewal() async throws {
+        try await Self.run { running in
+            #expect(running.log.contains("https://127.0.0.1:\(running.port)/parse"))
+            let open = try SecureClient(to: "one.example", trusting: running.authority)
+            let first = try await open.get("/parse/health", port: running.port)
+            #expect(first.headers["strict-transport-security"] == "max-age=31536000")
+
+            try running.authority.write(for: "two.example", to: running.folder)
+            kill(running.process.identifier, SIGHUP)
+            let isRenewed = try await eventually { await running.get("two.example") == 200 }
+            #expect(isRenewed, "\(running.log)")
+            // Only the connection from before can still be to this name.
+            #expect(try await open.get("/parse/health", port: running.port).status == 200)
+            #expect(await running.get("one.example") == nil)
+            await open.shutdown()
+
+            try "no certificate".write(
+                toFile: running.folder + "/certificate.pem", atomically: true, encoding: .utf8)
+            kill(running.process.identifier, SIGHUP)
+            let isTold = try await eventually { running.log.contains("the certificate stays as it was") }
+            #expect(isTold, "\(running.log)")
+            #expect(running.log.contains("\(running.folder)/certificate.pem cannot be read"))
+            #expect(await running.get("two.example") == 200)
+            #expect(running.process.isRunning)
+        }
+    }
+
+    @Test(
+        "Files that are missing, no certificate, or no key of it refuse the start and are named",
+        arguments: [
+            ("missing.pem", "key.pem", "missing.pem cannot be read"),
+            ("certificate.pem", "missing.pem", "missing.pem cannot be read"),
+            ("key.pem", "key.pem", "key.pem cannot be read"),
+            ("certificate.pem", "certificate.pem", "certificate.pem cannot be read"),
+            ("certificate.pem", "other/key.pem", "does not fit the certificate"),
+        ])
+    func unusable(certificate: String, key: String, text: String) async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/roost-certificate-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder + "/other", withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let authority = try TestAuthority()
+        try authority.write(for: "one.example", to: folder)
+        try authority.write(for: "one.example", to: folder + "/other")
+        let options: JSONObject = [
+            "appId": "app", "masterKey": "master", "databaseURI": "postgres://127.0.0.1:1/none",
+            "https": ["certificate": .string(certificate), "key": .string(key)],
+        ]
+        try Data(options.serialized()).write(to: URL(fileURLWithPath: folder + "/roost.json"))
+        let process = try await CrashProcess.start(
+            [CrashServer.findBinary(), "serve", folder + "/roost.json"], output: folder + "/log.txt")
+        let isOver = try await eventually { !process.isRunning }
+        #expect(isOver)
+        if !isOver { kill(process.identifier, SIGKILL) }
+        #expect(process.end == .exit(status: 1))
+        let log = try String(contentsOfFile: folder + "/log.txt", encoding: .utf8)
+        #expect(log.contains(text), "\(log)")
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import HTTP
+import NIOSSL
+import TestSupport
+import Testing
+
+/// TLS in the server, as clients meet it.
+@Suite("TLS", .timeLimit(.minutes(2))) struct SecureTransportTests {
+    /// Files of a certificate, and a client that trusts it.
+    private struct Security {
+        let authority: TestAuthority
+        let folder: String
+        let certificate: ServerCertificate
+
+        init() throws {
+            authority = try TestAuthority()
+            folder = FileManager.default.temporaryDirectory.path + "/roost-tls-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try authority.write(for: "one.example", to: folder)
+            certificate = try ServerCertificate(
+                certificateFile: folder + "/certificate.pem", keyFile: folder + "/key.pem")
+        }
+
+        func client(_ plain: TransportClient, for host: String = "one.example", _ version: TLSVersion? = nil) throws
+            -> TransportClient
+        {
+            TransportClient(port: plain.port, security: (try authority.client(version: version), host))
+        }
+    }
+
+    private static func run(
+        limits: HTTPServer.Limits = HTTPServer.Limits(),
+        _ body: (Security, TransportClient) async throws -> Void
+    ) async throws {
+        let security = try Security()
+        defer { try? FileManager.default.removeItem(atPath: security.folder) }
+        try await TransportServer.run(
+            limits: limits, certificate: security.certificate,
+            adjust: { settings in
+                settings.speaksTLS = true
+                settings.maximumBodySize = 4_000_000
+            }, body: { try await body(security, $0) })
+    }
+
+    @Test("A request is answered over TLS 1.2 and 1.3, with links to https and the order to come by no other way")
+    func versions() async throws {
+        try await Self.run { security, plain in
+            for version in [TLSVersion.tlsv12, .tlsv13] {
+                let answer = try await security.client(plain, version).request(
+                    "GET", "/parse/x", headers: TransportServer.client)
+                #expect(answer.status == 200)
+                #expect(answer.header("Strict-Transport-Security") == "max-age=31536000")
+                #expect(answer.json["mountURL"]?.stringValue == "https://127.0.0.1:\(plain.port)/parse")
+            }
+            await #expect(throws: (any Error).self) {
+                _ = try await security.client(plain, .tlsv11).request("GET", "/parse/x")
+            }
+        }
+        try await TransportServer.run { plain in
+            let answer = try await plain.request("GET", "/parse/x", headers: TransportServer.client)
+            #expect(answer.header("Strict-Transport-Security") == nil)
+        }
+    }
+
+    @Test("A client that speaks plain HTTP, or expects another server, gets no answer, and others go on")
+    func strangers() async throws {
+        try await Self.run { security, plain in
+            await #expect(throws: (any Error).self) { _ = try await plain.request("GET", "/parse/x") }
+            await #expect(throws: (any Error).self) {
+                _ = try await security.client(plain, for: "two.example").request("GET", "/parse/x")
+            }
+            let answer = try await security.client(plain).request("GET", "/parse/x", headers: TransportServer.client)
+            #expect(answer.status == 200)
+        }
+    }
+
+    @Test("Large bodies and answers go over TLS as they are, several on one connection")
+    func large() async throws {
+        try await Self.run { security, plain in
+            let body = Array("{\"text\":\"\(String(repeating: "é", count: 1_000_000))\"}".utf8)
+            let head =
+                "POST /parse/x HTTP/1.1\r\nHost: x\r\nX-Parse-Application-Id: app\r\n"
+                + "X-Parse-REST-API-Key: rest\r\nContent-Length: \(body.count)\r\n\r\n"
+            let get =
+                "GET /parse/large/3 HTTP/1.1\r\nHost: x\r\nX-Parse-Application-Id: app\r\n"
+                + "X-Parse-REST-API-Key: rest\r\n\r\n"
+            try await security.client(plain).connect { connection in
+                for _ in 1...3 {
+                    try await connection.send(Array(head.utf8) + body)
+                    let answer = try await connection.receive()
+                    #expect(answer?.json["body"]?["text"]?.stringValue?.utf8.count == 2_000_000)
+                    try await connection.send(get)
+                    #expect(try await connection.receive()?.body.count == 3 * 1024 * 1024)
+                }
+            }
+        }
+    }
+
+    @Test("Who opens a connection and does not finish the handshake is cut off in time")
+    func handshake() async throws {
+        var limits = HTTPServer.Limits()
+        limits.handshake = .milliseconds(300)
+        try await Self.run(limits: limits) { security, plain in
+            for text in ["", "\u{16}\u{3}\u{1}\u{1}"] {
+                let start = ContinuousClock.now
+                try await plain.connect { connection in
+                    if !text.isEmpty { try await connection.send(text) }
+                    while try await connection.receive() != nil {}
+                }
+                #expect(ContinuousClock.now - start < .seconds(20))
+            }
+            // Whoever finished it has the time that others have.
+            try await security.client(plain).connect { connection in
+                try await connection.send("GET /parse/x HTTP/1.1\r\nHost: x\r\n")
+                try await Task.sleep(for: .milliseconds(600))
+                try await connection.send("X-Parse-Application-Id: app\r\nX-Parse-REST-API-Key: rest\r\n\r\n")
+                #expect(try await connection.receive()?.status == 200)
+            }
+        }
+    }
+
+    @Test("A client that reads nothing of a large answer is cut off, and its answer takes no memory for ever")
+    func unread() async throws {
+        var limits = HTTPServer.Limits()
+        limits.stall = .milliseconds(500)
+        try await Self.run(limits: limits) { security, plain in
+            let get =
+                "GET /parse/large/100 HTTP/1.1\r\nHost: x\r\nX-Parse-Application-Id: app\r\n"
+                + "X-Parse-REST-API-Key: rest\r\n\r\n"
+            try await security.client(plain).connect { connection in
+                try await connection.send(get)
+                try await Task.sleep(for: .seconds(4))
+                #expect(try await connection.receive() == nil)
+            }
+        }
+    }
+
+    @Test(
+        "A certificate that is read anew is that of new connections; those that are open go on; bad files change nothing"
+    )
+    func reload() async throws {
+        try await Self.run { security, plain in
+            let get =
+                "GET /parse/x HTTP/1.1\r\nHost: x\r\nX-Parse-Application-Id: app\r\n"
+                + "X-Parse-REST-API-Key: rest\r\n\r\n"
+            try await security.client(plain).connect { connection in
+                try await connection.send(get)
+                #expect(try await connection.receive()?.status == 200)
+                try security.authority.write(for: "two.example", to: security.folder)
+                try security.certificate.reload()
+                try await connection.send(get)
+                #expect(try await connection.receive()?.status == 200)
+            }
+            func expectTwo() async throws {
+                let answer = try await security.client(plain, for: "two.example").request(
+                    "GET", "/parse/x", headers: TransportServer.client)
+                #expect(answer.status == 200)
+            }
+            try await expectTwo()
+            let files = ["/certificate.pem", "/key.pem"]
+            for file in files {
+                let path = security.folder + file
+                let good = try String(contentsOfFile: path, encoding: .utf8)
+                for bad in ["", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+                    try bad.write(toFile: path, atomically: true, encoding: .utf8)
+                    #expect(throws: ServerCertificate.Unusable.self) { try security.certificate.reload() }
+                }
+                try good.write(toFile: path, atomically: true, encoding: .utf8)
+            }
+            // A key of another certificate.
+            try security.authority.certificate(for: "x").key.write(
+                toFile: security.folder + "/key.pem", atomically: true, encoding: .utf8)
+            #expect(throws: ServerCertificate.Unusable.self) { try security.certificate.reload() }
+            try await expectTwo()
+        }
+    }
+}

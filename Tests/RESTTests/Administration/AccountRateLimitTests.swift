@@ -1,0 +1,71 @@
+import JSON
+import TestSupport
+import Testing
+
+/// The limits that hold for log-ins, sign-ups and mails without being asked for.
+@Suite struct AccountRateLimitTests {
+    private static func statuses(
+        _ server: TestServer, _ count: Int, from address: @escaping @Sendable (Int) -> String, _ path: String
+    ) async throws -> [Int: Int] {
+        let answers = try await concurrently(count) { number in
+            try await server.send(
+                "POST", path, ["email": "nobody@example.com"], headers: ["X-Forwarded-For": address(number)])
+        }
+        return Dictionary(grouping: answers, by: \.status).mapValues(\.count)
+    }
+
+    @Test("Mails are limited for each address of the internet, and for each network of IPv6; private ones are not")
+    func mails() async throws {
+        try await TestServer.run(["trustProxy": true]) { server in
+            let path = "/requestPasswordReset"
+            let one = try await Self.statuses(server, 120, from: { _ in "203.0.113.7" }, path)
+            #expect(one[429] == 20, "\(one)")
+            let other = try await Self.statuses(server, 10, from: { _ in "203.0.113.8" }, path)
+            #expect(other[429] == nil, "\(other)")
+            let network = try await Self.statuses(server, 120, from: { "2001:db8:1:2::\($0 + 1)" }, path)
+            #expect(network[429] == 20, "\(network)")
+            for address in ["10.1.2.3", "127.0.0.1", "192.168.1.1", "fd00::1"] {
+                let local = try await Self.statuses(server, 101, from: { _ in address }, path)
+                #expect(local[429] == nil, "\(address): \(local)")
+            }
+        }
+    }
+
+    @Test("A batch of them counts each, and so does what only says to be something else; one option switches them off")
+    func batches() async throws {
+        let call: JSONValue = [
+            "method": "POST", "path": "/parse/requestPasswordReset", "body": ["email": "nobody@example.com"],
+        ]
+        let batch: JSONValue = ["requests": .array(Array(repeating: call, count: 50))]
+        let headers = ["X-Forwarded-For": "203.0.113.7"]
+        try await TestServer.run(["trustProxy": true]) { server in
+            for status in [200, 200, 429] {
+                #expect(try await server.send("POST", "/batch", batch, headers: headers).status == status)
+            }
+            let answer = try await server.send("POST", "/requestPasswordReset", ["email": "a@b.c"], headers: headers)
+            #expect(answer.status == 429)
+            #expect(answer.code == 100)
+            #expect(answer.error == "Too many requests.")
+            #expect(answer.headers["retry-after"].flatMap(Int.init).map { (1...300).contains($0) } == true)
+        }
+        for options: JSONObject in [["accountRateLimit": false], ["preset": 8]] {
+            try await TestServer.run(options.merging(["trustProxy": true]) { $1 }) { server in
+                for _ in 1...3 {
+                    #expect(try await server.send("POST", "/batch", batch, headers: headers).status == 200)
+                }
+            }
+        }
+    }
+
+    @Test("A school of a thousand behind one address logs in within a lesson's beginning; the next guess waits")
+    func school() async throws {
+        try await TestServer.run(["trustProxy": true]) { server in
+            // Names that are missing cost no hash, and count like any other log-in.
+            let answers = try await concurrently(1001) { _ in
+                try await server.send("POST", "/login", [:], headers: ["X-Forwarded-For": "203.0.113.7"])
+            }
+            #expect(answers.count { $0.status == 429 } == 1)
+            #expect(answers.count { $0.code == 200 } == 1000)
+        }
+    }
+}

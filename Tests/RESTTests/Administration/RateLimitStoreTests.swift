@@ -1,0 +1,82 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Limits on requests that several processes count together, in PostgreSQL.
+@Suite struct RateLimitStoreTests {
+    private static func options(_ count: Int, _ more: JSONObject = [:], window: Int = 3_600_000) -> JSONObject {
+        let limit: JSONObject = [
+            "requestPath": "/classes/Shared", "requestTimeWindow": .number(Double(window)),
+            "requestCount": .number(Double(count)), "includeInternalRequests": true,
+        ]
+        return ["rateLimitStore": "database", "rateLimit": [.object(limit.merging(more) { $1 })]]
+    }
+
+    @Test("Two servers over one database serve together exactly as many of parallel requests as the limit says")
+    func together() async throws {
+        try await TestServer.run(Self.options(20)) { server in
+            try await server.alongside(Self.options(20)) { other in
+                let answers = try await concurrently(60) { number in
+                    try await (number % 2 == 0 ? server : other).send("GET", "/classes/Shared")
+                }
+                #expect(answers.count { $0.status == 200 } == 20)
+                let refused = answers.filter { $0.status == 429 }
+                #expect(refused.count == 40)
+                #expect(
+                    refused.allSatisfy { $0.code == 100 && ($0.headers["retry-after"].flatMap(Int.init) ?? 0) > 3000 })
+                #expect(try await server.texts("SELECT requests::text FROM _roost_request_count") == ["60"])
+            }
+        }
+    }
+
+    @Test("A count begins anew when its time is over; batches count each element, in one step")
+    func windows() async throws {
+        try await TestServer.run(Self.options(2, window: 1500)) { server in
+            let call: JSONValue = ["method": "POST", "path": "/parse/classes/Shared", "body": ["n": 1]]
+            #expect(try await server.send("POST", "/batch", ["requests": [call, call]]).status == 200)
+            #expect(try await server.send("POST", "/batch", ["requests": [call, call]]).status == 429)
+            #expect(try await server.send("GET", "/classes/Shared").status == 429)
+            let isServed = try await eventually { try await server.send("GET", "/classes/Shared").status == 200 }
+            #expect(isServed)
+        }
+    }
+
+    @Test("Session tokens do not stand in the table of counts, and each session has its own count")
+    func sessions() async throws {
+        try await TestServer.run(Self.options(1, ["zone": "session"])) { server in
+            for name in ["anna", "bert"] {
+                let user = try await server.signUp(name)
+                #expect(try await server.send("GET", "/classes/Shared", as: .session(user.token)).status == 200)
+                #expect(try await server.send("GET", "/classes/Shared", as: .session(user.token)).status == 429)
+            }
+            let keys = try await server.texts("SELECT length(key)::text FROM _roost_request_count")
+            #expect(keys == ["32", "32"])
+        }
+    }
+
+    @Test(
+        "The table is not in the write-ahead log, is there only where it was asked for, and counts that are over leave it"
+    )
+    func table() async throws {
+        let isThere = "SELECT relpersistence::text FROM pg_class WHERE relname = '_roost_request_count'"
+        try await TestServer.run { server in
+            #expect(try await server.texts(isThere).isEmpty)
+            try await server.alongside(Self.options(5)) { other in
+                #expect(try await other.texts(isThere) == ["u"])
+                try await other.execute(
+                    """
+                    INSERT INTO _roost_request_count
+                    SELECT sha256(n::text::bytea), 1, now() - interval '1 s' FROM generate_series(1, 25000) AS n;
+                    INSERT INTO _roost_request_count VALUES ('kept', 1, now() + interval '1 h')
+                    """)
+                // A server sweeps when it starts.
+                try await server.alongside(Self.options(5)) { third in
+                    let isSwept = try await eventually {
+                        try await third.texts("SELECT key::text FROM _roost_request_count").count == 1
+                    }
+                    #expect(isSwept)
+                }
+            }
+        }
+    }
+}

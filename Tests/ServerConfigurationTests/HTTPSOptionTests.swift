@@ -1,0 +1,25 @@
+import JSON
+import ServerConfiguration
+import Testing
+
+@Suite("The option https")
+struct HTTPSOptionTests {
+    @Test("Both files are named, and lie beside the configuration file")
+    func files() throws {
+        var configuration = try load(["https": ["certificate": "a.pem", "key": "/etc/b.pem"], "port": 8443])
+        #expect(configuration.serverURL == "https://localhost:8443/parse")
+        configuration.resolvePaths(in: "/srv")
+        #expect(configuration.https == .init(certificate: "/srv/a.pem", key: "/etc/b.pem"))
+        #expect(try load([:]).https == nil)
+        #expect(try load(["https": ["certificate": .null]]).https == nil)
+    }
+
+    @Test("One file alone, and another key, refuse the start")
+    func refused() {
+        let form = "{\"certificate\": \"…\", \"key\": \"…\"}"
+        #expect(refusal(["https": ["certificate": "a.pem"]]) == "option https.key is missing: \(form)")
+        #expect(
+            refusal(["https": ["key": "a.pem", "certificate": ""]]) == "option https.certificate is missing: \(form)")
+        #expect(refusal(["https": ["certificate": "a", "key": "b", "ca": "c"]])?.contains("https.ca") == true)
+    }
+}

@@ -1,0 +1,72 @@
+import Crypto
+import Foundation
+import NIOSSL
+import SwiftASN1
+import X509
+
+/// An authority of a test's own, which signs certificates of servers.
+public final class TestAuthority: Sendable {
+    private let key = P256.Signing.PrivateKey()
+    private let name: DistinguishedName
+    /// The certificate of the authority itself, which clients are to trust.
+    public let pem: String
+
+    /// Makes one with a new key.
+    public init() throws {
+        name = try DistinguishedName { CommonName("Authority of the tests") }
+        let certificate = try Certificate(
+            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(key.publicKey),
+            notValidBefore: Date() - 3600, notValidAfter: Date() + 86_400, issuer: name, subject: name,
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: try Certificate.Extensions {
+                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
+                Critical(KeyUsage(keyCertSign: true))
+            }, issuerPrivateKey: .init(key))
+        pem = try certificate.serializeAsPEM().pemString
+    }
+
+    /// A certificate for a host, and its key, in PEM.
+    public func certificate(for host: String) throws -> (certificate: String, key: String) {
+        let own = P256.Signing.PrivateKey()
+        let certificate = try Certificate(
+            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(own.publicKey),
+            notValidBefore: Date() - 3600, notValidAfter: Date() + 86_400, issuer: name,
+            subject: try DistinguishedName { CommonName(host) }, signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: try Certificate.Extensions {
+                Critical(BasicConstraints.notCertificateAuthority)
+                SubjectAlternativeNames([.dnsName(host)])
+                try ExtendedKeyUsage([.serverAuth])
+            }, issuerPrivateKey: .init(key))
+        return (try certificate.serializeAsPEM().pemString, own.pemRepresentation)
+    }
+
+    /// Writes a certificate for a host, and its key, to the files `certificate.pem` and `key.pem` of a folder.
+    public func write(for host: String, to folder: String) throws {
+        let (certificate, key) = try certificate(for: host)
+        try certificate.write(toFile: folder + "/certificate.pem", atomically: true, encoding: .utf8)
+        try key.write(toFile: folder + "/key.pem", atomically: true, encoding: .utf8)
+    }
+
+    /// What a server for a host speaks TLS by.
+    func context(for host: String) throws -> NIOSSLContext {
+        let (certificate, key) = try certificate(for: host)
+        return try NIOSSLContext(
+            configuration: .makeServerConfiguration(
+                certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8)).map { .certificate($0) },
+                privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem))))
+    }
+
+    /// What a client speaks TLS by that trusts this authority alone.
+    ///
+    /// - Parameter version: The one version of TLS that it speaks; nil for all.
+    public func client(version: TLSVersion? = nil) throws -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(pem.utf8)))
+        configuration.applicationProtocols = ["http/1.1"]
+        if let version {
+            configuration.minimumTLSVersion = version
+            configuration.maximumTLSVersion = version
+        }
+        return try NIOSSLContext(configuration: configuration)
+    }
+}
