@@ -16,6 +16,8 @@ public final class Backend: Sendable {
     public let store: ObjectStore
     let passwords: Passwords
     let sessions: SessionCache
+    /// Attempts to log in under names that nobody has.
+    let unknownAccounts: UnknownAccounts
     let logger: Logger
     /// Whose sessions are to be forgotten when the transaction that this is part of is committed; nil outside of one.
     private let deferred: DeferredInvalidation?
@@ -52,6 +54,7 @@ public final class Backend: Sendable {
         self.store = store
         self.passwords = passwords
         self.logger = logger
+        unknownAccounts = UnknownAccounts()
         deferred = nil
         loginDataView = Self.loginDataView(authProviders, configuration.auth)
         protectedFields = ProtectedFields(configuration, loginData: loginDataView)
@@ -66,6 +69,7 @@ public final class Backend: Sendable {
         configuration = other.configuration
         passwords = other.passwords
         sessions = other.sessions
+        unknownAccounts = other.unknownAccounts
         logger = other.logger
         log = other.log
         triggers = other.triggers

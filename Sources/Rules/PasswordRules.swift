@@ -4,14 +4,22 @@ import ServerConfiguration
 
 /// What a password may be.
 package enum PasswordRules {
+    /// The bytes of a password that bcrypt looks at.
+    private static let comparedLength = 72
+
     /// Checks a new password against the policy.
     ///
+    /// - Parameter refusesUncompared: Whether no part of it may be left out of the comparison.
     /// - Throws: 142.
     package static func check(
-        _ password: String, username: String?, _ policy: Configuration.PasswordPolicy?
+        _ password: String, username: String?, _ policy: Configuration.PasswordPolicy?, refusesUncompared: Bool
     ) throws(ParseError) {
         guard !password.utf8.contains(0) else {
             throw ParseError(ParseError.invalidJSON, "Strings cannot contain the NUL character")
+        }
+        guard !refusesUncompared || password.utf8.count <= comparedLength else {
+            throw ParseError(
+                ParseError.validationError, "Password cannot be longer than \(comparedLength) bytes.")
         }
         guard let policy else { return }
         if let pattern = policy.validatorPattern, password.range(of: pattern, options: .regularExpression) == nil {

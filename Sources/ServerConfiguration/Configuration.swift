@@ -90,6 +90,8 @@ public struct Configuration: Sendable {
     public var passwordHashingQueue = 256
     public var convertEmailToLowercase = false
     public var convertUsernameToLowercase = false
+    /// Whether log-ins and mails find users by their names in any case of the letters.
+    public var caseInsensitiveLogin = false
     /// In milliseconds.
     public var cacheTTL = 5000
     public var cacheMaxSize = 10_000

@@ -227,8 +227,13 @@ struct OptionReader {
     }
 
     private func readUsers(_ configuration: inout Configuration) throws(ConfigurationError) {
-        configuration.sessionLength = try int("sessionLength", 31_536_000, in: 1...3_000_000_000)
         configuration.expireInactiveSessions = bool("expireInactiveSessions", true)
+        if configuration.expireInactiveSessions {
+            if let length = values["sessionLength"]?.numberValue, length <= 0 {
+                throw ConfigurationError("Session length must be a value greater than 0.")
+            }
+            configuration.sessionLength = try int("sessionLength", 31_536_000, in: 1...3_000_000_000)
+        }
         configuration.extendSessionOnUse = bool("extendSessionOnUse", false)
         configuration.revokeSessionOnPasswordReset = bool("revokeSessionOnPasswordReset", true)
         configuration.auth = values["auth"]?.objectValue ?? [:]
@@ -240,6 +245,7 @@ struct OptionReader {
         configuration.passwordHashingQueue = try int("passwordHashingQueue", 256, in: 1...1_000_000)
         configuration.convertEmailToLowercase = bool("convertEmailToLowercase", false)
         configuration.convertUsernameToLowercase = bool("convertUsernameToLowercase", false)
+        configuration.caseInsensitiveLogin = bool("caseInsensitiveLogin", false)
         configuration.cacheTTL = try int("cacheTTL", 5000, in: 0...86_400_000)
         configuration.cacheMaxSize = try int("cacheMaxSize", 10_000, in: 1...10_000_000)
         configuration.accountMail = try Configuration.AccountMail(

@@ -213,6 +213,9 @@ public enum OptionTable {
             "convertUsernameToLowercase", "PARSE_SERVER_CONVERT_USERNAME_TO_LOWERCASE", .boolean,
             "Whether user names are stored in lower case; default false"),
         OptionDefinition(
+            "caseInsensitiveLogin", "ROOST_CASE_INSENSITIVE_LOGIN", .boolean,
+            "Whether users are found by their names and addresses in any case of the letters; default false"),
+        OptionDefinition(
             "cacheTTL", "PARSE_SERVER_CACHE_TTL", .number,
             "How long sessions and roles are remembered, in milliseconds; default 5000"),
         OptionDefinition(

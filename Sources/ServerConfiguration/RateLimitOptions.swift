@@ -6,7 +6,7 @@ enum RateLimitOptions {
     /// Their rows in the table.
     static let table = [
         OptionDefinition(
-            "rateLimit", "PARSE_SERVER_RATE_LIMIT", .array, "How many requests of a kind there may be in a time"),
+            "rateLimit", "PARSE_SERVER_RATE_LIMIT", .any, "How many requests of a kind there may be in a time"),
         OptionDefinition(
             "rateLimitStore", "ROOST_RATE_LIMIT_STORE", .string,
             "Where requests are counted: memory (each process for itself) or database (all together); default memory"),

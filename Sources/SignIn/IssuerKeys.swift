@@ -10,7 +10,6 @@ actor IssuerKeys {
     private struct KeyList {
         /// The keys, as they were published.
         var keys: [JSONObject]
-        var fetchedAt: ContinuousClock.Instant
         var expiresAt: ContinuousClock.Instant
     }
 
@@ -22,7 +21,9 @@ actor IssuerKeys {
 
     /// How long a list is kept at least, and at most.
     private static let keeping = Duration.seconds(300)...Duration.seconds(86_400)
-    /// How long a list is taken for current, whatever key is not on it.
+    /// When keys were asked for last because one was not on the list.
+    private var renewals: [String: ContinuousClock.Instant] = [:]
+    /// How long a list that was renewed for the sake of a key is taken for current, whatever key is not on it.
     private static let pause = Duration.seconds(60)
     /// How long nobody is asked after a failure.
     private static let failurePause = Duration.seconds(2)
@@ -40,7 +41,10 @@ actor IssuerKeys {
         let now = ContinuousClock.now
         if let list = lists[url], list.expiresAt > now {
             if let key = Self.key(id, in: list) { return key }
-            if list.fetchedAt + Self.pause > now { return nil }
+            if fetches[url] == nil {
+                if let renewal = renewals[url], renewal + Self.pause > now { return nil }
+                renewals[url] = now
+            }
         }
         return Self.key(id, in: try await fetched(url))
     }
@@ -64,6 +68,7 @@ actor IssuerKeys {
             return list
         } catch {
             failures[url] = .now
+            renewals[url] = nil
             throw error
         }
     }
@@ -74,10 +79,9 @@ actor IssuerKeys {
             throw HTTPCallFailure(description: "the issuer answered \(reply.status) without keys")
         }
         let age = Duration.seconds(maximumAge(reply.header("Cache-Control") ?? ""))
-        let now = ContinuousClock.now
         return KeyList(
-            keys: keys.compactMap(\.objectValue), fetchedAt: now,
-            expiresAt: now + min(max(age, keeping.lowerBound), keeping.upperBound))
+            keys: keys.compactMap(\.objectValue),
+            expiresAt: .now + min(max(age, keeping.lowerBound), keeping.upperBound))
     }
 
     /// The seconds of `max-age`; an hour where the issuer says none.

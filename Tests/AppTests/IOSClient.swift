@@ -71,6 +71,14 @@ struct IOSClient: WireClient {
         try loggedIn(await logInAnswer(name, password: password).succeeded())
     }
 
+    /// `PFUser.logInWithAuthTypeInBackground`: what `PFFacebookUtils`, `PFAppleUtils` and `PFAnonymousUtils` call.
+    ///
+    /// - Returns: Who is logged in, and whether the user is new, which the SDK takes from the status.
+    func logIn(with provider: Name, _ data: JSONObject) async throws -> (client: IOSClient, isNew: Bool) {
+        let answer = try await run("POST", "/users", ["authData": .object([provider: .object(data)])]).succeeded()
+        return (try loggedIn(answer), answer.status == 201)
+    }
+
     /// The answer to a log-in.
     func logInAnswer(_ name: String, password: String) async throws -> TestAnswer {
         try await run(

@@ -172,6 +172,8 @@ struct OptionRuleTests {
     @Test(
         "Lockouts and password rules have their ranges",
         arguments: [
+            (["sessionLength": 0], "Session length must be a value greater than 0."),
+            (["sessionLength": -5, "expireInactiveSessions": true], "Session length must be a value greater than 0."),
             (
                 ["accountLockout": ["threshold": 0, "duration": 1]],
                 "Account lockout threshold should be an integer greater than 0 and less than 1000"
@@ -275,7 +277,6 @@ struct OptionRuleTests {
                 ["requestComplexity": ["includeDepth": 0]],
                 "requestComplexity.includeDepth must be a positive integer or -1 to disable."
             ),
-            (["sessionLength": 0], "Key sessionLength has invalid value 0"),
             (["defaultLimit": 0], "Key defaultLimit has invalid value 0"),
             (["maxLimit": -1], "Key maxLimit has invalid value -1"),
             (

@@ -37,6 +37,7 @@ struct RateLimitOptionTests {
         #expect(try load(["accountRateLimit": false]).rateLimits.isEmpty)
         #expect(try load(["preset": 8]).rateLimits.isEmpty)
         #expect(try load(["preset": 8, "accountRateLimit": true]).rateLimits.count == 6)
+        #expect(refusal(["rateLimit": "x"]) == "rateLimit must be an array or object")
         #expect(refusal(["rateLimitStore": "redis"]) == "option rateLimitStore must be memory or database")
     }
 

@@ -18,11 +18,28 @@ extension Backend {
         let isCounted = try await store.reserveAttempt(
             of: userId, threshold: policy.threshold, until: end, now: context.now)
         guard !isCounted else { return }
-        let minutes = JSONValue.number(policy.duration).text
-        throw ParseError(
+        let lockEnd = try await store.lockEnd(of: userId) ?? end.milliseconds
+        throw Self.locked(for: .milliseconds(lockEnd - context.now.milliseconds), policy)
+    }
+
+    /// Counts an attempt under a name that nobody has, like one under a name that somebody has: otherwise the lock would
+    /// tell who has an account. These counts are this process's own.
+    ///
+    /// - Throws: 101 when the name is locked.
+    func reserveAttempt(ofUnknown username: String, _ email: String) throws(ParseError) {
+        guard let policy = configuration.accountLockout,
+            let lock = unknownAccounts.reserveAttempt(username, email, policy)
+        else { return }
+        throw Self.locked(for: lock, policy)
+    }
+
+    /// The refusal of a locked account, with the minutes that are left, which are never told to be more than all.
+    private static func locked(for time: Duration, _ policy: Configuration.AccountLockout) -> ParseError {
+        let left = max(1, (time / .seconds(60)).rounded(.up))
+        return ParseError(
             ParseError.objectNotFound,
             "Your account is locked due to multiple failed login attempts. Please try again after "
-                + "\(minutes) minute(s)")
+                + "\(JSONValue.number(min(policy.duration, left)).text) minute(s)")
     }
 
     /// How many wrong codes of a second factor lock an account, and for how many minutes.

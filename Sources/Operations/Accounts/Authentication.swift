@@ -40,15 +40,19 @@ extension Backend {
         try await store.roleNames(of: userId).map { Name("role:\($0)") }
     }
 
-    /// With `extendSessionOnUse`, a session that is in the second half of its life gets a new one.
+    /// With `extendSessionOnUse`, a session that is in the second half of its life gets a new one: once, however many
+    /// requests come with it.
     private func extendIfDue(_ entry: SessionCache.Entry, now: ParseDate) async {
         let length = Int64(configuration.sessionLength) * 1000
         guard configuration.extendSessionOnUse, entry.expiresAt != nil,
-            now.milliseconds - entry.updatedAt > length / 2
+            now.milliseconds - entry.updatedAt > length / 2,
+            sessions.claimExtension(
+                of: entry.user.token, changedBefore: now.milliseconds - length / 2, now: now.milliseconds)
         else { return }
         do {
             try await store.extendSession(
-                entry.user.sessionId, until: ParseDate(milliseconds: now.milliseconds + length), now: now)
+                entry.user.sessionId, until: ParseDate(milliseconds: now.milliseconds + length), now: now,
+                unlessChangedSince: ParseDate(milliseconds: entry.updatedAt))
             sessions.invalidate(user: entry.user.id)
         } catch {
             logger.warning("a session could not be extended", metadata: ["error": "\(error)"])

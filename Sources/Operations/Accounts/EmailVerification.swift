@@ -75,8 +75,8 @@ extension Backend {
         _ = try mails()
         let tells = !configuration.accountMail.emailVerifySuccessOnInvalidEmail
         let start = ContinuousClock.now
-        let user = try await store.user(withMail: address, .verification)
-        if let user, let email = user.email, email.hasSameBytes(as: address) {
+        let user = try await self.user(withMail: address, .verification)
+        if let user, let email = user.email {
             if user.isVerified {
                 if tells { throw ParseError(ParseError.otherCause, "Email \(address) is already verified.") }
             } else if configuration.accountMail.verifyUserEmails {

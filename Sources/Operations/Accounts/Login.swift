@@ -13,6 +13,7 @@ extension Backend {
         let (candidate, change) = try await checkPassword(parameters, context) { candidate in
             try await checkFactors(parameters["authData"], of: candidate, context)
         }
+        try await checkAge(candidate, context)
         if change.refusal != nil { try await apply(change, to: candidate.id) }
         try await callLoginTrigger(.beforeLogin, of: candidate.id, context)
         try await apply(change, to: candidate.id)
@@ -110,9 +111,10 @@ extension Backend {
         guard let password = secret.stringValue, name?.isTruthy != true || name?.stringValue != nil,
             email?.isTruthy != true || email?.stringValue != nil
         else { throw Self.invalidPassword }
-        let found = try await store.loginCandidate(
-            username: name?.stringValue ?? "", email: email?.stringValue ?? "")
-        guard let row = found else {
+        let username = name?.stringValue ?? ""
+        let address = email?.stringValue ?? ""
+        guard let row = try await loginCandidate(username: username, email: address) else {
+            try reserveAttempt(ofUnknown: username, address)
             // As long as a real comparison takes, so that time does not tell whether the name exists.
             _ = try await passwords.verify(password, hash: nil, from: context.address)
             throw Self.invalidPassword
@@ -131,7 +133,6 @@ extension Backend {
         guard context.caller.readsEverything || !row.isLockedAway else { throw Self.invalidPassword }
         let isExempt = context.caller.writesEverything && parameters["ignoreEmailVerification"] == true
         guard !blocksUnverified || row.isVerified || isExempt else { throw Self.emailIsNotVerified }
-        try await checkAge(row, context)
         return (row, change)
     }
 

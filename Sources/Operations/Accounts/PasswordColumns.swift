@@ -40,7 +40,8 @@ extension Backend {
         -> OrderedDictionary<Name, JSONValue>
     {
         try PasswordRules.check(
-            password, username: body["username"]?.stringValue, configuration.passwordPolicy)
+            password, username: body["username"]?.stringValue, configuration.passwordPolicy,
+            refusesUncompared: configuration.preset >= 9)
         var columns: OrderedDictionary<Name, JSONValue> = [
             "_hashed_password": .string(try await passwords.hash(password, from: context.address))
         ]

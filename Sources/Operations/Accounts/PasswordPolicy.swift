@@ -16,11 +16,13 @@ extension Backend {
     ) async throws -> OrderedDictionary<Name, JSONValue> {
         var columns: OrderedDictionary<Name, JSONValue> = [:]
         guard let policy = configuration.passwordPolicy else {
-            try PasswordRules.check(password, username: nil, nil)
+            try PasswordRules.check(password, username: nil, nil, refusesUncompared: configuration.preset >= 9)
             return columns
         }
         guard let record = try await store.passwordRecord(of: objectId) else { return columns }
-        try PasswordRules.check(password, username: body["username"]?.stringValue ?? record.username, policy)
+        try PasswordRules.check(
+            password, username: body["username"]?.stringValue ?? record.username, policy,
+            refusesUncompared: configuration.preset >= 9)
         if policy.maxPasswordAge != nil { columns["_password_changed_at"] = context.now.json }
         guard policy.maxPasswordHistory > 0 else { return columns }
         // The oldest first; the one that is replaced now comes last.

@@ -30,7 +30,7 @@ extension Backend {
                 $0.email != nil && $0.tokenExpiry != nil && $0.isExpired(at: context.now) ? $0 : nil
             }
         } else {
-            user = try await store.user(withMail: try Self.address(in: body), .passwordReset)
+            user = try await self.user(withMail: try Self.address(in: body), .passwordReset)
             if user == nil, !options.resetPasswordSuccessOnInvalidEmail {
                 throw ParseError(ParseError.objectNotFound, "A user with that email does not exist.")
             }

@@ -57,6 +57,19 @@ final class SessionCache: Sendable {
         }
     }
 
+    /// Whether a caller is the one to extend a session: of all requests that see at once that it is due, the first.
+    ///
+    /// - Parameter moment: The session is due when it was changed before.
+    func claimExtension(of token: String, changedBefore moment: Int64, now: Int64) -> Bool {
+        state.withLock {
+            guard var entry = $0.entries[token] else { return true }
+            guard entry.updatedAt < moment else { return false }
+            entry.updatedAt = now
+            $0.entries[token] = entry
+            return true
+        }
+    }
+
     /// Forgets all sessions of a user.
     func invalidate(user id: String) {
         state.withLock {

@@ -139,7 +139,8 @@ extension Backend {
             normalizeNames(&fields)
             if let password = row.password {
                 try PasswordRules.check(
-                    password, username: fields["username"]?.stringValue, configuration.passwordPolicy)
+                    password, username: fields["username"]?.stringValue, configuration.passwordPolicy,
+                    refusesUncompared: false)
                 hidden["_hashed_password"] = .string(
                     try await passwords.hash(password, from: context.address))
             }

@@ -54,11 +54,19 @@ extension ObjectStore {
 
     /// The user whom a mail to an address is for: the one who has the address, else the one who has it as name and
     /// none as address.
-    public func user(withMail address: String, _ purpose: TokenPurpose) async throws -> MailUser? {
+    ///
+    /// - Parameter ignoresCase: Whether it counts in any case of its letters. No two users have addresses that differ in
+    ///   that alone.
+    public func user(withMail address: String, _ purpose: TokenPurpose, ignoresCase: Bool = false) async throws
+        -> MailUser?
+    {
         guard !address.utf8.contains(0) else { return nil }
+        func equals(_ column: String) -> String {
+            ignoresCase ? "roost_fold(\"\(column)\") = roost_fold($1)" : "\"\(column)\" = $1"
+        }
         return try await mailUser(
             purpose,
-            where: "\"email\" = $1 OR (\"username\" = $1 AND \"email\" IS NULL) "
+            where: "\(equals("email")) OR (\(equals("username")) AND \"email\" IS NULL) "
                 + "ORDER BY (\"email\" IS NOT NULL) DESC LIMIT 1", [address])
     }
 

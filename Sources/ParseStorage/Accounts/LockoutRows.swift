@@ -33,6 +33,14 @@ extension ObjectStore {
         return reserved.rowCount > 0
     }
 
+    /// Until when an account is locked, in milliseconds since 1970; nil when it is not.
+    public func lockEnd(of userId: String) async throws -> Int64? {
+        let rows = try await query(
+            "SELECT \"_account_lockout_expires_at\" FROM \"_User\" WHERE \"objectId\" = $1", [.text(userId)],
+            readOnly: true)
+        return rows.rowCount > 0 ? rows.timestamp(0, 0) : nil
+    }
+
     /// Takes back an attempt that was not made after all.
     public func releaseAttempt(of userId: String, threshold: Int) async throws {
         _ = try await query(

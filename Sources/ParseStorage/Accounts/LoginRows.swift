@@ -37,17 +37,23 @@ extension ObjectStore {
     /// - Parameters:
     ///   - username: The name; empty for none.
     ///   - email: The mail address; empty for none.
+    ///   - ignoresCase: Whether names count in any case of their letters; then several users are none.
     /// - Returns: The user; nil when there is none.
     /// - Throws: `ParseError` for failures of the database.
-    public func loginCandidate(username: String, email: String) async throws -> LoginCandidate? {
+    public func loginCandidate(username: String, email: String, ignoresCase: Bool = false) async throws
+        -> LoginCandidate?
+    {
         guard !username.utf8.contains(0), !email.utf8.contains(0) else { return nil }
+        func equals(_ column: String, _ parameter: String) -> String {
+            ignoresCase ? "roost_fold(\"\(column)\") = roost_fold(\(parameter))" : "\"\(column)\" = \(parameter)"
+        }
         let condition =
             if email.isEmpty {
-                "\"username\" = $1 OR \"email\" = $1"
+                "\(equals("username", "$1")) OR \(equals("email", "$1"))"
             } else if username.isEmpty {
-                "\"email\" = $2 AND $1 = ''"
+                "\(equals("email", "$2")) AND $1 = ''"
             } else {
-                "\"username\" = $1 AND \"email\" = $2"
+                "\(equals("username", "$1")) AND \(equals("email", "$2"))"
             }
         let rows: PostgresResult
         do {
@@ -55,12 +61,12 @@ extension ObjectStore {
                 """
                 SELECT "objectId", "_hashed_password", "username" = $1, "_rperm", "_wperm", "_password_changed_at",
                     "emailVerified", "authData"
-                FROM "_User" WHERE \(condition) ORDER BY 3 DESC LIMIT 1
+                FROM "_User" WHERE \(condition) ORDER BY 3 DESC LIMIT \(ignoresCase ? 2 : 1)
                 """, email.isEmpty ? [.text(username)] : [.text(username), .text(email)], readOnly: true)
         } catch let error as PostgresError {
             throw failure(error)
         }
-        guard rows.rowCount > 0, let id = rows.string(0, 0) else { return nil }
+        guard rows.rowCount == 1, let id = rows.string(0, 0) else { return nil }
         return LoginCandidate(
             id: id, hash: rows.string(0, 1),
             isLockedAway: rows.textArray(0, 3)?.isEmpty == true && rows.textArray(0, 4)?.isEmpty == true,

@@ -72,11 +72,19 @@ extension ObjectStore {
         }
     }
 
-    /// Gives a session a new end.
-    public func extendSession(_ id: String, until end: ParseDate, now: ParseDate) async throws {
+    /// Gives a session a new end, unless another process was quicker.
+    public func extendSession(
+        _ id: String, until end: ParseDate, now: ParseDate, unlessChangedSince date: ParseDate
+    ) async throws {
         _ = try await query(
-            "UPDATE \"_Session\" SET \"expiresAt\" = $1, \"updatedAt\" = $2 WHERE \"objectId\" = $3",
-            [.timestamp(milliseconds: end.milliseconds), .timestamp(milliseconds: now.milliseconds), .text(id)])
+            """
+            UPDATE "_Session" SET "expiresAt" = $1, "updatedAt" = $2
+            WHERE "objectId" = $3 AND ("updatedAt" IS NULL OR date_trunc('milliseconds', "updatedAt") <= $4)
+            """,
+            [
+                .timestamp(milliseconds: end.milliseconds), .timestamp(milliseconds: now.milliseconds), .text(id),
+                .timestamp(milliseconds: date.milliseconds),
+            ])
     }
 
     /// Removes sessions that have ended, a thousand at a time.

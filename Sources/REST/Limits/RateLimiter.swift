@@ -20,6 +20,8 @@ final class RateLimiter: Sendable {
     private let byName: [Name: [Int]]
     /// Which limits may concern any path.
     private let others: [Int]
+    /// Whether any counts for users or sessions.
+    private let tellsUsersApart: Bool
     private let counter: any RequestCounter
 
     /// Makes a counter; nil where nothing is limited.
@@ -35,6 +37,7 @@ final class RateLimiter: Sendable {
         }
         self.byName = byName
         self.others = others
+        tellsUsersApart = limits.contains { $0.zone == .user || $0.zone == .session }
         counter =
             switch place {
             case .memory: MemoryCounter(windows: limits.map(\.window))
@@ -47,6 +50,7 @@ final class RateLimiter: Sendable {
     ///
     /// - Throws: ``RateLimitExceeded``; `PostgresError` where the counts are in the database.
     func countByAddress(_ envelope: Envelope) async throws {
+        guard mayConcern(envelope) else { return }
         var demands: [RequestDemand] = []
         addByAddress(envelope, to: &demands)
         try await take(demands)
@@ -56,6 +60,7 @@ final class RateLimiter: Sendable {
     ///
     /// - Throws: ``RateLimitExceeded``; `PostgresError` where the counts are in the database.
     func countByUser(_ envelope: Envelope, _ user: SessionUser?) async throws {
+        guard tellsUsersApart, mayConcern(envelope) else { return }
         var demands: [RequestDemand] = []
         addByUser(envelope, user, to: &demands)
         try await take(demands)
@@ -66,7 +71,7 @@ final class RateLimiter: Sendable {
     /// - Throws: ``RateLimitExceeded``; `PostgresError` where the counts are in the database.
     func count(_ elements: [Envelope], _ user: SessionUser?) async throws {
         var demands: [RequestDemand] = []
-        for element in elements {
+        for element in elements where mayConcern(element) {
             addByAddress(element, to: &demands)
             addByUser(element, user, to: &demands)
         }
@@ -104,13 +109,11 @@ final class RateLimiter: Sendable {
     private func add(
         _ envelope: Envelope, to demands: inout [RequestDemand], _ sender: (RateLimit.Zone) -> [UInt8]?
     ) {
-        let alias = Self.alias(of: envelope.path)
-        guard mayConcern(envelope.path) || alias.map(mayConcern) == true else { return }
-        let paths = [RouteTable.canonical(envelope.path), alias].compactMap { $0 }
+        let paths = [RouteTable.canonical(envelope.path), Self.alias(of: envelope.path)].compactMap { $0 }
             .map { "/" + $0.joined(separator: "/") }
         let address = IPAddress(envelope.origin.address)
         for (index, limit) in limits.enumerated() {
-            guard limit.includesMasterKey || envelope.power != .master, Self.uses(envelope, limit.methods),
+            guard limit.includesMasterKey || envelope.power == .client, Self.uses(envelope, limit.methods),
                 let sender = sender(limit.zone), paths.contains(where: limit.concerns),
                 address.map(limit.exempts) != true
             else { continue }
@@ -122,11 +125,20 @@ final class RateLimiter: Sendable {
         }
     }
 
-    /// Whether there can be a limit on a path, as far as its first component tells.
-    private func mayConcern(_ path: [String]) -> Bool {
-        if !others.isEmpty { return true }
-        guard let first = path.first else { return false }
-        return byName[Name(first.asciiLowercased)] != nil
+    /// Whether there can be a limit on a request, as far as the first component of its path and its method tell. Most
+    /// requests cost no more than this.
+    private func mayConcern(_ envelope: Envelope) -> Bool {
+        if isUsed(by: envelope, others) { return true }
+        guard let first = envelope.path.first else { return false }
+        let name = Name(first.asciiLowercased)
+        if let own = byName[name], isUsed(by: envelope, own) { return true }
+        guard let alias = Self.firstName(ofAlias: name, envelope.path), let own = byName[alias] else { return false }
+        return isUsed(by: envelope, own)
+    }
+
+    private func isUsed(by envelope: Envelope, _ indices: [Int]) -> Bool {
+        for index in indices where Self.uses(envelope, limits[index].methods) { return true }
+        return false
     }
 
     /// Whether a request is one of some methods. One that is overridden counts as what it is and as what it says to be, so
@@ -139,17 +151,27 @@ final class RateLimiter: Sendable {
 
     /// The other path of what has two.
     private static func alias(of path: [String]) -> [String]? {
-        guard let first = path.first?.asciiLowercased else { return nil }
-        if first.hasSameBytes(as: "classes"), path.count > 1 {
-            return aliases.first { $0.className.hasSameBytes(as: path[1]) }.map { [$0.route] + path.dropFirst(2) }
-        }
-        return aliases.first { $0.route.hasSameBytes(as: first) }.map { ["classes", $0.className] + path.dropFirst() }
+        guard let first = path.first else { return nil }
+        let name = Name(first.asciiLowercased)
+        guard let alias = firstName(ofAlias: name, path) else { return nil }
+        guard name != classes, let className = classNames[name] else { return [alias.text] + path.dropFirst(2) }
+        return [classes.text, className.text] + path.dropFirst()
     }
 
-    private static let aliases = [
-        (route: "users", className: "_User"), (route: "sessions", className: "_Session"),
-        (route: "roles", className: "_Role"), (route: "installations", className: "_Installation"),
+    /// The first component of the other path of what has two.
+    ///
+    /// - Parameter name: The first component, in small letters.
+    private static func firstName(ofAlias name: Name, _ path: [String]) -> Name? {
+        guard name == classes else { return classNames[name] == nil ? nil : classes }
+        guard path.count > 1, path[1].utf8.first == UInt8(ascii: "_") else { return nil }
+        return routes[Name(path[1])]
+    }
+
+    private static let classes: Name = "classes"
+    private static let routes: [Name: Name] = [
+        "_User": "users", "_Session": "sessions", "_Role": "roles", "_Installation": "installations",
     ]
+    private static let classNames = Dictionary(uniqueKeysWithValues: routes.map { ($1, $0) })
 
     private func take(_ demands: [RequestDemand]) async throws {
         guard !demands.isEmpty else { return }

@@ -1,6 +1,3 @@
-import ParseStorage
-import ServerConfiguration
-
 /// Requests that are to be counted for a limit.
 struct RequestDemand: Sendable {
     /// The number of the limit.
@@ -26,28 +23,4 @@ protocol RequestCounter: Sendable {
     /// - Parameter demands: No two of one limit and sender.
     /// - Returns: A count for each.
     func take(_ demands: [RequestDemand]) async throws -> [RequestCount]
-}
-
-/// Counts in PostgreSQL, for all processes over the database.
-struct DatabaseCounter: RequestCounter {
-    private let store: ObjectStore
-    /// What the keys of each limit begin with.
-    private let prefixes: [String]
-    private let windows: [Int]
-
-    init(limits: [RateLimit], store: ObjectStore) {
-        self.store = store
-        prefixes = limits.map { $0.identity + " " }
-        windows = limits.map(\.window)
-    }
-
-    func take(_ demands: [RequestDemand]) async throws -> [RequestCount] {
-        let counts = try await store.countRequests(
-            demands.map { demand in
-                let sender = demand.sender.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
-                return CountedRequests(
-                    key: prefixes[demand.limit] + sender, amount: demand.amount, window: windows[demand.limit])
-            })
-        return counts.map { RequestCount(requests: $0.requests, remaining: $0.remaining) }
-    }
 }

@@ -11,12 +11,12 @@ import Testing
     }
 
     @Test(
-        "A long password locks nobody out, and bcrypt looks at its first 72 bytes",
+        "Up to line 8 a long password locks nobody out, and bcrypt looks at its first 72 bytes",
         arguments: [
             71, 72, 73, 511, 512, 513, 5_000, 100_000,
         ])
     func lengths(length: Int) async throws {
-        try await TestServer.run { server in
+        try await TestServer.run(["preset": 8]) { server in
             let password = String(repeating: "0123456789", count: length / 10 + 1).prefix(length)
             let kim = try await server.signUp("kim", password: String(password))
             #expect(try await Self.logIn(server, String(password)).status == 200)

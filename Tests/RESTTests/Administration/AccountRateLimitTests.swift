@@ -46,12 +46,13 @@ import Testing
             #expect(answer.status == 429)
             #expect(answer.code == 100)
             #expect(answer.error == "Too many requests.")
-            #expect(answer.headers["retry-after"].flatMap(Int.init).map { (1...300).contains($0) } == true)
+            #expect(answer.headers["retry-after"].flatMap { Int($0) }.map { (1...300).contains($0) } == true)
         }
         for options: JSONObject in [["accountRateLimit": false], ["preset": 8]] {
             try await TestServer.run(options.merging(["trustProxy": true]) { $1 }) { server in
                 for _ in 1...3 {
-                    #expect(try await server.send("POST", "/batch", batch, headers: headers).status == 200)
+                    let answer = try await server.send("POST", "/batch", batch, headers: headers)
+                    #expect(answer.status == 200)
                 }
             }
         }

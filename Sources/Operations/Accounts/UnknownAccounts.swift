@@ -1,0 +1,53 @@
+import ServerConfiguration
+import Synchronization
+
+/// Attempts to log in under names that nobody has, counted in the memory of this process.
+final class UnknownAccounts: Sendable {
+    private struct Count {
+        var attempts = 0
+        /// Until when the name is locked.
+        var lockEnd: ContinuousClock.Instant?
+    }
+
+    /// A name is known by a hash that nobody can choose: the memory does not grow with the names' length.
+    private let counts = Mutex<[Int: Count]>([:])
+    private let capacity: Int
+
+    /// - Parameter capacity: How many names are told apart. Beyond those, the ones that are not locked are forgotten.
+    init(capacity: Int = 10_000) {
+        self.capacity = capacity
+    }
+
+    /// Counts an attempt; the one that reaches the threshold locks the name.
+    ///
+    /// - Returns: How long the name is locked; nil when there was an attempt left.
+    func reserveAttempt(
+        _ username: String, _ email: String, _ policy: Configuration.AccountLockout,
+        at now: ContinuousClock.Instant = .now
+    ) -> Duration? {
+        var hasher = Hasher()
+        for text in [username, email] {
+            for byte in text.utf8 { hasher.combine(byte) }
+            hasher.combine(0xFF as UInt8)
+        }
+        let key = hasher.finalize()
+        return counts.withLock { counts in
+            var count = counts[key] ?? Count()
+            if let end = count.lockEnd {
+                if end > now { return end - now }
+                count = Count()
+            }
+            if counts[key] == nil, counts.count >= capacity {
+                counts = counts.filter { $0.value.lockEnd.map { $0 > now } ?? false }
+                if counts.count >= capacity { counts.removeAll() }
+            }
+            count.attempts += 1
+            if count.attempts >= policy.threshold { count.lockEnd = now + .seconds(policy.duration * 60) }
+            counts[key] = count
+            return nil
+        }
+    }
+
+    /// How many names are counted.
+    var size: Int { counts.withLock { $0.count } }
+}

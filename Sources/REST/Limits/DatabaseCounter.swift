@@ -1,0 +1,65 @@
+import ParseStorage
+import ServerConfiguration
+import Synchronization
+
+/// Counts in PostgreSQL, for all processes over the database.
+///
+/// Whoever has gone beyond a limit is refused until the count is over without asking the database again: a flood of
+/// requests costs it nothing.
+final class DatabaseCounter: RequestCounter {
+    private let store: ObjectStore
+    private let limits: [RateLimit]
+    /// What the keys of each limit begin with.
+    private let prefixes: [String]
+    /// Until when a key is beyond its limit.
+    private let exhausted = Mutex<[String: ContinuousClock.Instant]>([:])
+
+    /// How many keys are remembered to be beyond their limits.
+    private static let mostExhausted = 10_000
+
+    init(limits: [RateLimit], store: ObjectStore) {
+        self.store = store
+        self.limits = limits
+        prefixes = limits.map { $0.identity + " " }
+    }
+
+    func take(_ demands: [RequestDemand]) async throws -> [RequestCount] {
+        let keys = demands.map { demand in
+            let sender = demand.sender.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+            return prefixes[demand.limit] + sender
+        }
+        if let counts = refusals(of: keys, demands) { return counts }
+        let counts = try await store.countRequests(
+            zip(demands, keys).map { demand, key in
+                CountedRequests(key: key, amount: demand.amount, window: limits[demand.limit].window)
+            })
+        for ((demand, key), count) in zip(zip(demands, keys), counts)
+        where count.requests > limits[demand.limit].count {
+            remember(key, for: count.remaining)
+        }
+        return counts.map { RequestCount(requests: $0.requests, remaining: $0.remaining) }
+    }
+
+    /// What is answered without the database, when one of the keys is known to be beyond its limit.
+    private func refusals(of keys: [String], _ demands: [RequestDemand]) -> [RequestCount]? {
+        let now = ContinuousClock.now
+        let ends = exhausted.withLock { exhausted in keys.map { exhausted[$0] } }
+        guard ends.contains(where: { $0.map { $0 > now } ?? false }) else { return nil }
+        return zip(demands, ends).map { demand, end in
+            guard let end, end > now else { return RequestCount(requests: 0, remaining: 0) }
+            return RequestCount(
+                requests: limits[demand.limit].count + 1, remaining: Int((end - now) / .milliseconds(1)))
+        }
+    }
+
+    private func remember(_ key: String, for milliseconds: Int) {
+        let now = ContinuousClock.now
+        exhausted.withLock { exhausted in
+            if exhausted.count >= Self.mostExhausted {
+                exhausted = exhausted.filter { $0.value > now }
+                if exhausted.count >= Self.mostExhausted { exhausted.removeAll() }
+            }
+            exhausted[key] = now + .milliseconds(milliseconds)
+        }
+    }
+}

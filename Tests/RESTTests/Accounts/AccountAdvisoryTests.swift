@@ -1,0 +1,258 @@
+import Foundation
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+
+/// Holes in accounts that parse-server's advisories tell of, where no other suite has them.
+@Suite(.timeLimit(.minutes(3))) struct AccountAdvisoryTests {
+    private static func claims(_ more: JSONObject = [:]) -> JSONObject {
+        let now = Date().timeIntervalSince1970.rounded()
+        let claims: JSONObject = [
+            "iss": "https://appleid.apple.com", "aud": "app.music", "sub": "kim", "exp": .number(now + 600),
+        ]
+        return claims.merging(more) { $1 }
+    }
+
+    private static func apple(
+        _ key: IdentityKey, _ auth: JSONObject = [:], _ body: @escaping @Sendable (TestServer) async throws -> Void
+    ) async throws {
+        let keys = IdentityStandIn.Reply(["keys": [try key.published]])
+        let answer: IdentityStandIn.Answer = { _ in keys }
+        try await IdentityStandIn.run(answer) { standIn in
+            let auth = auth.merging(["apple": ["clientId": "app.music"]]) { own, _ in own }
+            try await TestServer.run(standIn.options.merging(["auth": .object(auth)]) { $1 }, body)
+        }
+    }
+
+    @Test("A challenge tells the same of an id that nobody has and of one whose proof is wrong")
+    func challenge() async throws {
+        let key = try IdentityKey("one")
+        try await Self.apple(key, ["mfa": ["options": ["TOTP"]]]) { server in
+            let token = JSONValue.string(try key.token(Self.claims()))
+            _ = try await server.send(
+                "POST", "/users", ["authData": ["apple": ["id": "kim", "token": token]]]
+            ).succeeded()
+            func ask(_ apple: JSONValue) async throws -> TestAnswer {
+                try await server.send(
+                    "POST", "/challenge", ["challengeData": ["mfa": [:]], "authData": ["apple": apple]])
+            }
+            let answers = [
+                try await ask(["id": "kim", "token": "bad"]), try await ask(["id": "nobody", "token": "bad"]),
+                try await ask([
+                    "id": "nobody", "token": .string(try key.token(Self.claims(["sub": "nobody"]))),
+                ]),
+            ]
+            for answer in answers {
+                #expect(answer.code == 101 && answer.error == "User not found.", "\(answer.text)")
+                #expect(answer.bytes == answers[0].bytes)
+            }
+            #expect(try await ask(["id": "kim", "token": token]).status == 200)
+            for (body, text) in [
+                (["challengeData": .null], "Nothing to challenge."),
+                (["challengeData": "x"], "challengeData should be an object."),
+                (
+                    ["challengeData": ["mfa": [:]], "username": "kim"],
+                    "You provided username or email, you need to also provide password."
+                ),
+                (["challengeData": ["mfa": [:]], "authData": "x"], "authData should be an object."),
+                (
+                    ["challengeData": ["mfa": [:]], "authData": ["apple": ["id": "1"], "mfa": ["id": "2"]]],
+                    "You cannot provide more than one authData provider with an id."
+                ),
+                (
+                    [
+                        "challengeData": ["mfa": [:]], "username": "kim", "password": "x",
+                        "authData": ["apple": ["id": "kim"]],
+                    ],
+                    "You cannot provide username/email and authData, only use one identification method."
+                ),
+            ] as [(JSONValue, String)] {
+                let answer = try await server.send("POST", "/challenge", body)
+                #expect(answer.code == -1 && answer.error == text, "\(answer.text)")
+            }
+        }
+    }
+
+    @Test("Login data that are stored are checked again when somebody logs in with them")
+    func storedData() async throws {
+        let isRevoked = Switch()
+        let answer: IdentityStandIn.Answer = { _ in
+            isRevoked.isSet ? .init("", status: 401) : .init(["id": "7"])
+        }
+        try await IdentityStandIn.run(answer) { standIn in
+            let auth: JSONValue = ["github": ["enableInsecureAuth": true]]
+            try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in
+                let body: JSONValue = ["authData": ["github": ["id": "7", "access_token": "t"]]]
+                #expect(try await server.send("POST", "/users", body).status == 201)
+                #expect(try await server.send("POST", "/users", body).status == 200)
+                isRevoked.set()
+                let replayed = try await server.send("POST", "/users", body)
+                #expect(replayed.code == 101, "\(replayed.text)")
+            }
+        }
+    }
+
+    @Test("An id claimed beside a right password is not taken on trust: nothing is stored, and no session opened")
+    func spoof() async throws {
+        let answer: IdentityStandIn.Answer = { _ in .init("", status: 500) }
+        try await IdentityStandIn.run(answer) { standIn in
+            let auth: JSONValue = ["github": ["clientId": "app", "clientSecret": "s"]]
+            try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in
+                _ = try await server.signUp("eve")
+                let before = try await server.texts("SELECT count(*)::text FROM \"_Session\"")
+                for path in ["/login", "/users"] {
+                    let answer = try await server.send(
+                        "POST", path,
+                        ["username": "eve", "password": "secret", "authData": ["github": ["id": "victim"]]])
+                    #expect(answer.code == 142, "\(path): \(answer.text)")
+                }
+                #expect(try await server.texts("SELECT count(*)::text FROM \"_Session\"") == before)
+                #expect(try await server.texts("SELECT \"authData\"::text FROM \"_User\"").isEmpty)
+            }
+        }
+    }
+
+    @Test(
+        "An anonymous id opens its own account only, under the right label, and leaves with the password that replaces it"
+    )
+    func anonymous() async throws {
+        try await TestServer.run { server in
+            func sign(_ id: String) async throws -> TestAnswer {
+                try await server.send("POST", "/users", ["authData": ["anonymous": ["id": .string(id)]]])
+            }
+            let mine = try await sign("b5e0d8f4-0000-4000-8000-000000000001").succeeded()
+            let other = try await sign("b5e0d8f4-0000-4000-8000-000000000002").succeeded()
+            #expect(mine["objectId"] != other["objectId"])
+            let session = try await server.send(
+                "GET", "/sessions/me", as: .session(try mine.string("sessionToken")))
+            #expect(session["createdWith"] == ["action": "login", "authProvider": "anonymous"], "\(session.text)")
+            _ = try await server.send(
+                "PUT", "/users/\(try mine.string("objectId"))",
+                ["username": "kim", "password": "secret", "authData": ["anonymous": .null]],
+                as: .session(try mine.string("sessionToken"))
+            ).succeeded()
+            let again = try await sign("b5e0d8f4-0000-4000-8000-000000000001")
+            #expect(again.status == 201 && again["objectId"] != mine["objectId"])
+        }
+    }
+
+    @Test("A token of Keycloak is taken from the realm's own client alone")
+    func keycloak() async throws {
+        let key = try IdentityKey("one")
+        let keys = IdentityStandIn.Reply(["keys": [try key.published]])
+        let answer: IdentityStandIn.Answer = { _ in keys }
+        try await IdentityStandIn.run(answer) { standIn in
+            let config: JSONValue = [
+                "auth-server-url": "https://id.example/auth/", "realm": "music", "client-id": "app",
+            ]
+            let auth: JSONValue = ["keycloak": ["config": config]]
+            try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in
+                func logIn(_ more: JSONObject) async throws -> TestAnswer {
+                    let claims = Self.claims([
+                        "iss": "https://id.example/auth/realms/music", "azp": "app", "aud": "account",
+                    ]).merging(more) { $1 }
+                    return try await server.send(
+                        "POST", "/users",
+                        ["authData": ["keycloak": ["id": "kim", "access_token": .string(try key.token(claims))]]])
+                }
+                let own = try await logIn([:])
+                #expect(own.status == 201, "\(own.text)")
+                for wrong: JSONObject in [
+                    ["azp": "other"], ["azp": .null], ["iss": "https://id.example/auth/realms/evil"], ["sub": "eve"],
+                ] {
+                    let answer = try await logIn(wrong)
+                    #expect(answer.code == 101, "\(wrong): \(answer.text)")
+                }
+                #expect(standIn.requests.map(\.path) == ["/auth/realms/music/protocol/openid-connect/certs"])
+            }
+        }
+    }
+
+    @Test("Where nobody may sign up, a name that is taken and one that is free are told the same")
+    func closedSignUp() async throws {
+        try await TestServer.run { server in
+            _ = try await server.signUp("kim")
+            _ = try await server.send(
+                "PUT", "/schemas/_User",
+                [
+                    "classLevelPermissions": [
+                        "create": [:], "find": ["*": true], "get": ["*": true], "update": ["*": true],
+                    ]
+                ], as: .master
+            ).succeeded()
+            let answers = try await concurrently(2) { number in
+                try await server.send(
+                    "POST", "/users", ["username": number == 0 ? "kim" : "lou", "password": "secret"])
+            }
+            #expect(answers.allSatisfy { $0.code == 119 }, "\(answers.map(\.text))")
+            #expect(answers[0].error == answers[1].error)
+        }
+    }
+
+    @Test("The secret of a second factor is shown to nobody where reading users is denied, nor by a query for it")
+    func hiddenSecrets() async throws {
+        try await TestServer.run(["auth": ["mfa": ["options": ["TOTP"]]]]) { server in
+            let kim = try await server.signUp("kim")
+            try await server.execute(
+                #"UPDATE "_User" SET "authData" = '{"mfa": {"secret": "JBSWY3DPEHPK3PXP", "recovery": ["aaa"]}}'"#)
+            _ = try await server.send(
+                "PUT", "/schemas/_User",
+                ["classLevelPermissions": ["get": [:], "find": [:], "update": ["*": true], "create": ["*": true]]],
+                as: .master
+            ).succeeded()
+            let answers = [
+                try await server.send("GET", "/users/me", as: .session(kim.token)),
+                try await server.send("POST", "/verifyPassword", ["username": "kim", "password": "secret"]),
+                try await server.send("POST", "/login", ["username": "kim", "password": "secret"]),
+                try await server.send("GET", "/sessions/me?include=user", as: .session(kim.token)),
+                try await server.find("_User", ["where": ["authData.mfa.secret": ["$exists": true]]]),
+                try await server.find("_User", ["where": ["authData": ["$regex": "JBS"]]], as: .session(kim.token)),
+            ]
+            for answer in answers {
+                #expect(!answer.text.contains("JBSWY3DPEHPK3PXP") && !answer.text.contains("aaa"), "\(answer.text)")
+            }
+        }
+    }
+
+    @Test("Resets beyond a limit send no mail, whether they come alone, in a batch or as another method")
+    func mailLimit() async throws {
+        let options: JSONObject = [
+            "appName": "Music", "publicServerURL": "https://music.example/parse",
+            "emailAdapter": [
+                "module": "smtp", "options": ["host": "127.0.0.1", "port": 1, "from": "a@music.example"],
+            ],
+            "rateLimit": [
+                "requestPath": "/requestPasswordReset", "requestTimeWindow": 3_600_000, "requestCount": 5,
+                "includeInternalRequests": true,
+            ],
+        ]
+        try await TestServer.run(options) { server in
+            _ = try await server.signUp("kim", ["email": "kim@music.example"])
+            let body: JSONObject = ["email": "kim@music.example"]
+            func mails() async throws -> [String] {
+                try await server.texts("SELECT count(*)::text FROM \"_roost_mail\"")
+            }
+            let path = "/requestPasswordReset"
+            for _ in 1...3 { #expect(try await server.send("POST", path, .object(body)).status == 200) }
+            let call: JSONValue = ["method": "POST", "path": "/parse/requestPasswordReset", "body": .object(body)]
+            #expect(try await server.send("POST", "/batch", ["requests": [call, call]]).status == 200)
+            #expect(try await mails() == ["5"])
+            let refused = [
+                try await server.send("POST", path, .object(body)),
+                try await server.send("POST", "/batch", ["requests": [call]]),
+                try await server.send("POST", path, .object(body.merging(["_method": "POST"]) { $1 })),
+                try await server.send("POST", "/RequestPasswordReset/?x=1", .object(body)),
+            ]
+            for answer in refused { #expect(answer.status == 429 && answer.code == 100, "\(answer.text)") }
+            #expect(try await mails() == ["5"])
+        }
+    }
+}
+
+/// Something that is set once.
+private final class Switch: Sendable {
+    private let value = Mutex(false)
+    var isSet: Bool { value.withLock { $0 } }
+    func set() { value.withLock { $0 = true } }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// How long sessions live, and what becomes of those that have ended.
+@Suite struct SessionLifeTests {
+    /// In how many seconds sessions end; -1 for never.
+    private static func lives(_ server: TestServer) async throws -> [Int] {
+        try await server.texts(
+            "SELECT COALESCE(round(extract(epoch FROM \"expiresAt\" - now())), -1)::text FROM \"_Session\""
+        )
+        .compactMap { Int($0) }
+    }
+
+    @Test("A session lives as long as sessionLength says, and for ever where sessions do not end")
+    func length() async throws {
+        try await TestServer.run(["sessionLength": 600]) { server in
+            let kim = try await server.signUp("kim")
+            let lives = try await Self.lives(server)
+            #expect(lives.allSatisfy { (540...600).contains($0) })
+            let mine = try await server.send("GET", "/sessions/me", as: .session(kim.token))
+            #expect(mine["expiresAt"]?["__type"] == "Date")
+        }
+        try await TestServer.run(["expireInactiveSessions": false, "sessionLength": 600]) { server in
+            let kim = try await server.signUp("kim")
+            #expect(try await Self.lives(server) == [-1])
+            #expect(try await server.send("GET", "/sessions/me", as: .session(kim.token))["expiresAt"] == nil)
+            #expect(try await server.send("GET", "/users/me", as: .session(kim.token)).status == 200)
+        }
+    }
+
+    @Test(
+        "Use in the second half of its life extends a session, once for many requests and processes; before that none does"
+    )
+    func extending() async throws {
+        let options: JSONObject = ["sessionLength": 1000, "extendSessionOnUse": true, "cacheTTL": 0]
+        try await TestServer.run(options) { server in
+            try await server.alongside(options) { other in
+                let kim = try await server.signUp("kim")
+                func age(_ seconds: Int) async throws {
+                    try await server.execute(
+                        """
+                        UPDATE "_Session" SET "updatedAt" = now() - interval '\(seconds) s',
+                            "expiresAt" = now() + interval '\(1000 - seconds) s';
+                        DROP TABLE IF EXISTS extensions; CREATE TABLE extensions (n int);
+                        CREATE OR REPLACE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+                            $$ BEGIN INSERT INTO extensions VALUES (1); RETURN NULL; END $$;
+                        DROP TRIGGER IF EXISTS noted ON "_Session";
+                        CREATE TRIGGER noted AFTER UPDATE ON "_Session" FOR EACH ROW EXECUTE FUNCTION note()
+                        """)
+                }
+                func use() async throws {
+                    let answers = try await concurrently(20) { number in
+                        try await (number % 2 == 0 ? server : other).send("GET", "/users/me", as: .session(kim.token))
+                    }
+                    #expect(answers.allSatisfy { $0.status == 200 })
+                }
+                try await age(400)
+                try await use()
+                #expect(try await server.texts("SELECT n::text FROM extensions").isEmpty)
+                try await age(600)
+                try await use()
+                let lives = try await Self.lives(server)
+                #expect(lives.allSatisfy { $0 > 900 })
+                #expect(try await server.texts("SELECT n::text FROM extensions") == ["1"])
+            }
+        }
+    }
+
+    @Test("Without the option use extends no session, and one that has ended stays ended")
+    func notExtending() async throws {
+        try await TestServer.run(["sessionLength": 1000, "cacheTTL": 0]) { server in
+            let kim = try await server.signUp("kim")
+            try await server.execute(
+                """
+                UPDATE "_Session" SET "updatedAt" = now() - interval '900 s', "expiresAt" = now() + interval '100 s'
+                """)
+            #expect(try await server.send("GET", "/users/me", as: .session(kim.token)).status == 200)
+            let lives = try await Self.lives(server)
+            #expect(lives.allSatisfy { $0 <= 100 })
+            try await server.execute("UPDATE \"_Session\" SET \"expiresAt\" = now() - interval '1 s'")
+            let ended = try await server.send("GET", "/users/me", as: .session(kim.token))
+            #expect(ended.code == 209 && ended.error == "Session token is expired.", "\(ended.text)")
+        }
+    }
+
+    @Test("Sessions that ended more than a day ago are removed; others stay, those without an end among them")
+    func sweeping() async throws {
+        try await TestServer.run { server in
+            try await server.execute(
+                """
+                INSERT INTO "_Session" ("objectId", "sessionToken", "expiresAt")
+                SELECT 'old' || n, 'r:old' || n, now() - interval '25 h' FROM generate_series(1, 2500) AS n;
+                INSERT INTO "_Session" ("objectId", "sessionToken", "expiresAt") VALUES
+                    ('recent', 'r:recent', now() - interval '23 h'), ('live', 'r:live', now() + interval '1 h'),
+                    ('endless', 'r:endless', NULL)
+                """)
+            // A server sweeps when it starts.
+            try await server.alongside { other in
+                let isSwept = try await eventually {
+                    try await other.texts("SELECT \"objectId\" FROM \"_Session\" ORDER BY 1")
+                        == ["endless", "live", "recent"]
+                }
+                #expect(isSwept)
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Operations
+@testable import ServerConfiguration
+
+/// The lock of an account tells neither who has one nor more than the time that is left.
+@Suite struct UnknownAccountTests {
+    @Test("Wrong passwords for a name that nobody has are told what they are told for one that somebody has")
+    func alike() async throws {
+        try await TestServer.run(["accountLockout": ["threshold": 3, "duration": 5]]) { server in
+            _ = try await server.signUp("kim", ["email": "kim@example.com"])
+            var told: [[String]] = []
+            for name in ["kim@example.com", "nobody@example.com"] {
+                var texts: [String] = []
+                for _ in 0..<5 {
+                    let body: JSONValue = ["username": .string(name), "password": "wrong"]
+                    let answer = try await server.send("POST", "/login", body)
+                    texts.append("\(answer.status) \(answer.text)")
+                }
+                told.append(texts)
+            }
+            #expect(told[0] == told[1])
+            #expect(told[0][2].contains("Invalid username/password.") && told[0][3].contains("locked"))
+        }
+    }
+
+    @Test("The lock tells the minutes that are left, whole ones, and never more than all")
+    func minutes() async throws {
+        try await TestServer.run(["accountLockout": ["threshold": 1, "duration": 10]]) { server in
+            _ = try await server.signUp("kim")
+            func text() async throws -> String? {
+                try await server.send("POST", "/login", ["username": "kim", "password": "wrong"]).error
+            }
+            _ = try await text()
+            #expect(try await text()?.hasSuffix("after 10 minute(s)") == true)
+            try await server.execute(
+                "UPDATE \"_User\" SET \"_account_lockout_expires_at\" = now() + interval '150 s'")
+            #expect(try await text()?.hasSuffix("after 3 minute(s)") == true)
+        }
+        try await TestServer.run(["accountLockout": ["threshold": 1, "duration": 0.02]]) { server in
+            _ = try await server.signUp("kim")
+            let body: JSONValue = ["username": "kim", "password": "wrong"]
+            _ = try await server.send("POST", "/login", body)
+            let locked = try await server.send("POST", "/login", body)
+            #expect(locked.error?.hasSuffix("after 0.02 minute(s)") == true, "\(locked.text)")
+            // When the lock ends, the count begins anew.
+            let isOver = try await eventually {
+                try await server.send("POST", "/login", body).error == "Invalid username/password."
+            }
+            #expect(isOver)
+        }
+    }
+
+    @Test("However many names are tried, memory is bounded; locks end")
+    func bounded() {
+        let accounts = UnknownAccounts(capacity: 100)
+        let policy = Configuration.AccountLockout(threshold: 2, duration: 1, unlockOnPasswordReset: false)
+        let now = ContinuousClock.now
+        #expect(accounts.reserveAttempt("kim", "", policy, at: now) == nil)
+        #expect(accounts.reserveAttempt("kim", "", policy, at: now) == nil)
+        for number in 0..<1000 { _ = accounts.reserveAttempt("n\(number)", "", policy, at: now) }
+        #expect(accounts.reserveAttempt("kim", "", policy, at: now) == .seconds(60))
+        #expect(accounts.reserveAttempt("", "kim", policy, at: now) == nil)
+        #expect(accounts.reserveAttempt("kim", "", policy, at: now + .seconds(61)) == nil)
+        #expect(accounts.size <= 100)
+    }
+}
