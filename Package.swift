@@ -78,6 +78,9 @@ let package = Package(
             ],
             swiftSettings: stayOnExecutor),
         .target(
+            name: "CloudCode", dependencies: ["JSON", "Operations", "ParseModel", "Rules", collections, logging],
+            swiftSettings: stayOnExecutor),
+        .target(
             name: "HTTP",
             dependencies: [
                 "Encoding", "JSON", "Logs", "Tasks", collections, logging, metrics,
@@ -93,8 +96,8 @@ let package = Package(
         .target(
             name: "REST",
             dependencies: [
-                "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "Pages", "ParseModel", "ParseStorage",
-                "Postgres", "Rules", "ServerConfiguration", "Tasks", collections, logging,
+                "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "Pages", "ParseModel",
+                "ParseStorage", "Postgres", "Rules", "ServerConfiguration", "Tasks", collections, logging,
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
@@ -131,9 +134,9 @@ let package = Package(
         .target(
             name: "App",
             dependencies: [
-                "CMalloc", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail", "Operations",
-                "Outgoing", "ParseModel", "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration", "SignIn",
-                logging,
+                "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail",
+                "Operations", "Outgoing", "ParseModel", "ParseStorage", "Postgres", "REST", "Schema",
+                "ServerConfiguration", "SignIn", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

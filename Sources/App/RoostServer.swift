@@ -1,3 +1,4 @@
+import CloudCode
 import FileStorage
 public import HTTP
 import JSON
@@ -26,6 +27,7 @@ public struct RoostServer: Service {
     private let mailQueue: MailQueue?
     /// What asks servers of others; nil where nobody is to be asked.
     private let caller: HTTPCaller?
+    private let cloud: CloudEngine
     private let state: ServerState
     private let installer: DatabaseInstaller
     private let indexer: DateIndexer
@@ -54,6 +56,9 @@ public struct RoostServer: Service {
         let log = LogRing()
         let logger = log.recording(logger)
         self.logger = logger
+        cloud = CloudEngine(logger: logger)
+        for host in extensions.cloudHosts { cloud.attach(host) }
+        if additions.triggers == nil { additions.triggers = cloud }
         var database = PostgresConfiguration(connectionString: connectionString)
         database.statementTimeout = .milliseconds(configuration.statementTimeout)
         // Declared classes are made under a lock that is a connection's, and so are the changes themselves.
@@ -93,8 +98,9 @@ public struct RoostServer: Service {
         state = ServerState(.starting)
         let storage = extensions.files ?? DiskStorage(directory: filesDirectory)
         files = Deployment.files(storage, configuration)
-        let routes = ParseRoutes(backend: backend, logger: logger)
+        let routes = ParseRoutes(backend: backend, cloud: cloud, logger: logger)
         let settings = try InterfaceSettings(configuration)
+        cloud.serve(InternalDispatcher(settings: settings, routes: routes, logger: logger))
         var limits = HTTPServer.Limits()
         limits.connections = DescriptorLimit.connections(
             wanted: configuration.maximumConnections,
@@ -144,6 +150,7 @@ public struct RoostServer: Service {
         if configuration.rateLimitStore == .database, !configuration.rateLimits.isEmpty {
             try await backend.store.prepareRequestCounts()
         }
+        try await cloud.start()
         if configuration.security.enableCheckLog, let report = backend.securityReport() {
             logger.notice("security report", metadata: ["report": "\(JSONValue.object(report).text)"])
         }
@@ -180,6 +187,7 @@ public struct RoostServer: Service {
             try await group.next()
             mails?.cancel()
             await mails?.value
+            await cloud.shutdown()
             await caller?.shutdown()
             await client.shutdown()
             await replica?.shutdown()

@@ -1,3 +1,4 @@
+public import CloudCode
 public import FileStorage
 public import HTTP
 public import Operations
@@ -6,6 +7,8 @@ public import Operations
 public struct ServerExtensions: Sendable {
     /// Triggers, observers, providers.
     public var backend = BackendExtensions()
+    /// Where cloud code runs, besides the hosts that the server has by itself.
+    public var cloudHosts: [any CloudHost] = []
     /// Where uploaded files are; nil for the folder of the server.
     public var files: (any FileStorage)?
     /// WebSocket connections, figures about requests.

@@ -4,6 +4,8 @@ public import JSON
 public struct ReadAccess: Sendable {
     /// The caller's principals, any of which must be among an object's readers; nil to see every object.
     public var readers: [Name]?
+    /// Principals, any of which must be among an object's writers; nil for any object: what is read because it is to be changed.
+    public var writers: [Name]?
     /// A further condition, by which pointer permissions let objects through.
     public var filter: Filter
     /// Fields that are left out of every object.

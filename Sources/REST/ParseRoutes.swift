@@ -1,3 +1,4 @@
+public import CloudCode
 import Encoding
 import HTTP
 import JSON
@@ -15,10 +16,15 @@ public struct ParseRoutes: RequestHandler {
     let logger: Logger
     let errors: ErrorReply
     let limits: RateLimiter?
+    /// Functions and jobs; nil for none.
+    let cloud: CloudEngine?
 
     /// Makes the routes over a backend.
-    public init(backend: Backend, logger: Logger) {
+    ///
+    /// - Parameter cloud: Functions and jobs; nil for none.
+    public init(backend: Backend, cloud: CloudEngine? = nil, logger: Logger) {
         self.backend = backend
+        self.cloud = cloud
         configuration = backend.configuration
         errors = ErrorReply(sanitizes: configuration.enableSanitizedErrorResponse, logger: logger)
         limits = RateLimiter(configuration.rateLimits, in: configuration.rateLimitStore, backend.store)
@@ -34,7 +40,9 @@ public struct ParseRoutes: RequestHandler {
 
     /// Answers one request.
     public func respond(to envelope: Envelope) async throws -> Reply {
-        try checkAllowed(envelope.method.rawValue, envelope.path, envelope.power)
+        if !envelope.origin.isInternal {
+            try checkAllowed(envelope.method.rawValue, envelope.path, envelope.power)
+        }
         if let limits { try await limits.countByAddress(envelope) }
         let match = RouteTable.match(envelope.method, envelope.path)
         // Who calls is found out first: a bad token is refused wherever it leads.
@@ -55,7 +63,9 @@ public struct ParseRoutes: RequestHandler {
         {
             caller.user = try await backend.sessionUser(token: token, now: now)
         }
-        return RequestContext(caller: caller, mountURL: envelope.mountURL, now: now, address: envelope.origin.address)
+        return RequestContext(
+            caller: caller, mountURL: envelope.mountURL, now: now, address: envelope.origin.address,
+            facts: envelope.origin)
     }
 
     /// Calls what a path and method name.

@@ -7,7 +7,7 @@ package enum HeaderName: UInt8, CaseIterable, Sendable {
     case parseApplicationID, parseSessionToken, parseMasterKey, parseMaintenanceKey, parseInstallationID
     case parseClientKey, parseJavascriptKey, parseWindowsKey, parseRESTAPIKey, parseClientVersion, parseCloudContext
     case parseRequestID, parseUploadMode, parseFileMaximumUploadSize, parseFileDirectory, parseFileMetadata
-    case parseFileTags
+    case parseFileTags, parseCloudDepth
 
     /// The name as Roost writes it.
     package var text: String {
@@ -47,6 +47,7 @@ package enum HeaderName: UInt8, CaseIterable, Sendable {
         case .parseFileDirectory: "X-Parse-File-Directory"
         case .parseFileMetadata: "X-Parse-File-Metadata"
         case .parseFileTags: "X-Parse-File-Tags"
+        case .parseCloudDepth: "X-Parse-Cloud-Depth"
         }
     }
 

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// The header fields of a request as they came, with the places of those that Roost knows: a request is asked for two
 /// dozen fields, of which it has a handful.
-package struct RequestHeaders {
+package struct RequestHeaders: Sendable {
     private let fields: HTTPHeaders
     /// For each known name, the place of the first field with it, counted from one; zero where there is none. There
     /// are at most 64 names, and a request has at most a thousand fields.
@@ -25,6 +25,11 @@ package struct RequestHeaders {
         }
     }
 
+    /// The header fields of a request that did not come by HTTP.
+    package init(_ fields: [(name: String, value: String)]) {
+        self.init(HTTPHeaders(fields.map { ($0.name, $0.value) }))
+    }
+
     /// The value of a field; those of several fields of one name with commas between them (RFC 9110, 5.3); nil when there
     /// is none.
     package subscript(name: HeaderName) -> String? {
@@ -34,6 +39,11 @@ package struct RequestHeaders {
         guard hasRepetitions else { return Self.withoutTrailingSpaces(fields[first].value) }
         return fields[first...].lazy.filter { name.matches($0.name) }.map { Self.withoutTrailingSpaces($0.value) }
             .joined(separator: ", ")
+    }
+
+    /// All fields in the order in which they came.
+    package var all: some Sequence<(name: String, value: String)> {
+        fields.lazy.map { (name: $0.name, value: Self.withoutTrailingSpaces($0.value)) }
     }
 
     /// The parser leaves out the spaces before a value only.

@@ -15,7 +15,7 @@ extension Backend {
         }
         try await checkAge(candidate, context)
         if change.refusal != nil { try await apply(change, to: candidate.id) }
-        try await callLoginTrigger(.beforeLogin, of: candidate.id, context)
+        try await callUserTrigger(.beforeLogin, of: candidate.id, context)
         try await apply(change, to: candidate.id)
         let session = try await openSession(
             for: candidate.id, createdWith: ["action": "login", "authProvider": "password"], context)
@@ -23,7 +23,7 @@ extension Backend {
         var user = try await ownRecord(candidate.id, session.user, context)
         user["sessionToken"] = .string(session.token)
         if !change.responses.isEmpty { user["authDataResponse"] = .object(change.responses) }
-        try await callLoginTrigger(.afterLogin, of: candidate.id, context)
+        try await callUserTrigger(.afterLogin, of: candidate.id, session: session.user, context)
         return user
     }
 
@@ -180,7 +180,7 @@ extension Backend {
         try await store.deleteAll(
             "_Session", where: .field(FieldPath("objectId"), .equal(.string(user.sessionId))))
         await invalidate(user: user.id)
-        await after?()
+        try await after?()
     }
 
     /// The caller's own record, as `GET /users/me` gives it.

@@ -36,6 +36,13 @@ extension Backend {
             }
         }
         if let user {
+            do {
+                try await callUserTrigger(.beforePasswordResetRequest, of: user.id, context)
+            } catch let error as ParseError
+                where error.code == ParseError.objectNotFound && options.resetPasswordSuccessOnInvalidEmail
+            {
+                return try await Self.level(start)
+            }
             var token = user.token
             if !options.resetTokenReuseIfValid || token == nil || user.isExpired(at: context.now) {
                 let new = Self.mailToken()

@@ -32,6 +32,12 @@ extension Backend {
         try configuration.requestKeywordDenylist.check(body)
         let changes = body["params"]?.objectValue ?? [:]
         let masterKeyOnly = body["masterKeyOnly"]?.objectValue ?? [:]
+        let stored =
+            trigger(.beforeSave, "@Config") == nil && trigger(.afterSave, "@Config") == nil
+            ? nil : try await configRow()?["params"]?.objectValue
+        // What a trigger changes of the parameters is not stored, as with parse-server.
+        let cloudContext = try await callConfigTrigger(
+            .beforeSave, changes, original: stored, context, cloudContext: nil)
         var operations: OrderedDictionary<Name, FieldOperation> = [:]
         for (name, value) in changes {
             operations["params.\(name)"] = try FieldOperation(json: value, isCreating: false)
@@ -40,6 +46,7 @@ extension Backend {
         var write = ObjectWrite()
         write.operations = operations
         try await store.change(.config, write)
+        _ = try await callConfigTrigger(.afterSave, changes, original: stored, context, cloudContext: cloudContext)
     }
 
     private func configRow() async throws -> JSONObject? {

@@ -30,7 +30,9 @@ extension Backend {
                 save.isMadeInTransaction = writes.contains { $0?.makes(write.className, objectId) ?? false }
                 return .save(try await SavePipeline(backend: self).plan(save))
             case .delete(let objectId):
-                return .delete(write.className, objectId)
+                return .delete(
+                    write.className, objectId,
+                    try await DeletePipeline(backend: self).callTriggers(write.className, objectId, context))
             }
         } catch {
             return .refused(error)
@@ -44,9 +46,9 @@ extension Backend {
         case .refused(let error): throw error
         case .save(.answered(let result)): return .saved(result)
         case .save(.planned(let planned)): return .stored(try await SavePipeline(backend: self).store(planned))
-        case .delete(let className, let objectId):
+        case .delete(let className, let objectId, let told):
             let pipeline = DeletePipeline(backend: self)
-            let planned = try await pipeline.plan(className, objectId, context)
+            let planned = try await pipeline.plan(className, objectId, context, told: told)
             try await pipeline.store(planned)
             return .deleted(planned)
         }
@@ -61,7 +63,7 @@ extension Backend {
         case .saved(let result): return result
         case .stored(let stored): return try await SavePipeline(backend: self).finish(stored)
         case .deleted(let planned):
-            await DeletePipeline(backend: self).finish(planned)
+            try await DeletePipeline(backend: self).finish(planned)
             return nil
         }
     }

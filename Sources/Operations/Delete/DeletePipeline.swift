@@ -14,10 +14,20 @@ public struct DeletePipeline {
         let objectId: String
         let context: RequestContext
         let access: ObjectStore.WriteAccess
-        /// The object as it was, where a trigger wants to know.
-        var original: JSONObject?
+        /// What triggers and observers are told.
+        var told = Told()
         /// Whose session it is.
         var owner: String?
+    }
+
+    /// What triggers and observers are told of a deletion.
+    public struct Told: Sendable {
+        /// The object as it was, where an observer wants to know.
+        var original: JSONObject?
+        /// The object as it was, as far as the caller sees it, where a trigger wants to know.
+        var seen: JSONObject?
+        /// What triggers hand on, where one was called.
+        var cloudContext: JSONObject?
     }
 
     /// Takes a deletion through all steps.
@@ -26,11 +36,21 @@ public struct DeletePipeline {
     func run(_ className: String, _ objectId: String, _ context: RequestContext) async throws {
         let planned = try await plan(className, objectId, context)
         try await store(planned)
-        await finish(planned)
+        try await finish(planned)
+    }
+
+    /// Calls the triggers before a deletion that is to be part of a transaction, before it begins.
+    func callTriggers(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> Told {
+        guard backend.isObserved else { return Told() }
+        return try await plan(className, objectId, context).told
     }
 
     /// Everything that comes before the object is removed.
-    func plan(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> Planned {
+    ///
+    /// - Parameter told: What triggers were told, where they were called before.
+    func plan(_ className: String, _ objectId: String, _ context: RequestContext, told: Told? = nil) async throws
+        -> Planned
+    {
         let caller = context.caller
         try backend.checkChange("delete", className, caller)
         guard let schema = backend.catalog.schema(className) else { throw ParseError.notFound }
@@ -40,7 +60,11 @@ public struct DeletePipeline {
             className: className, objectId: objectId, context: context,
             access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
         if className == "_Session" { planned.owner = try await backend.sessionOwner(objectId) }
-        if backend.isObserved { try await backend.beforeDelete(&planned) }
+        if let told {
+            planned.told = told
+        } else if backend.isObserved {
+            try await backend.beforeDelete(&planned)
+        }
         return planned
     }
 
@@ -68,14 +92,16 @@ public struct DeletePipeline {
     }
 
     /// What follows when others can see that the object is gone.
-    func finish(_ planned: Planned) async {
+    ///
+    /// - Throws: What the trigger after the deletion throws.
+    func finish(_ planned: Planned) async throws {
         switch planned.className {
         case "_User": await backend.invalidate(user: planned.objectId)
         case "_Session": if let owner = planned.owner { await backend.invalidate(user: owner) }
         case "_Role": await backend.invalidateRoles()
         default: break
         }
-        if backend.isObserved { await backend.afterDelete(planned) }
+        if backend.isObserved { try await backend.afterDelete(planned) }
     }
 }
 

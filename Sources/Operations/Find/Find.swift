@@ -13,10 +13,15 @@ extension Backend {
         let caller = context.caller
         var options = try FindOptions(find: parameters)
         try caller.check("find", of: className)
+        var asked = parameters
+        var cloudContext: JSONObject?
+        var given: [JSONObject]?
         if let before = findTrigger(.beforeFind, className) {
-            var call = FindCall(.beforeFind, className, query: parameters, context)
+            var call = FindCall(
+                .beforeFind, className, query: parameters, user: try await userRecord(context), context)
             try await before(&call)
             options = try FindOptions(find: call.query)
+            (asked, cloudContext, given) = (call.query, call.context, call.objects)
         }
         try checkClassCreation(className, caller)
         if options.explain != nil, !caller.readsEverything, !configuration.databaseOptions.allowPublicExplain {
@@ -30,9 +35,14 @@ extension Backend {
             target = redirected.text
             try caller.check("find", of: target)
         }
+        let after = findTrigger(.afterFind, target)
+        if let given { return try await answer(given, count: nil, after, target, asked, cloudContext, context) }
         // A request for no objects and no count asks for nothing, and needs no permission.
         if options.limit == 0, !options.wantsCount, options.explain == nil {
             try checkSessionAccess(target, caller)
+            guard after == nil else {
+                return try await answer([], count: nil, after, target, asked, cloudContext, context)
+            }
             return Array("{\"results\":[]}".utf8)
         }
         if options.explain != nil {
@@ -44,17 +54,32 @@ extension Backend {
         let redirected =
             options.redirectKey == nil ? [] : [Array("\"className\":".utf8) + JSONValue.string(target).serialized()]
         let extra = { (row: Int) in internals.isEmpty ? redirected : redirected + internals[row] }
-        if let after = findTrigger(.afterFind, target) {
-            var call = FindCall(.afterFind, target, query: parameters, context)
-            call.objects = (0..<found.rowCount).map { found.object($0, extra: extra($0)) }
-            try await after(&call)
-            var answer: JSONObject = ["results": .array(call.objects.map { .object($0) })]
-            if let count = found.count { answer["count"] = .number(Double(count)) }
-            return JSONValue.object(answer).serialized()
+        if after != nil {
+            let objects = (0..<found.rowCount).map { found.object($0, extra: extra($0)) }
+            return try await answer(objects, count: found.count, after, target, asked, cloudContext, context)
         }
         return try await HeavyWork.run(if: found.isHeavy) {
             try self.write(found, extra: extra, countsNothing: found.count == 0 && countsNothing(target, caller))
         }
+    }
+
+    /// The answer of objects that a trigger is to see, or gave.
+    private func answer(
+        _ objects: [JSONObject], count: Int?, _ after: FindTrigger?, _ className: String, _ query: JSONObject,
+        _ cloudContext: JSONObject?, _ context: RequestContext
+    ) async throws -> [UInt8] {
+        var objects = objects
+        if let after {
+            var call = FindCall(
+                .afterFind, className, query: query, user: try await userRecord(context), cloudContext: cloudContext,
+                context)
+            call.objects = objects
+            try await after(&call)
+            objects = call.objects ?? objects
+        }
+        var answer: JSONObject = ["results": .array(objects.map { .object($0) })]
+        if let count { answer["count"] = .number(Double(count)) }
+        return JSONValue.object(answer).serialized()
     }
 
     /// Writes the answer to a find.
@@ -85,9 +110,17 @@ extension Backend {
     {
         var options = try FindOptions(get: parameters)
         var isRewritten = false
+        var asked = parameters
+        var cloudContext: JSONObject?
         if let before = findTrigger(.beforeFind, className) {
-            var call = FindCall(.beforeFind, className, query: parameters, objectId: objectId, context)
+            var call = FindCall(
+                .beforeFind, className, query: parameters, objectId: objectId, user: try await userRecord(context),
+                context)
             try await before(&call)
+            (asked, cloudContext) = (call.query, call.context)
+            if let given = call.objects {
+                return try await answer(given, objectId, className, asked, cloudContext, context)
+            }
             options = try FindOptions(find: call.query)
             isRewritten = options.condition != ["objectId": .string(objectId)]
         }
@@ -102,18 +135,33 @@ extension Backend {
             extra.append(Array("\"sessionToken\":".utf8) + JSONValue.string(user.token).serialized())
         }
         extra += try await internalMembers(className, found, options, context.caller).first ?? []
-        if let after = findTrigger(.afterFind, className) {
-            var call = FindCall(.afterFind, className, query: parameters, objectId: objectId, context)
-            call.objects = [found.object(0, extra: extra)]
-            try await after(&call)
-            guard let object = call.objects.first else { throw ParseError.notFound }
-            return JSONValue.object(object).serialized()
+        if findTrigger(.afterFind, className) != nil {
+            return try await answer(
+                [found.object(0, extra: extra)], objectId, className, asked, cloudContext, context)
         }
         return try await HeavyWork.run(if: found.isHeavy) { [extra] in
             var writer = JSONWriter(capacity: 1024)
             try found.write(0, extra: extra, into: &writer)
             return writer.bytes
         }
+    }
+
+    /// The answer to a get, of objects that a trigger is to see, or gave.
+    private func answer(
+        _ objects: [JSONObject], _ objectId: String, _ className: String, _ query: JSONObject,
+        _ cloudContext: JSONObject?, _ context: RequestContext
+    ) async throws -> [UInt8] {
+        var objects = objects
+        if let after = findTrigger(.afterFind, className) {
+            var call = FindCall(
+                .afterFind, className, query: query, objectId: objectId, user: try await userRecord(context),
+                cloudContext: cloudContext, context)
+            call.objects = objects
+            try await after(&call)
+            objects = call.objects ?? objects
+        }
+        guard let object = objects.first else { throw ParseError.notFound }
+        return JSONValue.object(object).serialized()
     }
 
     /// One object as a value, seen with the caller's eyes.

@@ -23,12 +23,16 @@ struct Save: Sendable {
     var newId: String?
     /// Whether a call before it in the same transaction makes the object that is changed.
     var isMadeInTransaction = false
-    /// The object as it was, where a trigger wants to know.
+    /// The object as it was, where an observer wants to know.
     var original: JSONObject?
+    /// The object as it was, as far as the caller sees it, where a trigger wants to know.
+    var seen: JSONObject?
+    /// What triggers hand on, where one was called.
+    var cloudContext: JSONObject?
     /// What must hold of the object besides, as that it has a token which is spent by the save.
     var condition = Filter.everything
-    /// The keys that a trigger changed: their values are part of the answer.
-    var changedByTrigger: [Name] = []
+    /// What a trigger changed, by field: part of the answer.
+    var told: JSONObject = [:]
 
     init(_ className: String, _ objectId: String?, _ body: JSONObject, _ context: RequestContext) {
         self.className = className

@@ -66,10 +66,12 @@ public struct SavePipeline {
     func finish(_ stored: StoredSave) async throws -> WriteResult {
         let save = stored.planned.save
         var result = stored.result
-        for key in save.changedByTrigger where result.body[key] == nil { result.body[key] = save.body[key] }
+        if !save.told.isEmpty { backend.tellChanges(save, &result) }
         try await stored.planned.rules?.finish(save, &result, backend)
-        if backend.isObserved { await backend.afterSave(save, result) }
-        return try await backend.shown(result, save.className, save.objectId, save.context)
+        let answer = backend.isObserved ? await backend.afterSave(save, result) : nil
+        result = try await backend.shown(result, save.className, save.objectId, save.context)
+        result.replacement = answer
+        return result
     }
 }
 

@@ -12,6 +12,11 @@ public struct WriteResult: Sendable {
     public var location: String?
     /// The answer's members.
     public var body: JSONObject
+    /// What a trigger answers instead; nil for the members.
+    public var replacement: JSONValue?
+
+    /// The answer.
+    public var answer: JSONValue { replacement ?? .object(body) }
 }
 
 /// What is to be written, by the rules that hold for every class.

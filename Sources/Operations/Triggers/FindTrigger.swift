@@ -3,7 +3,7 @@ import Rules
 
 /// When something is called around a find or a get.
 public enum FindEvent: String, Sendable, CaseIterable {
-    /// Before it; may change what is asked for, or refuse.
+    /// Before it; may change what is asked for, answer it, or refuse.
     case beforeFind
     /// After it; may change what is answered, or refuse.
     case afterFind
@@ -20,15 +20,22 @@ public struct FindCall: Sendable {
     public var query: JSONObject
     /// Whether one object is asked for by its id.
     public let isGet: Bool
-    /// What was found. After the find it may be changed.
-    public var objects: [JSONObject] = []
+    /// After the find: what was found, which may be changed. Before it: what is answered without a find; nil for the find.
+    public var objects: [JSONObject]?
     /// Who calls.
     public let caller: Caller
+    /// The record of the caller's user, with the session token; nil without a user.
+    public let user: JSONObject?
     /// The IP address that the request comes from.
     public let address: String
+    /// What callers and earlier triggers hand on. Before the find it may be changed.
+    public var context: JSONObject
+    /// What else is known of the request.
+    public let facts: (any RequestFacts)?
 
     init(
-        _ event: FindEvent, _ className: String, query: JSONObject, objectId: String? = nil, _ context: RequestContext
+        _ event: FindEvent, _ className: String, query: JSONObject, objectId: String? = nil, user: JSONObject?,
+        cloudContext: JSONObject? = nil, _ context: RequestContext
     ) {
         self.event = event
         self.className = className
@@ -40,7 +47,10 @@ public struct FindCall: Sendable {
         }
         isGet = objectId != nil
         caller = context.caller
+        self.user = user
         address = context.address
+        self.context = cloudContext ?? context.facts?.cloudContext ?? [:]
+        facts = context.facts
     }
 }
 
@@ -50,6 +60,7 @@ public typealias FindTrigger = @Sendable (inout FindCall) async throws -> Void
 extension Backend {
     /// What is called around finds of a class; nil for nothing.
     func findTrigger(_ event: FindEvent, _ className: String) -> FindTrigger? {
-        triggers?.findTrigger(for: event, of: Name(className))
+        guard let triggers, triggers.isActive else { return nil }
+        return triggers.findTrigger(for: event, of: Name(className))
     }
 }

@@ -1,45 +1,57 @@
 import JSON
 import Rules
 
-/// What runs before and after objects are saved, deleted and found, and users log in: the seam of cloud code, webhooks and live queries.
+/// What runs before and after objects are saved, deleted and found, files are kept, and users log in: the seam of cloud code and webhooks.
 ///
 /// A set says at once whether anything is to be called for a class and an event. Where nothing is, nothing is loaded for it.
 public protocol TriggerSet: Sendable {
-    /// What is called for an event of a class; nil for nothing.
+    /// Whether there is anything at all to be called. Where there is not, nothing is asked.
+    var isActive: Bool { get }
+
+    /// What is called for an event of a class, or of `@Config`; nil for nothing.
     func trigger(for event: TriggerEvent, of className: Name) -> Trigger?
 
     /// What is called around finds and gets of a class; nil for nothing.
     func findTrigger(for event: FindEvent, of className: Name) -> FindTrigger?
+
+    /// What is called around the life of a file; nil for nothing.
+    func fileTrigger(for event: FileEvent) -> FileTrigger?
 }
 
 extension TriggerSet {
+    public var isActive: Bool { true }
+
     /// Nothing: most sets look at no finds.
     public func findTrigger(for event: FindEvent, of className: Name) -> FindTrigger? { nil }
+
+    /// Nothing: most sets look at no files.
+    public func fileTrigger(for event: FileEvent) -> FileTrigger? { nil }
 }
 
 /// When something is called.
 public enum TriggerEvent: String, Sendable, CaseIterable {
     /// Before an object is created or changed; may change it, or refuse.
     case beforeSave
-    /// After an object was created or changed; changes no answer.
+    /// After an object was created or changed; may replace the answer, and an error changes nothing.
     case afterSave
     /// Before an object is deleted; may refuse.
     case beforeDelete
-    /// After an object was deleted.
+    /// After an object was deleted; an error goes to the client, and the object is gone.
     case afterDelete
     /// Before a user who brought the right password, or was vouched for by a provider, gets a session; may refuse.
     case beforeLogin
     /// After a user got a session; an error goes to the client, and the session stays.
     case afterLogin
-    /// After a session was ended by its user; the object is the session.
+    /// After a session was ended by its user; the object is the session. An error goes to the client.
     case afterLogout
+    /// Before a user is sent a link that lets choose a new password; may refuse.
+    case beforePasswordResetRequest
 }
 
-/// What is called: it takes a call and gives what is to be saved besides, as the body of an update has it. Only before a
-/// save does that count.
+/// What is called.
 ///
 /// What it throws before a save, a deletion or a log-in refuses it: a `ParseError` goes to the client as it is.
-public typealias Trigger = @Sendable (TriggerCall) async throws -> JSONObject
+public typealias Trigger = @Sendable (TriggerCall) async throws -> TriggerAnswer
 
 /// What a trigger is told.
 public struct TriggerCall: Sendable {
@@ -47,14 +59,39 @@ public struct TriggerCall: Sendable {
     public let event: TriggerEvent
     /// The class of the object.
     public let className: String
-    /// The object as it is to be, or as it was saved or deleted.
+    /// The object as it is to be, or as it was saved or deleted. Before a save, fields that the client sent as operators are
+    /// operators.
     public let object: JSONObject
-    /// The object as it was before; nil for a new one.
+    /// The object as it was before, as far as the caller sees it; nil for a new one.
     public let original: JSONObject?
     /// What the client sent.
     public let changes: JSONObject
     /// Who calls.
     public let caller: Caller
+    /// The record of the caller's user, with the session token; nil without a user.
+    public let user: JSONObject?
     /// The IP address that the request comes from.
     public let address: String
+    /// What callers and earlier triggers hand on.
+    public let context: JSONObject
+    /// What else is known of the request.
+    public let facts: (any RequestFacts)?
+}
+
+/// What a trigger gives.
+public struct TriggerAnswer: Sendable {
+    /// Before a save: what is saved instead of what the client sent, as the body of a request has it; nil for what it sent.
+    public var body: JSONObject?
+    /// Before a save: fields that are answered besides those that changed.
+    public var told: JSONObject = [:]
+    /// After a save: what the client is answered instead; nil for the usual answer.
+    public var answer: JSONValue?
+    /// What is handed on to the triggers that follow; nil for what was handed to this one.
+    public var context: JSONObject?
+
+    /// Nothing changes.
+    public init() {}
+
+    /// Saves something else than what the client sent.
+    public init(body: JSONObject) { self.body = body }
 }

@@ -248,7 +248,8 @@ public struct ObjectStore: Sendable {
     private static func byId(_ request: FindRequest, _ schema: ClassSchema, _ plan: ReadPlan) -> Statement? {
         guard case .field(let path, .equal(.string(let id))) = request.filter, path.root == "objectId",
             path.steps.isEmpty, !id.utf8.contains(0), case .all([]) = request.access.filter, request.skip == 0,
-            request.limit != 0, TableLayout.hasColumn("objectId", of: schema.name, type: .string)
+            request.limit != 0, request.access.writers == nil,
+            TableLayout.hasColumn("objectId", of: schema.name, type: .string)
         else { return nil }
         guard let readers = request.access.readers, !TableLayout.classesWithoutACL.contains(schema.name) else {
             return Statement(plan.anyById, [.text(id)])
@@ -262,6 +263,9 @@ public struct ObjectStore: Sendable {
         var conditions = [try compiler.compile(request.filter.and(request.access.filter), schema)]
         if let readers = request.access.readers, !TableLayout.classesWithoutACL.contains(schema.name) {
             conditions.append(compiler.permission("_rperm", readers))
+        }
+        if let writers = request.access.writers, !TableLayout.classesWithoutACL.contains(schema.name) {
+            conditions.append(compiler.permission("_wperm", writers))
         }
         return conditions.joined(separator: " AND ")
     }

@@ -19,11 +19,6 @@ extension RouteTable {
         Route(.get, "serverInfo", [.master, .batchable, .transactional]) { routes, _ in
             .object(ServerInformation.report(routes.configuration))
         },
-        Route(.post, "functions/*name", [.idempotent]) { _, call in
-            // There is no cloud code, so there is no function of any name.
-            throw ParseError(
-                ParseError.scriptFailed, "Invalid function: \"\(call.arguments.joined(separator: "/"))\"")
-        },
         Route(.post, "jobs", [.master]) { _, call in throw noJob(call) },
         Route(.post, "jobs/:name", [.master]) { _, call in throw noJob(call) },
     ]

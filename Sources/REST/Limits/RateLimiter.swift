@@ -128,6 +128,7 @@ final class RateLimiter: Sendable {
     /// Whether there can be a limit on a request, as far as the first component of its path and its method tell. Most
     /// requests cost no more than this.
     private func mayConcern(_ envelope: Envelope) -> Bool {
+        guard !envelope.origin.isInternal else { return false }
         if isUsed(by: envelope, others) { return true }
         guard let first = envelope.path.first else { return false }
         let name = Name(first.asciiLowercased)

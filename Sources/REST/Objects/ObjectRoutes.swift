@@ -64,7 +64,7 @@ extension RouteCall {
 extension Reply {
     /// The answer to a write.
     static func saved(_ result: WriteResult) -> Reply {
-        var reply = Reply.object(result.body, status: result.status)
+        var reply = Reply(status: result.status, body: .json(result.answer.serialized()))
         if let location = result.location { reply.headers.append(("Location", location)) }
         return reply
     }

@@ -59,7 +59,7 @@ struct EnvelopeOpener: Sendable {
         let power = try settings.keys.power(of: credentials, address: address)
         return RequestOrigin(
             requestID: request.id, credentials: credentials, power: power, address: address,
-            mountURL: mountURLs.url(for: request))
+            mountURL: mountURLs.url(for: request), headers: request.headers)
     }
 
     /// A component of the path without percent-encoding.

@@ -1,5 +1,7 @@
-import HTTP
-import Rules
+import Encoding
+public import HTTP
+public import JSON
+public import Rules
 
 /// Who sent a request, and how it came. The calls of a batch have one origin.
 public final class RequestOrigin: Sendable {
@@ -13,16 +15,76 @@ public final class RequestOrigin: Sendable {
     public let address: String
     /// `scheme://host/mount`, for links to this server; `publicServerURL` if that is configured.
     public let mountURL: String
+    /// The header fields as they came; nil for a request that did not come by HTTP.
+    private let headers: RequestHeaders?
+    /// What cloud code that makes the request was called with; nil for a client's.
+    private let parent: CloudParent?
+    /// Whether cloud code makes the request, inside of this server.
+    package let isInternal: Bool
+
+    /// What is carried on of the call that code which makes a request was called by.
+    package struct CloudParent: Sendable {
+        var headers: JSONObject
+        var requestID: String
+        var depth: Int
+    }
 
     /// Puts together what is known.
-    public init(
+    public convenience init(
         requestID: RequestID = RequestID(0), credentials: Credentials = Credentials(), power: Caller.Power = .client,
         address: String = "", mountURL: String = ""
     ) {
+        self.init(
+            requestID: requestID, credentials: credentials, power: power, address: address, mountURL: mountURL,
+            headers: nil)
+    }
+
+    /// Puts together what is known of a request that came by HTTP, or of one that cloud code makes.
+    package init(
+        requestID: RequestID, credentials: Credentials, power: Caller.Power, address: String, mountURL: String,
+        headers: RequestHeaders?, parent: CloudParent? = nil, isInternal: Bool = false
+    ) {
+        self.headers = headers
+        self.parent = parent
+        self.isInternal = isInternal
         self.requestID = requestID
         self.credentials = credentials
         self.power = power
         self.address = address
         self.mountURL = mountURL
+    }
+}
+
+/// What cloud code is told of the request.
+extension RequestOrigin: RequestFacts {
+    /// Keys and passwords stay here: whoever hosts cloud code does not need them.
+    private static let kept: Set<Name> = [
+        "x-parse-master-key", "x-parse-maintenance-key", "authorization", "cookie", "proxy-authorization",
+    ]
+
+    public var headerFields: JSONObject {
+        guard let headers else { return parent?.headers ?? [:] }
+        var fields: JSONObject = [:]
+        for (name, value) in headers.all {
+            let name = Name(name.asciiLowercased)
+            guard !Self.kept.contains(name) else { continue }
+            if let known = fields[name]?.stringValue {
+                fields[name] = .string("\(known), \(value)")
+            } else {
+                fields[name] = .string(value)
+            }
+        }
+        return fields
+    }
+
+    public var cloudContext: JSONObject { credentials.context ?? [:] }
+
+    public var logID: String { parent?.requestID ?? "\(requestID)" }
+
+    /// Servers of webhooks that hand the field on with their own requests say how deep they stand in one another.
+    public var cloudDepth: Int {
+        if let parent { return parent.depth }
+        guard let text = headers?[.parseCloudDepth], let depth = Int(text) else { return 0 }
+        return min(max(depth, 0), 1_000)
     }
 }

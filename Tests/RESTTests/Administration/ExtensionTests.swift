@@ -24,7 +24,9 @@ import Testing
                     guard call.object["title"] != "forbidden" else {
                         throw ParseError(ParseError.scriptFailed, "That title is taken.")
                     }
-                    return call.object["title"]?.stringValue.map { ["title": .string($0.uppercased())] } ?? [:]
+                    var body = call.changes
+                    if let title = body["title"]?.stringValue { body["title"] = .string(title.uppercased()) }
+                    return TriggerAnswer(body: body)
                 }
             case .afterSave:
                 { [self] _ in
@@ -34,14 +36,14 @@ import Testing
             case .beforeDelete:
                 { call in
                     guard call.object["title"] != "KEPT" else { throw ParseError(ParseError.scriptFailed, "No.") }
-                    return [:]
+                    return TriggerAnswer()
                 }
             case .afterDelete:
                 { [self] call in
                     deleted.withLock { $0.append(call.object) }
-                    return [:]
+                    return TriggerAnswer()
                 }
-            case .beforeLogin, .afterLogin, .afterLogout: nil
+            case .beforeLogin, .afterLogin, .afterLogout, .beforePasswordResetRequest: nil
             }
         }
     }
@@ -132,7 +134,7 @@ import Testing
                 }
             case .afterFind:
                 { call in
-                    call.objects = call.objects.filter { $0["title"] != "secret" }.map { object in
+                    call.objects = call.objects?.filter { $0["title"] != "secret" }.map { object in
                         var object = object
                         object["title"] = object["title"]?.stringValue.map { .string($0.lowercased()) }
                         object["isGet"] = .bool(call.isGet)
@@ -181,7 +183,7 @@ import Testing
                 if event == .beforeLogin, call.object["username"] == "eve" {
                     throw ParseError(ParseError.objectNotFound, "Not you.")
                 }
-                return [:]
+                return TriggerAnswer()
             }
         }
     }

@@ -45,13 +45,12 @@ extension Backend {
         }
         let change = try await checkLogin(claims, of: id, stored: stored, countsFactors: true, context)
         if change.refusal != nil { try await apply(change, to: id) }
-        try await callLoginTrigger(.beforeLogin, of: id, context)
+        try await callUserTrigger(.beforeLogin, of: id, context)
         try await apply(change, to: id)
         let session = try await openSession(
             for: id, createdWith: ["action": "login", "authProvider": .string(claims.names)], context)
         var user = try await ownRecord(id, session.user, context)
         user["sessionToken"] = .string(session.token)
-        try await callLoginTrigger(.afterLogin, of: id, context)
         return answer(user, id, change, context)
     }
 

@@ -1,0 +1,144 @@
+public import JSON
+public import Logging
+import Operations
+import ParseModel
+import Rules
+import Synchronization
+
+/// Cloud code of all hosts: who is called for what, checks before the call, time limits, and what a failure means.
+public final class CloudEngine: Sendable {
+    private struct State {
+        var hosts: [CloudHostKind: any CloudHost] = [:]
+        var registry = CloudRegistry()
+        var requests: (any InternalRequests)?
+    }
+
+    /// How many calls of cloud code may stand in one another: a trigger that saves what calls it would go on for ever.
+    static let deepest = 16
+
+    private let state = Mutex(State())
+    private let callsTriggers = Atomic(false)
+    let logger: Logger
+
+    /// Makes an engine without hosts.
+    public init(logger: Logger) { self.logger = logger }
+
+    /// Adds a host, before the server starts.
+    public func attach(_ host: any CloudHost) { state.withLock { $0.hosts[host.kind] = host } }
+
+    /// Says who carries out the requests that cloud code makes.
+    public func serve(_ requests: any InternalRequests) { state.withLock { $0.requests = requests } }
+
+    /// Makes all hosts ready, those first that are called first.
+    ///
+    /// - Throws: What keeps a host from starting.
+    public func start() async throws {
+        for host in hosts { try await host.start(CloudServices(engine: self, kind: host.kind)) }
+    }
+
+    /// Ends all hosts.
+    public func shutdown() async {
+        for host in hosts { await host.shutdown() }
+    }
+
+    private var hosts: [any CloudHost] {
+        state.withLock { state in CloudHostKind.allCases.compactMap { state.hosts[$0] } }
+    }
+
+    func register(_ registrations: [CloudRegistration], of kind: CloudHostKind) {
+        let (duplicates, hasTriggers) = state.withLock { state in
+            (state.registry.register(registrations, of: kind), state.registry.hasTriggers)
+        }
+        callsTriggers.store(hasTriggers, ordering: .releasing)
+        for duplicate in duplicates { logger.warning("cloud code: \(duplicate)") }
+    }
+
+    func perform(_ request: InternalRequest) async -> InternalReply {
+        guard let requests = state.withLock({ $0.requests }) else {
+            let body = JSONValue.object(["error": "Invalid server state: starting"]).serialized()
+            return InternalReply(status: 503, body: body)
+        }
+        return await requests.perform(request)
+    }
+
+    /// The names of all functions, in order.
+    public var functionNames: [Name] {
+        state.withLock { $0.registry.names { if case .function(let name) = $0 { name } else { nil } } }
+    }
+
+    /// The names of all jobs, in order.
+    public var jobNames: [Name] {
+        state.withLock { $0.registry.names { if case .job(let name) = $0 { name } else { nil } } }
+    }
+
+    /// Whether anybody offers a target.
+    public func offers(_ target: CloudTarget) -> Bool { entry(target) != nil }
+
+    func entry(_ target: CloudTarget) -> (host: any CloudHost, validator: CloudValidator?)? {
+        state.withLock { state in
+            guard let entry = state.registry.entries[target], let host = state.hosts[entry.kind] else { return nil }
+            return (host, entry.validator)
+        }
+    }
+
+    /// Whether any trigger is offered.
+    public var isActive: Bool { callsTriggers.load(ordering: .acquiring) }
+
+    /// Calls cloud code: checks what its validator asks, and waits for it no longer than its host says.
+    ///
+    /// - Returns: What it gave; nil when nobody offers the target.
+    /// - Throws: `ParseError` for whatever refuses the call or fails.
+    public func call(_ call: CloudCall) async throws -> CloudResult? {
+        guard let entry = entry(call.target) else { return nil }
+        return try await self.call(call, entry.host, entry.validator)
+    }
+
+    /// - Throws: `ParseError`; `CancellationError` when nobody waits any more.
+    func call(_ call: CloudCall, _ host: any CloudHost, _ validator: CloudValidator?) async throws -> CloudResult {
+        var call = call
+        guard call.depth <= Self.deepest else {
+            throw ParseError(ParseError.scriptFailed, "Trigger recursion is too deep.")
+        }
+        do {
+            var validation: CloudValidation?
+            if let validator {
+                let made = try CloudValidation(validator, call)
+                validation = made
+                if call.object == nil { call.params = made.params } else { call.object = made.params }
+                for name in made.reverted { call.changes[name] = nil }
+                call.changes.merge(made.set) { $1 }
+                let checked = call
+                if validator.asksHost {
+                    try await TimeLimit.run(.seconds(10)) { try await host.validate(checked) }
+                }
+                if validator.skipWithMasterKey, call.caller.isMaster, case .trigger = call.target {
+                    return CloudResult().adding(made)
+                }
+            }
+            let limit = host.timeLimit(of: call.target)
+            call.deadline = limit.map { .now + $0 }
+            let ready = call
+            let result = try await TimeLimit.run(limit) { try await host.call(ready) }
+            return validation.map { result.adding($0) } ?? result
+        } catch let failure as CloudFailure {
+            throw failure.parseError(for: call.target)
+        }
+    }
+}
+
+extension CloudResult {
+    /// What the code gave, with what the checks changed of the write.
+    func adding(_ validation: CloudValidation) -> CloudResult {
+        guard !validation.set.isEmpty || !validation.reverted.isEmpty else { return self }
+        var result = self
+        switch write {
+        case nil: result.write = .operations(validation.set, reverted: validation.reverted)
+        case .operations(let operations, let reverted):
+            result.write = .operations(
+                validation.set.merging(operations) { $1 },
+                reverted: reverted + validation.reverted.filter { operations[$0] == nil })
+        case .fields: break
+        }
+        return result
+    }
+}

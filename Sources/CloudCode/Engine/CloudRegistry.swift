@@ -1,0 +1,47 @@
+import JSON
+
+/// What the hosts offer: for each name and each event of a class the one host that is called.
+struct CloudRegistry: Sendable {
+    /// Something that is offered, and by whom.
+    struct Entry: Sendable {
+        var kind: CloudHostKind
+        var validator: CloudValidator?
+    }
+
+    private var offers: [CloudHostKind: [CloudRegistration]] = [:]
+    private(set) var entries: [CloudTarget: Entry] = [:]
+    /// Whether any trigger is offered.
+    private(set) var hasTriggers = false
+
+    /// Puts all that a host offers in the place of what it offered before.
+    ///
+    /// - Returns: What is offered twice from now on, for the log.
+    mutating func register(_ registrations: [CloudRegistration], of kind: CloudHostKind) -> [String] {
+        let before = duplicates
+        offers[kind] = registrations
+        entries = [:]
+        for kind in CloudHostKind.allCases.reversed() {
+            for registration in offers[kind] ?? [] {
+                entries[registration.target] = Entry(kind: kind, validator: registration.validator)
+            }
+        }
+        hasTriggers = entries.keys.contains { if case .trigger = $0 { true } else { false } }
+        return duplicates.filter { !before.contains($0) }
+    }
+
+    private var duplicates: [String] {
+        var places: [CloudTarget: [CloudHostKind]] = [:]
+        for kind in CloudHostKind.allCases {
+            for registration in offers[kind] ?? [] { places[registration.target, default: []].append(kind) }
+        }
+        return places.filter { $0.value.count > 1 }
+            .map { target, kinds in
+                "\(target) is offered by \(kinds.map(\.name).joined(separator: " and by ")): "
+                    + "\(kinds[0].name) is called"
+            }
+            .sorted()
+    }
+
+    /// The names of all functions, or of all jobs, in order.
+    func names(_ name: (CloudTarget) -> Name?) -> [Name] { entries.keys.compactMap(name).sorted() }
+}

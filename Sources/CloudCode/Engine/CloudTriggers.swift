@@ -1,0 +1,169 @@
+public import JSON
+public import Operations
+import ParseModel
+public import Rules
+
+/// The engine as the set of triggers of the rules.
+extension CloudEngine: TriggerSet {
+    public func trigger(for event: TriggerEvent, of className: Name) -> Trigger? {
+        guard let cloudEvent = CloudEvent(rawValue: event.rawValue) else { return nil }
+        let target = CloudTarget.trigger(cloudEvent, className)
+        guard let (host, validator) = entry(target) else { return nil }
+        return { [self] trigger in
+            let call = CloudCall(target, trigger)
+            let result = try await self.call(call, host, validator)
+            var answer = TriggerAnswer()
+            answer.context = result.context.map { call.context.merging($0) { $1 } }
+            switch event {
+            case .beforeSave: result.write?.apply(to: trigger, &answer)
+            case .afterSave: answer.answer = result.answer
+            default: break
+            }
+            return answer
+        }
+    }
+
+    public func findTrigger(for event: FindEvent, of className: Name) -> FindTrigger? {
+        let target = CloudTarget.trigger(event == .beforeFind ? .beforeFind : .afterFind, className)
+        guard let (host, validator) = entry(target) else { return nil }
+        return { [self] find in
+            let call = CloudCall(target, find)
+            let result = try await self.call(call, host, validator)
+            if event == .beforeFind, let context = result.context {
+                find.context = call.context.merging(context) { $1 }
+            }
+            switch result.found {
+            case nil: break
+            case .query(let query): find.query = find.query.replacing(with: query)
+            case .objects(let objects): find.objects = objects
+            }
+        }
+    }
+
+    public func fileTrigger(for event: FileEvent) -> FileTrigger? {
+        guard let cloudEvent = CloudEvent(rawValue: event.rawValue) else { return nil }
+        let target = CloudTarget.trigger(cloudEvent, "@File")
+        guard let (host, validator) = entry(target) else { return nil }
+        return { [self] file in
+            let result = try await self.call(CloudCall(target, file), host, validator)
+            guard event == .beforeSave, let new = result.file else { return nil }
+            var changed = file
+            changed.name = new.name
+            changed.url = new.url
+            changed.contentType = new.contentType ?? file.contentType
+            changed.bytes = new.bytes ?? file.bytes
+            changed.metadata = new.metadata
+            changed.tags = new.tags
+            return changed
+        }
+    }
+}
+
+extension CloudCaller {
+    /// Who calls, by what the rules know.
+    ///
+    /// - Parameter user: The record of the user.
+    public init(_ caller: Caller, user: JSONObject?) {
+        self.user = user
+        sessionToken = caller.user?.token
+        roles = caller.user?.roles ?? []
+        isMaster = caller.isMaster
+        isReadOnly = caller.power == .readOnlyMaster
+        installationId = caller.installationId
+    }
+}
+
+extension CloudCall {
+    /// A call within a request.
+    ///
+    /// - Parameters:
+    ///   - user: The record of the caller's user.
+    ///   - context: What is handed on; nil for what the request brought.
+    public init(_ target: CloudTarget, _ request: RequestContext, user: JSONObject?, context: JSONObject? = nil) {
+        self.init(target, caller: CloudCaller(request.caller, user: user))
+        ip = request.address
+        add(request.facts)
+        self.context = context ?? request.facts?.cloudContext ?? [:]
+    }
+
+    private mutating func add(_ facts: (any RequestFacts)?) {
+        guard let facts else { return }
+        headers = facts.headerFields
+        requestID = facts.logID
+        depth = facts.cloudDepth + 1
+    }
+
+    init(_ target: CloudTarget, _ trigger: TriggerCall) {
+        self.init(target, caller: CloudCaller(trigger.caller, user: trigger.user))
+        let name = JSONValue.string(trigger.className)
+        object = trigger.object
+        object?["className"] = name
+        original = trigger.original
+        original?["className"] = name
+        changes = trigger.changes
+        ip = trigger.address
+        add(trigger.facts)
+        context = trigger.context
+    }
+
+    init(_ target: CloudTarget, _ find: FindCall) {
+        self.init(target, caller: CloudCaller(find.caller, user: find.user))
+        query = CloudQuery.told(find)
+        isGet = find.isGet
+        isCount = find.query["count"]?.isTruthy ?? false
+        objects = find.objects ?? []
+        ip = find.address
+        add(find.facts)
+        context = find.context
+    }
+
+    init(_ target: CloudTarget, _ call: FileCall) {
+        self.init(target, call.request, user: call.user, context: [:])
+        var file = CloudFile(name: call.name, url: call.url)
+        file.contentType = call.contentType
+        file.size = call.size
+        file.bytes = call.bytes
+        file.metadata = call.metadata
+        file.tags = call.tags
+        self.file = file
+    }
+}
+
+extension CloudResult.Write {
+    /// What becomes of the write of a trigger before a save.
+    func apply(to trigger: TriggerCall, _ answer: inout TriggerAnswer) {
+        switch self {
+        case .operations(let operations, let reverted):
+            var body = trigger.changes
+            for name in reverted {
+                guard body.removeValue(forKey: name) != nil else { continue }
+                // The client has another value than what stays.
+                answer.told[name] = trigger.original?[name] ?? ["__op": "Delete"]
+            }
+            for (name, operation) in operations { body[name] = operation }
+            answer.body = body
+        case .fields(var fields):
+            for name in ["createdAt", "updatedAt", "className"] as [Name] { fields[name] = nil }
+            fields["objectId"] = trigger.original == nil ? trigger.changes["objectId"] : nil
+            guard !fields.isEmpty else { return }
+            var body: JSONObject = [:]
+            for (name, value) in fields {
+                // What is as it was is told, but not written again: somebody else may have changed it meanwhile.
+                if trigger.changes[name] == nil, trigger.original?[name] == value {
+                    if value["__type"] != "Pointer" && value["__type"] != "Relation" { answer.told[name] = value }
+                } else {
+                    body[name] = value
+                }
+            }
+            // Changes by dotted keys stay themselves where the trigger left the whole as it would become.
+            for (name, value) in trigger.changes where name.utf8.contains(UInt8(ascii: ".")) {
+                let root = Name(String(name.text.prefix { $0 != "." }))
+                if fields[root] != nil, fields[root] == trigger.object[root] {
+                    body[root] = nil
+                    body[name] = value
+                }
+            }
+            answer.body = body
+        }
+    }
+}

@@ -1,0 +1,103 @@
+public import JSON
+
+/// One call of cloud code: everything that the code is told of the request. Values are in the encoding of the wire, with
+/// `__type` and `__op`.
+public struct CloudCall: Sendable {
+    /// What is called.
+    public var target: CloudTarget
+    /// What a function or a job was given.
+    public var params: JSONObject = [:]
+    /// The object, with `className`. Before a save: the stored object with the changes in it, where fields that the client sent
+    /// as operators are operators. For `@Config`: `{"className":"@Config","params":{…}}`.
+    public var object: JSONObject?
+    /// The object before the change, with `className`; nil for a new one.
+    public var original: JSONObject?
+    /// Before and after a save: what is to be written, by field, as a client sends it, operators included.
+    public var changes: JSONObject = [:]
+    /// After a find: the objects that were found, without `className`.
+    public var objects: [JSONObject] = []
+    /// Around finds: what is asked for (`where`, `include`, `keys`, `limit`, `skip`, `order`…).
+    public var query: JSONObject?
+    /// Around finds: whether one object is asked for by its id.
+    public var isGet = false
+    /// Around finds: whether the client wants to know how many there are.
+    public var isCount = false
+    /// Around the life of a file.
+    public var file: CloudFile?
+    /// The id of the run of a job.
+    public var jobId: String?
+    /// Who calls.
+    public var caller: CloudCaller
+    /// The IP address of the client.
+    public var ip = ""
+    /// The header fields of the client by their names in lower case, without keys that must not leave.
+    public var headers: JSONObject = [:]
+    /// What callers and triggers hand on to triggers.
+    public var context: JSONObject = [:]
+    /// The id of the request in the log.
+    public var requestID = ""
+    /// How many calls of cloud code this one stands in; requests that the code makes carry it.
+    public var depth = 1
+    /// When the call is given up; nil for never. The engine keeps the time; a host may tell the code.
+    public var deadline: ContinuousClock.Instant?
+
+    /// A call of a target.
+    public init(_ target: CloudTarget, caller: CloudCaller = CloudCaller()) {
+        self.target = target
+        self.caller = caller
+    }
+
+    /// The class of a trigger; nil for functions and jobs.
+    public var className: String? {
+        if case .trigger(_, let name) = target { name.text } else { nil }
+    }
+}
+
+/// Who calls, as cloud code is told.
+public struct CloudCaller: Sendable {
+    /// The user's record, with `objectId` and `sessionToken`, without `className`; nil without a user.
+    public var user: JSONObject?
+    /// The token of the user's session.
+    public var sessionToken: String?
+    /// The user's roles, inherited ones included, as `role:<name>`.
+    public var roles: [Name] = []
+    /// Whether a master key was sent, the read-only one included.
+    public var isMaster = false
+    /// Whether it was the read-only one.
+    public var isReadOnly = false
+    /// The installation that calls; `cloud` for calls of cloud code.
+    public var installationId: String?
+
+    /// Nobody.
+    public init() {}
+}
+
+/// A file as its triggers see it.
+public struct CloudFile: Sendable {
+    /// The name, as the client gave it or as it is stored.
+    public var name: String
+    /// Where it can be read; nil before it is stored.
+    public var url: String?
+    /// Its type; nil where nobody said.
+    public var contentType: String?
+    /// How many bytes it has; nil where that is not known.
+    public var size: Int?
+    /// Its bytes, before and after it is stored; nil otherwise. Webhooks do not get them.
+    public var bytes: [UInt8]?
+    /// What the client sent beside it.
+    public var metadata: JSONObject = [:]
+    public var tags: JSONObject = [:]
+
+    /// A file of a name.
+    public init(name: String, url: String? = nil) {
+        self.name = name
+        self.url = url
+    }
+
+    /// `{"__type":"File","name","url"?}`.
+    public var json: JSONObject {
+        var json: JSONObject = ["__type": "File", "name": .string(name)]
+        if let url { json["url"] = .string(url) }
+        return json
+    }
+}

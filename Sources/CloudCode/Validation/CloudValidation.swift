@@ -1,0 +1,120 @@
+import JSON
+import ParseModel
+
+/// The checks of a validator on one call, without input or output, in the order in which parse-server makes them.
+struct CloudValidation {
+    private let validator: CloudValidator
+    private let call: CloudCall
+    /// The parameters of a function; for a save, the object.
+    private(set) var params: JSONObject
+    /// Before a save: what defaults set besides what the client sent.
+    private(set) var set: JSONObject = [:]
+    /// Before a save: the constants, which are not written.
+    private(set) var reverted: [Name] = []
+
+    /// Makes the checks.
+    ///
+    /// - Throws: 142 for the first that fails.
+    init(_ validator: CloudValidator, _ call: CloudCall) throws(ParseError) {
+        self.validator = validator
+        self.call = call
+        params = call.object ?? call.params
+        if call.caller.isMaster, !validator.validateMasterKey { return }
+        let user = call.caller.user ?? Self.newUser(call)
+        let needsUser =
+            validator.requireUser || validator.requireAnyUserRoles != nil || validator.requireAllUserRoles != nil
+        if needsUser, user == nil { throw Self.failed("Please login to continue.") }
+        if validator.requireMaster, !call.caller.isMaster {
+            throw Self.failed("Master key is required to complete this request.")
+        }
+        for rule in validator.fields { try check(rule) }
+        for rule in validator.fields where rule.options != nil { try Self.checkOption(rule, params[rule.name]) }
+        try checkRoles()
+        try checkUserKeys(user)
+    }
+
+    /// Whoever signs up is a user already.
+    private static func newUser(_ call: CloudCall) -> JSONObject? {
+        guard case .trigger(_, "_User") = call.target, call.original == nil else { return nil }
+        return call.object
+    }
+
+    private mutating func check(_ rule: CloudValidator.FieldRule) throws(ParseError) {
+        let isSave = call.object != nil
+        if let value = rule.defaultValue, params[rule.name]?.isNull ?? true { assign(rule.name, value, isSave) }
+        if rule.constant, isSave {
+            if let original = call.original {
+                params[rule.name] = original[rule.name]
+                set[rule.name] = nil
+                reverted.append(rule.name)
+            } else if let value = rule.defaultValue {
+                assign(rule.name, value, isSave)
+            }
+        }
+        if rule.required, params[rule.name]?.isNull ?? true {
+            throw Self.failed("Please specify data for \(rule.name).")
+        }
+        guard let value = params[rule.name], let type = rule.type else { return }
+        guard Self.type(of: value) == type || type == "date" && value["__type"] == "Date" else {
+            throw Self.failed("Invalid type for \(rule.name). Expected: \(type)")
+        }
+    }
+
+    private mutating func assign(_ name: Name, _ value: JSONValue, _ isSave: Bool) {
+        params[name] = value
+        if isSave { set[name] = value }
+    }
+
+    private static func checkOption(_ rule: CloudValidator.FieldRule, _ value: JSONValue?) throws(ParseError) {
+        guard let options = rule.options, rule.required || value != nil else { return }
+        guard !options.contains(where: { $0 == value }) else { return }
+        let expected = options.map { $0.stringValue ?? $0.text }.joined(separator: ", ")
+        throw ParseError(
+            ParseError.validationError,
+            rule.error ?? "Validation failed. Invalid option for \(rule.name). Expected: \(expected)")
+    }
+
+    private func checkRoles() throws(ParseError) {
+        let roles = Set(call.caller.roles)
+        func has(_ role: Name) -> Bool { roles.contains(Name("role:\(role)")) }
+        if let any = validator.requireAnyUserRoles, !any.contains(where: has) {
+            throw Self.failed("User does not match the required roles.")
+        }
+        if let all = validator.requireAllUserRoles, !all.allSatisfy(has) {
+            throw Self.failed("User does not match all the required roles.")
+        }
+    }
+
+    private func checkUserKeys(_ user: JSONObject?) throws(ParseError) {
+        for rule in validator.requireUserKeys {
+            guard let user else {
+                throw rule.options == nil
+                    ? ParseError(ParseError.validationError, "Please login to make this request.")
+                    : Self.failed("Please login to continue.")
+            }
+            if rule.required, user[rule.name]?.isNull ?? true {
+                throw Self.failed("Please set data for \(rule.name) on your account.")
+            }
+            if rule.options != nil {
+                var rule = rule
+                rule.required = true
+                try Self.checkOption(rule, user[rule.name])
+            }
+        }
+    }
+
+    /// What JavaScript calls the type of a value.
+    static func type(of value: JSONValue) -> String {
+        switch value {
+        case .null, .object: "object"
+        case .bool: "boolean"
+        case .number: "number"
+        case .string: "string"
+        case .array: "array"
+        }
+    }
+
+    private static func failed(_ reason: String) -> ParseError {
+        ParseError(ParseError.validationError, "Validation failed. \(reason)")
+    }
+}

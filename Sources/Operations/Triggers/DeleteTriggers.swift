@@ -1,0 +1,95 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Rules
+
+/// The calls of triggers and of observers around a deletion.
+extension Backend {
+    /// Calls the trigger before a deletion. Nobody is called for a caller who may not delete.
+    ///
+    /// - Throws: What the trigger throws; 101 when there is no such object or the caller may not delete it.
+    func beforeDelete(_ planned: inout DeletePipeline.Planned) async throws {
+        let className = planned.className
+        let before = trigger(.beforeDelete, className)
+        let hasTrigger = before != nil || trigger(.afterDelete, className) != nil
+        let isObserved = observes(className)
+        guard hasTrigger || isObserved else { return }
+        if isObserved {
+            guard let original = try await original(className, planned.objectId) else { throw ParseError.notFound }
+            planned.told.original = original
+        }
+        guard hasTrigger else { return }
+        planned.told.seen = try await deletable(planned)
+        guard let before, let seen = planned.told.seen else { return }
+        let call = planned.call(.beforeDelete, seen, try await userRecord(planned.context))
+        if let context = try await before(call).context { planned.told.cloudContext = context }
+    }
+
+    /// Tells a trigger and an observer of a deletion.
+    ///
+    /// - Throws: What the trigger throws, though the object is gone.
+    func afterDelete(_ planned: DeletePipeline.Planned) async throws {
+        if let original = planned.told.original {
+            await observer?.observe(
+                Change(
+                    className: planned.className, objectId: planned.objectId, before: original, after: nil,
+                    origin: planned.context.caller))
+        }
+        guard let seen = planned.told.seen, let after = trigger(.afterDelete, planned.className) else { return }
+        _ = try await after(planned.call(.afterDelete, seen, try await userRecord(planned.context)))
+    }
+
+    /// The object that is to be deleted, as far as the caller sees it: a find, with the triggers of one.
+    private func deletable(_ planned: DeletePipeline.Planned) async throws -> JSONObject {
+        let (className, caller) = (planned.className, planned.context.caller)
+        guard let schema = catalog.schema(className), !planned.objectId.utf8.contains(0) else { throw Self.goneAlready }
+        var access = ReadAccess(filter: planned.access.filter)
+        access.writers = caller.writePrincipals
+        if !caller.readsEverything {
+            access.loginData = loginDataView
+            protectedFields.protect(
+                schema, caller, isOwnUser: className == "_User" && caller.isUser(planned.objectId), &access)
+        }
+        var context = planned.context
+        var query: JSONObject = [:]
+        if let before = findTrigger(.beforeFind, className) {
+            // A deletion hands nothing on to its own find.
+            var call = FindCall(
+                .beforeFind, className, query: query, objectId: planned.objectId, user: try await userRecord(context),
+                cloudContext: [:], context)
+            try await before(&call)
+            query = call.query
+            let options = try FindOptions(find: query)
+            if options.condition != ["objectId": .string(planned.objectId)] {
+                let parser = FilterParser(isMaster: caller.readsEverything, now: context.now.milliseconds)
+                access.filter = access.filter.and(try parser.parse(options.condition))
+            }
+        }
+        var seen: JSONObject
+        do {
+            seen = try await object(className, planned.objectId, access, context)
+        } catch let error as ParseError where error.code == ParseError.objectNotFound { throw Self.goneAlready }
+        if let after = findTrigger(.afterFind, className) {
+            context.facts = planned.context.facts
+            var call = FindCall(
+                .afterFind, className, query: query, objectId: planned.objectId, user: try await userRecord(context),
+                cloudContext: [:], context)
+            call.objects = [seen]
+            try await after(&call)
+            guard let first = call.objects?.first else { throw Self.goneAlready }
+            seen = first
+        }
+        return seen
+    }
+
+    private static let goneAlready = ParseError(ParseError.objectNotFound, "Object not found for delete.")
+}
+
+extension DeletePipeline.Planned {
+    fileprivate func call(_ event: TriggerEvent, _ object: JSONObject, _ user: JSONObject?) -> TriggerCall {
+        TriggerCall(
+            event: event, className: className, object: object, original: nil, changes: [:], caller: context.caller,
+            user: user, address: context.address, context: told.cloudContext ?? context.facts?.cloudContext ?? [:],
+            facts: context.facts)
+    }
+}

@@ -1,0 +1,102 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Rules
+
+/// The calls of triggers and of observers in the life of a save.
+extension Backend {
+    /// Calls the trigger before a save, and takes over what it changed. Nobody is called for a caller who may not save.
+    ///
+    /// - Throws: What the trigger throws; 101 or 119 when the caller may not save this.
+    func beforeSave(_ save: inout Save) async throws {
+        let before = trigger(.beforeSave, save.className)
+        let hasTrigger = before != nil || trigger(.afterSave, save.className) != nil
+        let isObserved = observes(save.className)
+        guard hasTrigger || isObserved else { return }
+        if let objectId = save.objectId, !save.isMadeInTransaction {
+            if hasTrigger { save.seen = try await changeable(save.className, objectId, save) }
+            if isObserved { save.original = try await original(save.className, objectId) }
+        } else if hasTrigger, let schema = catalog.schema(save.className) {
+            _ = try schema.permit(.create, to: save.caller)
+        }
+        guard let before else { return }
+        save.cloudContext = save.cloudContext ?? save.context.facts?.cloudContext
+        let call = TriggerCall(
+            event: .beforeSave, className: save.className, object: try save.objectBefore(), original: save.seen,
+            changes: save.body, caller: save.caller, user: try await userRecord(save.context),
+            address: save.context.address, context: save.cloudContext ?? [:], facts: save.context.facts)
+        let answer = try await before(call)
+        if let context = answer.context { save.cloudContext = context }
+        save.told = answer.told
+        guard let body = answer.body else { return }
+        try configuration.requestKeywordDenylist.check(body)
+        try FileURLRules.check(.object(body), allowed: configuration.fileUpload.allowedFileUrlDomains)
+        for (key, value) in body where save.body[key] != value { save.told[key] = value }
+        save.body = body
+    }
+
+    /// Adds what a trigger before the save changed to the answer.
+    func tellChanges(_ save: Save, _ result: inout WriteResult) {
+        for (key, value) in save.told where result.body[key] == nil && !value.isNull && key != "password" {
+            result.body[key] = value
+        }
+    }
+
+    /// Tells a trigger and an observer of a save. What a trigger throws is logged.
+    ///
+    /// - Returns: What is answered instead of the usual; nil for that.
+    func afterSave(_ save: Save, _ result: WriteResult) async -> JSONValue? {
+        let after = trigger(.afterSave, save.className)
+        let isObserved = observes(save.className)
+        guard after != nil || isObserved,
+            let objectId = save.objectId ?? result.body["objectId"]?.stringValue
+        else { return nil }
+        if isObserved, let object = try? save.objectAfter(save.original, result.body) {
+            await observer?.observe(
+                Change(
+                    className: save.className, objectId: objectId, before: save.original, after: object,
+                    origin: save.caller))
+        }
+        guard let after, let object = try? save.objectAfter(save.seen, result.body) else { return nil }
+        return await logging(.afterSave, save.className) {
+            let call = TriggerCall(
+                event: .afterSave, className: save.className, object: object, original: save.seen,
+                changes: save.body, caller: save.caller, user: try await userRecord(save.context),
+                address: save.context.address, context: save.cloudContext ?? save.context.facts?.cloudContext ?? [:],
+                facts: save.context.facts)
+            return try await after(call).answer
+        }
+    }
+
+    /// The object that is to be changed, as far as the caller sees it.
+    ///
+    /// - Throws: 119 or 101 when the caller may not change it, 101 when it is not there.
+    private func changeable(_ className: String, _ objectId: String, _ save: Save) async throws -> JSONObject {
+        guard let schema = catalog.schema(className), !objectId.utf8.contains(0) else { throw ParseError.notFound }
+        let caller = save.caller
+        var access = ReadAccess(filter: try schema.permit(.update, to: caller).and(save.condition))
+        access.writers = caller.writePrincipals
+        if !caller.readsEverything {
+            access.loginData = loginDataView
+            protectedFields.protect(
+                schema, caller, isOwnUser: className == "_User" && caller.isUser(objectId), &access)
+        }
+        return try await object(className, objectId, access, save.context)
+    }
+
+    /// An object that an access lets through.
+    ///
+    /// - Throws: 101 when it lets none through.
+    func object(_ className: String, _ objectId: String, _ access: ReadAccess, _ context: RequestContext)
+        async throws -> JSONObject
+    {
+        var request = ObjectStore.FindRequest(className: className)
+        request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
+        request.limit = 1
+        request.access = access
+        request.links = links(context)
+        guard let found = try await store.find(request).objects.first else { throw ParseError.notFound }
+        return found
+    }
+}

@@ -1,0 +1,70 @@
+import JSON
+import ParseModel
+import Rules
+
+/// Objects as triggers around saves see them.
+extension Save {
+    /// The object as it is to be, with operators where the client sent some: the stored object with the changes laid over it.
+    ///
+    /// - Throws: The errors of operations that are none.
+    func objectBefore() throws -> JSONObject {
+        var object = seen ?? [:]
+        for (key, value) in body {
+            if isNew, key == "createdAt" || key == "updatedAt" { continue }
+            let path = FieldPath(key)
+            if path.steps.isEmpty {
+                object[key] = Self.withoutRepetitions(value)
+            } else {
+                let operation = try FieldOperation(json: value, isCreating: isNew)
+                object[path.root] = Self.applying(operation, at: path.steps[...], to: object[path.root])
+            }
+        }
+        if let objectId = objectId ?? newId { object["objectId"] = .string(objectId) }
+        return object
+    }
+
+    /// The object as it was saved: the stored object with the changes carried out, and what the answer tells.
+    ///
+    /// - Parameter before: The object as it was.
+    /// - Throws: The errors of operations that are none.
+    func objectAfter(_ before: JSONObject?, _ result: JSONObject) throws -> JSONObject {
+        var object = before ?? [:]
+        for (key, value) in body where key != "password" {
+            let path = FieldPath(key)
+            let operation = try FieldOperation(json: value, isCreating: isNew)
+            let changed = Self.applying(operation, at: path.steps[...], to: object[path.root])
+            object[path.root] = operation.isOnRelation ? Self.relation(of: operation) ?? object[key] : changed
+        }
+        if let acl { object["ACL"] = .object(acl.json) }
+        if let objectId = objectId ?? newId { object["objectId"] = .string(objectId) }
+        for (key, value) in result where key != "sessionToken" && key != "authDataResponse" {
+            object[key] = value["__op"] == nil ? value : nil
+        }
+        if isNew, object["updatedAt"] == nil { object["updatedAt"] = object["createdAt"] }
+        return object
+    }
+
+    /// `AddUnique` is told without repetitions, as it is carried out.
+    private static func withoutRepetitions(_ value: JSONValue) -> JSONValue {
+        guard value["__op"] == "AddUnique", case .object(var operation) = value,
+            let objects = operation["objects"]?.arrayValue
+        else { return value }
+        operation["objects"] = FieldOperation.addUnique(objects).applied(to: nil)
+        return .object(operation)
+    }
+
+    private static func relation(of operation: FieldOperation) -> JSONValue? {
+        guard case .relation(let target)? = try? operation.impliedType() else { return nil }
+        return ["__type": "Relation", "className": .string(target.text)]
+    }
+
+    /// A value with an operation carried out on the part of it that a path names.
+    private static func applying(
+        _ operation: FieldOperation, at steps: ArraySlice<String>, to value: JSONValue?
+    ) -> JSONValue? {
+        guard let step = steps.first else { return operation.applied(to: value) }
+        var object = value?.objectValue ?? [:]
+        object[Name(step)] = applying(operation, at: steps.dropFirst(), to: object[Name(step)])
+        return .object(object)
+    }
+}

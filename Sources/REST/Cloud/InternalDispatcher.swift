@@ -1,0 +1,98 @@
+public import CloudCode
+import HTTP
+import JSON
+public import Logging
+import ParseModel
+import Rules
+
+/// The way back into the server for cloud code that this process hosts: requests as clients send them, without HTTP.
+///
+/// The caller is known: keys are optional, rate limits and `routeAllowList` do not hold, and the master key counts from any
+/// address.
+public struct InternalDispatcher: InternalRequests {
+    private let settings: InterfaceSettings
+    private let routes: ParseRoutes
+    private let errors: ErrorReply
+
+    /// Makes a way to the routes.
+    public init(settings: InterfaceSettings, routes: ParseRoutes, logger: Logger) {
+        self.settings = settings
+        self.routes = routes
+        errors = ErrorReply(sanitizes: settings.sanitizesErrors, logger: logger)
+    }
+
+    public func perform(_ request: InternalRequest) async -> InternalReply {
+        let reply: Reply
+        do {
+            reply = try await routes.respond(to: try open(request))
+        } catch {
+            reply = errors.reply(to: error, requestID: RequestID(0))
+        }
+        let body: [UInt8] =
+            switch reply.body {
+            case .json(let bytes): bytes
+            case .text(let text, _): Array(text.utf8)
+            case .empty, .stream: []
+            }
+        return InternalReply(
+            status: reply.status, headers: reply.headers.map { (name: $0.0, value: $0.1) }, body: body)
+    }
+
+    /// Makes an envelope as that of a client's request.
+    ///
+    /// - Throws: ``HTTPError`` or `ParseError` for what makes no sense.
+    private func open(_ request: InternalRequest) throws -> Envelope {
+        guard let target = RequestTarget(settings.mountPath + request.path, mount: settings.mountPath) else {
+            throw HTTPError.noRoute(method: request.method, path: Substring(request.path))
+        }
+        guard request.body.count <= settings.maximumBodySize else {
+            throw HTTPError(status: 413, message: "request entity too large")
+        }
+        var body = request.body.isEmpty ? [:] : try JSONBody.parse(request.body, contentType: "application/json")
+        let methodName = MethodOverride.apply(to: request.method, body: &body)
+        let reader = CredentialReader(keys: settings.keys)
+        let headers = RequestHeaders(request.headers)
+        var credentials = try reader.read(headers: headers)
+        if body["_ApplicationId"] == nil { credentials.applicationID = settings.keys.applicationID }
+        try reader.complete(&credentials, from: &body)
+        let power = power(request.authority, &credentials)
+        credentials.installationID = "cloud"
+        if let context = request.context { credentials.context = context }
+        let origin = RequestOrigin(
+            requestID: RequestID(0), credentials: credentials, power: power,
+            address: request.parent?.ip ?? "127.0.0.1", mountURL: settings.publicServerURL ?? settings.serverURL,
+            headers: nil,
+            parent: request.parent.map { .init(headers: $0.headers, requestID: $0.requestID, depth: $0.depth) },
+            isInternal: true)
+        guard let method = Method(name: methodName) else {
+            throw HTTPError.noRoute(method: methodName, path: target.path)
+        }
+        var envelope = Envelope(
+            from: origin, method: method, path: try target.components.map(EnvelopeOpener.decodeComponent),
+            rawPath: String(target.path), body: body)
+        if let query = target.query, !query.isEmpty {
+            envelope.query = FormEncoding.values(query)
+            envelope.queryString = String(query)
+            guard !JSONBody.containsNull(envelope.query) else { throw JSONBody.nullCharacter }
+        }
+        return envelope
+    }
+
+    private func power(_ authority: InternalRequest.Authority, _ credentials: inout Credentials) -> Caller.Power {
+        switch authority {
+        case .master: return .master
+        case .session(let token):
+            credentials.sessionToken = token
+            return .client
+        case .nobody:
+            credentials.sessionToken = nil
+            return .client
+        case .asSent:
+            let keys = settings.keys
+            if ApplicationKeys.matches(credentials.maintenanceKey, keys.maintenanceKey) { return .maintenance }
+            if ApplicationKeys.matches(credentials.masterKey, keys.masterKey) { return .master }
+            if ApplicationKeys.matches(credentials.masterKey, keys.readOnlyMasterKey) { return .readOnlyMaster }
+            return .client
+        }
+    }
+}

@@ -1,0 +1,13 @@
+public import JSON
+
+/// What cloud code is told of a request besides who calls. One object a request, made with it.
+public protocol RequestFacts: AnyObject, Sendable {
+    /// The header fields by their names in lower case, without keys that must not leave the server.
+    var headerFields: JSONObject { get }
+    /// What the caller hands to triggers.
+    var cloudContext: JSONObject { get }
+    /// The id of the request in the log.
+    var logID: String { get }
+    /// How many calls of cloud code the request stands in; 0 for a client's.
+    var cloudDepth: Int { get }
+}
