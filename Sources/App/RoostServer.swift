@@ -177,6 +177,8 @@ public struct RoostServer: Service {
         // Mails that were sent are noted as sent before the database is left.
         let mails = mailQueue.map { queue in Task { await queue.run(backend.store) } }
         defer { mails?.cancel() }
+        let jobs = Task { await runJobs() }
+        defer { jobs.cancel() }
         // Requests are served meanwhile: an index only makes them faster.
         async let _ = indexer.run()
         async let _ = backend.sweep()
@@ -187,12 +189,23 @@ public struct RoostServer: Service {
             try await group.next()
             mails?.cancel()
             await mails?.value
+            // Jobs that end with the server are marked before the database is left.
+            jobs.cancel()
+            await jobs.value
+            await backend.jobs?.stop()
             await cloud.shutdown()
             await caller?.shutdown()
             await client.shutdown()
             await replica?.shutdown()
             group.cancelAll()
         }
+    }
+
+    /// Looks after the jobs of this process, and starts those that are due, until the task is cancelled.
+    private func runJobs() async {
+        async let runs: Void? = backend.jobs?.run()
+        await backend.followSchedules()
+        _ = await runs
     }
 
     /// Class definitions that the binary does not have.

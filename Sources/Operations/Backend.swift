@@ -28,6 +28,10 @@ public final class Backend: Sendable {
     let observer: (any ChangeObserver)?
     /// What sends mails; nil for nothing.
     let mailer: (any Mailer)?
+    /// What runs jobs; nil where there are none.
+    public let jobs: JobRunner?
+    /// When schedules of jobs are looked at.
+    let scheduleClock: ScheduleClock
     /// The ways to log in other than by a password.
     let authProviders: [Name: any AuthProvider]
     /// How users see what the providers know of them; nil for as it is stored.
@@ -48,6 +52,11 @@ public final class Backend: Sendable {
         triggers = extensions.triggers
         observer = extensions.observer
         mailer = extensions.mailer
+        jobs = extensions.jobs.map {
+            JobRunner(
+                $0, store: store, most: configuration.maximumJobs, idSize: configuration.objectIdSize, logger: logger)
+        }
+        scheduleClock = extensions.scheduleClock
         authProviders = extensions.allAuthProviders
         self.log = log
         self.configuration = configuration
@@ -75,6 +84,8 @@ public final class Backend: Sendable {
         triggers = other.triggers
         observer = other.observer
         mailer = other.mailer
+        jobs = other.jobs
+        scheduleClock = other.scheduleClock
         authProviders = other.authProviders
         loginDataView = other.loginDataView
         fileLinks = other.fileLinks

@@ -9,6 +9,10 @@ public struct BackendExtensions: Sendable {
     public var observer: (any ChangeObserver)?
     /// What sends mails for accounts; nil for nothing.
     public var mailer: (any Mailer)?
+    /// The jobs that administrators may start; nil for none.
+    public var jobs: (any JobSet)?
+    /// When schedules of jobs are looked at.
+    public var scheduleClock = ScheduleClock()
     /// Ways to log in besides the built-in ones, by the names that clients know them by.
     public var authProviders: [Name: any AuthProvider] = [:]
 

@@ -7,7 +7,7 @@ import HTTP
 enum RouteTable {
     /// The routes; where two fit, the first counts.
     static let all: [Route] =
-        objects + accounts + [batch] + configuration + functions + schemas + administration + hooks + imports
+        objects + accounts + [batch] + configuration + functions + jobs + schemas + administration + hooks + imports
 
     /// A route, and what stands in the path where it has parameters.
     typealias Match = (route: Route, arguments: [String])

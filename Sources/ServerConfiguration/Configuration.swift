@@ -120,6 +120,11 @@ public struct Configuration: Sendable {
     /// By what the server speaks TLS; nil for plain HTTP.
     public var https: HTTPS?
 
+    /// Whether jobs are run when their schedules say so.
+    public var jobSchedules = false
+    /// The most jobs that run at a time.
+    public var maximumJobs = 100
+
     public var security = Security()
     /// The classes that are declared; nil where they are not.
     public var schema: DeclaredSchemas?

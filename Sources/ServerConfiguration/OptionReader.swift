@@ -346,6 +346,8 @@ struct OptionReader {
         configuration.rateLimits = try RateLimitOptions.list(values["rateLimit"] ?? .null)
         if bool("accountRateLimit", configuration.preset >= 9) { configuration.rateLimits += RateLimitOptions.accounts }
         configuration.rateLimitStore = try RateLimitOptions.store(values["rateLimitStore"])
+        configuration.jobSchedules = bool("jobSchedules", false)
+        configuration.maximumJobs = try int("maximumJobs", 100, in: 1...100_000)
         configuration.security.enableCheck = values["security"]?["enableCheck"]?.boolValue ?? false
         configuration.security.enableCheckLog = values["security"]?["enableCheckLog"]?.boolValue ?? false
         let limits = values["requestComplexity"]?.objectValue ?? [:]

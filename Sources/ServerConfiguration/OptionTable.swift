@@ -4,7 +4,7 @@ public enum OptionTable {
     public static let all: [OptionDefinition] =
         roost + essential + access + aggregation + schemas + users + AccountMailOptions.table + SignInOptions.table
         + RateLimitOptions.table + HTTPSOptions.table
-        + PagesOptions.table
+        + PagesOptions.table + JobOptions.table
         + files + protection
         + operations
         + reports + unbuilt + ignored

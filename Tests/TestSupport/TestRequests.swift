@@ -129,6 +129,9 @@ extension TestServer {
 public struct UnexpectedAnswer: Error, CustomStringConvertible {
     let answer: TestAnswer
 
+    /// An answer that was not expected.
+    public init(answer: TestAnswer) { self.answer = answer }
+
     /// The status and the body.
     public var description: String { "\(answer.status) \(String(decoding: answer.bytes, as: UTF8.self))" }
 }

@@ -90,10 +90,11 @@ public struct TestServer: Sendable {
 
     /// Starts another server on the same database, runs `body` with it, and stops it.
     public func alongside<R: Sendable>(
-        _ options: JSONObject? = nil, logger: Logger = quietLogger,
+        _ options: JSONObject? = nil, extensions: ServerExtensions = ServerExtensions(),
+        logger: Logger = quietLogger,
         _ body: @escaping @Sendable (TestServer) async throws -> R
     ) async throws -> R {
-        try await Self.serve(databaseURI, options, 4, logger, ServerExtensions(), body)
+        try await Self.serve(databaseURI, options, 4, logger, extensions, body)
     }
 
     /// Why a test is given up.

@@ -13,6 +13,8 @@ public enum ProcessLock: Int64, Sendable {
     case dateIndexes = 0x526F_6F73_7443
     /// Making the classes that the configuration declares.
     case declaredSchemas = 0x526F_6F73_7444
+    /// Starting jobs that are due by their schedules.
+    case jobSchedules = 0x526F_6F73_744A
 
     /// Runs `body` while holding the lock.
     ///

@@ -1,9 +1,8 @@
 import HTTP
 import JSON
 import Operations
-import ParseModel
 
-/// What Parse Dashboard keeps for pushes and jobs.
+/// What Parse Dashboard keeps for pushes.
 extension RouteTable {
     /// Audiences keep their query as text; it is shown as the object that it is.
     static let audiences = classRoutes("push_audiences", [], [.master]) { _ in "_Audience" }.map { route in
@@ -31,27 +30,4 @@ extension RouteTable {
         }
         return audience
     }
-
-    /// Schedules of jobs. No job is deployed, so none can be scheduled; those that are there are shown and removed.
-    static let schedules = [
-        Route(.get, "cloud_code/jobs", [.master]) { routes, call in
-            let found = try JSONValue(parsing: try await routes.backend.find("_JobSchedule", [:], call.context))
-            return .json((found["results"] ?? .array([])).serialized())
-        },
-        Route(.get, "cloud_code/jobs/data", [.master]) { routes, call in
-            let found = try JSONValue(
-                parsing: try await routes.backend.find("_JobSchedule", ["limit": 1000], call.context))
-            let names = (found["results"]?.arrayValue ?? []).compactMap { $0["jobName"] }
-            return .object(["in_use": .array(names), "jobs": []])
-        },
-        Route(.post, "cloud_code/jobs", [.master]) { _, _ in throw noJobIsDeployed },
-        Route(.put, "cloud_code/jobs/:objectId", [.master]) { _, _ in throw noJobIsDeployed },
-        Route(.delete, "cloud_code/jobs/:objectId", [.master]) { routes, call in
-            try await routes.backend.delete("_JobSchedule", call.objectId, call.context)
-            return .object([:])
-        },
-    ]
-
-    private static let noJobIsDeployed = ParseError(
-        ParseError.scriptFailed, "Cannot Schedule a job that is not deployed")
 }

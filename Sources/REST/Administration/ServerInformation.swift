@@ -4,13 +4,13 @@ import ServerConfiguration
 
 /// What the server says it can do: Parse Dashboard decides by it which menus it shows.
 enum ServerInformation {
-    static func report(_ configuration: Configuration) -> JSONObject {
+    static func report(_ configuration: Configuration, hasJobs: Bool) -> JSONObject {
         let all: JSONValue = ["create": true, "read": true, "update": true, "delete": true]
         return [
             "features": [
                 "globalConfig": all,
                 "hooks": all,
-                "cloudCode": ["jobs": false],
+                "cloudCode": ["jobs": .bool(hasJobs)],
                 "logs": ["level": true, "size": true, "order": true, "until": true, "from": true],
                 "push": [
                     "immediatePush": false, "scheduledPush": false, "storedPushData": false, "pushAudiences": true,

@@ -1,0 +1,77 @@
+import Logging
+import ParseStorage
+import Synchronization
+
+/// The messages of one run of a job, written one after the other. While one is written, of those that come the last is kept.
+final class JobMessages: Sendable {
+    private struct State {
+        var waiting: String?
+        var writer: Task<Void, Never>?
+        var hasEnded = false
+    }
+
+    private let id: String
+    private let store: ObjectStore
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    /// The most bytes of a message.
+    private static let longest = 16 * 1024
+
+    init(of id: String, store: ObjectStore, logger: Logger) {
+        self.id = id
+        self.store = store
+        self.logger = logger
+    }
+
+    /// Takes a message. An empty one says nothing, and one that comes after the end of the run is nobody's.
+    func add(_ text: String) {
+        guard !text.isEmpty else { return }
+        state.withLock { state in
+            guard !state.hasEnded else { return }
+            state.waiting = Self.storable(text)
+            if state.writer == nil { state.writer = Task.detached { await self.write() } }
+        }
+    }
+
+    /// Waits until nothing is being written, and takes no further messages.
+    ///
+    /// - Returns: The last message, if it was not written.
+    func end() async -> String? {
+        let (writer, last) = state.withLock { state in
+            defer { state.waiting = nil }
+            state.hasEnded = true
+            return (state.writer, state.waiting)
+        }
+        await writer?.value
+        return last
+    }
+
+    private func write() async {
+        while let text = next() {
+            do {
+                try await store.setMessage(text, ofJob: id)
+            } catch {
+                logger.warning(
+                    "the message of a job was not written", metadata: ["job": "\(id)", "error": "\(error)"])
+            }
+        }
+    }
+
+    private func next() -> String? {
+        state.withLock { state in
+            defer { state.waiting = nil }
+            if state.waiting == nil { state.writer = nil }
+            return state.waiting
+        }
+    }
+
+    /// A text as the database takes it: without NUL characters, and not longer than a page.
+    static func storable(_ text: String) -> String {
+        let bytes = text.utf8.prefix(longest + 1)
+        let isLong = bytes.count > longest
+        guard isLong || bytes.contains(0) else { return text }
+        let kept = String(decoding: bytes.prefix(longest).filter { $0 != 0 }, as: UTF8.self)
+        return isLong ? kept + "…" : kept
+    }
+}

@@ -1,0 +1,65 @@
+import JSON
+import Logging
+import ParseModel
+import ParseStorage
+import Rules
+
+/// Runs jobs at the times of their schedules.
+///
+/// Every process looks. The one that finds a job due notes the time of the run in the schedule and makes the row of the run
+/// in one transaction, under a lock between processes: another one finds the time noted, also after a crash.
+struct JobScheduler {
+    let runner: JobRunner
+    let clock: ScheduleClock
+
+    func run() async {
+        // Each is told of once, until it is another.
+        var reported: Set<JSONValue> = []
+        while !Task.isCancelled {
+            do {
+                try await look(&reported)
+            } catch {
+                if !Task.isCancelled {
+                    runner.logger.warning("schedules of jobs could not be looked at", metadata: ["error": "\(error)"])
+                }
+            }
+            try? await Task.sleep(for: clock.pause)
+        }
+    }
+
+    private func look(_ reported: inout Set<JSONValue>) async throws {
+        let names = runner.jobs.jobNames
+        guard !names.isEmpty else { return }
+        let rows = try await runner.store.jobSchedules(of: names)
+        reported.formIntersection(rows.map { .object($0) })
+        for row in rows where !Task.isCancelled {
+            do {
+                let schedule = try JobSchedule(row)
+                try await runIfDue(schedule)
+            } catch let error as JobSchedule.Unreadable {
+                guard reported.insert(.object(row)).inserted else { continue }
+                runner.logger.warning(
+                    "a schedule of a job is not run",
+                    metadata: [
+                        "schedule": "\(row["objectId"]?.stringValue ?? "")", "job": "\(row["jobName"]?.text ?? "")",
+                        "reason": "\(error.reason)",
+                    ])
+            }
+        }
+    }
+
+    private func runIfDue(_ schedule: JobSchedule) async throws {
+        let now = clock.now()
+        guard schedule.isDue(at: now), let job = runner.jobs.job(named: schedule.jobName) else { return }
+        let context = RequestContext(caller: .server, mountURL: "", now: now)
+        do {
+            _ = try await runner.start(job, schedule.jobName, schedule.parameters, source: "schedule", context) {
+                try await runner.store.startJob(
+                    $0, of: schedule.objectId, lastRun: schedule.lastRun, now: Double(now.milliseconds))
+            }
+        } catch is JobRunner.Refusal {
+            // Another process runs it, or it runs still: then it is due until it can run again.
+            try await runner.sweep()
+        }
+    }
+}

@@ -1,0 +1,65 @@
+public import JSON
+import ParseModel
+import ParseStorage
+public import Rules
+
+/// Jobs, as administrators start and schedule them.
+extension Backend {
+    /// The names of all jobs, in order.
+    public var jobNames: [Name] { jobs?.jobs.jobNames.sorted() ?? [] }
+
+    /// Starts a job, which runs on by itself.
+    ///
+    /// - Returns: The id of its row in `_JobStatus`.
+    /// - Throws: 119 for the read-only master key, 141 for a job that there is not or that may not run twice, 155 when too many
+    ///   run.
+    public func startJob(_ name: Name, _ parameters: JSONObject, _ context: RequestContext) async throws -> String {
+        guard context.caller.power != .readOnlyMaster else {
+            throw ParseError.denied(
+                ParseError.operationForbidden, "read-only masterKey isn't allowed to run a job.")
+        }
+        guard let jobs, let job = jobs.jobs.job(named: name) else {
+            throw ParseError(ParseError.scriptFailed, "Invalid job.")
+        }
+        do {
+            return try await jobs.start(job, name, parameters, source: "api", context) { start in
+                if try await store.startJob(start) { return true }
+                // Perhaps the one that runs does so no more.
+                try await jobs.sweep()
+                return try await store.startJob(start)
+            }
+        } catch let refusal as JobRunner.Refusal {
+            switch refusal {
+            case .isRunning:
+                throw ParseError(ParseError.scriptFailed, "The job is already running.")
+            case .isFull:
+                throw ParseError(ParseError.requestLimitExceeded, "Too many jobs are running.")
+            case .hasStopped:
+                throw ServiceUnavailable("The server stops.")
+            }
+        }
+    }
+
+    /// Makes a schedule of a job, or changes one.
+    ///
+    /// - Parameter objectId: The schedule to change; nil for a new one.
+    /// - Throws: 141 for a job that there is not, 119 for the read-only master key.
+    public func saveSchedule(_ objectId: String?, _ body: JSONObject, _ context: RequestContext) async throws
+        -> WriteResult
+    {
+        let undeployed = ParseError(ParseError.scriptFailed, "Cannot Schedule a job that is not deployed")
+        guard case .object(var schedule)? = body["job_schedule"] else { throw undeployed }
+        if let value = schedule["jobName"] {
+            guard let name = value.nameValue, jobs?.jobs.job(named: name) != nil else { throw undeployed }
+        }
+        if schedule["startAfter"] == nil { schedule["startAfter"] = .string(context.now.iso) }
+        if let objectId { return try await update("_JobSchedule", objectId, schedule, context) }
+        return try await create("_JobSchedule", schedule, context)
+    }
+
+    /// Runs jobs when their schedules say so, until the task is cancelled. Does nothing where the option is off.
+    public func followSchedules() async {
+        guard let jobs, configuration.jobSchedules else { return }
+        await JobScheduler(runner: jobs, clock: scheduleClock).run()
+    }
+}

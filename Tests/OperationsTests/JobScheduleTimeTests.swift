@@ -1,0 +1,83 @@
+import JSON
+import ParseModel
+import Rules
+import Testing
+
+/// When a schedule's times are. 2026-03-02 is a Monday.
+@Suite struct JobScheduleTimeTests {
+    private static let hourly: JSONObject = [
+        "startAfter": "2026-03-02T00:00:00.000Z", "timeOfDay": "08:30:00.000Z", "repeatMinutes": 60,
+    ]
+    private static let daily: JSONObject = ["timeOfDay": "23:00:00.000Z", "repeatMinutes": 1440]
+    private static let once: JSONObject = ["startAfter": "2026-03-02T08:00:20.000Z"]
+    private static let weekend: JSONObject = [
+        "daysOfWeek": ["0", "0", "0", "0", "0", "1", "1"], "timeOfDay": "10:00:00.000Z", "repeatMinutes": 720,
+    ]
+    private static let thirdDays: JSONObject = [
+        "startAfter": "2026-03-02T00:00:00Z", "timeOfDay": "12:00", "repeatMinutes": 4320,
+    ]
+
+    /// A schedule, when it ran last, when it is looked at, whether it is due.
+    private static let cases: [(schedule: JSONObject, last: String?, now: String, isDue: Bool)] = [
+        (hourly, nil, "2026-03-02T08:29:59Z", false), (hourly, nil, "2026-03-02T08:30:00Z", true),
+        (hourly, "2026-03-02T08:30:04Z", "2026-03-02T09:29:59Z", false),
+        (hourly, "2026-03-02T08:30:04Z", "2026-03-02T09:30:00Z", true),
+        (hourly, "2026-03-02T08:30:00Z", "2026-03-02T08:30:30Z", false),
+        // Missed ones count as one; the day ends at midnight.
+        (hourly, "2026-03-02T08:30:04Z", "2026-03-02T23:59:00Z", true),
+        (hourly, "2026-03-02T23:30:04Z", "2026-03-03T08:29:00Z", false),
+        (hourly, "2026-03-02T23:30:04Z", "2026-03-03T08:30:00Z", true),
+        (hourly, "2026-03-02T22:40:00Z", "2026-03-03T05:00:00Z", true),
+        // A clock that was set back makes nothing run twice.
+        (hourly, "2026-03-02T12:00:00Z", "2026-03-02T10:30:00Z", false),
+        (daily, "2026-03-01T23:00:01Z", "2026-03-02T22:59:00Z", false),
+        (daily, "2026-03-01T23:00:01Z", "2026-03-02T23:00:00Z", true),
+        (once, nil, "2026-03-02T08:00:59Z", false), (once, nil, "2026-03-02T08:01:00Z", true),
+        (once, nil, "2027-01-01T00:00:00Z", true), (once, "2026-03-02T08:01:03Z", "2027-01-01T00:00:00Z", false),
+        // Who moves the start into the future lets it run once more.
+        (once, "2026-03-01T00:00:00Z", "2026-03-02T08:01:00Z", true),
+        (weekend, "2026-03-01T22:00:00Z", "2026-03-06T23:59:00Z", false),
+        (weekend, "2026-03-01T22:00:00Z", "2026-03-07T10:00:00Z", true),
+        (weekend, "2026-03-07T10:00:00Z", "2026-03-07T22:00:00Z", true),
+        (thirdDays, "2026-03-02T12:00:00Z", "2026-03-04T23:00:00Z", false),
+        (thirdDays, "2026-03-02T12:00:00Z", "2026-03-05T12:00:00Z", true),
+        (["repeatMinutes": 1, "daysOfWeek": [0, 0, 0, 0, 0, 0, 0]], nil, "2026-03-02T08:00:00Z", false),
+        (["repeatMinutes": 0.5], nil, "1969-12-31T23:59:00Z", false),
+        // The offset of a time of day counts.
+        (
+            ["repeatMinutes": 1440, "timeOfDay": "01:00:00+02:00", "startAfter": "2026-03-02T00:00:00Z"], nil,
+            "2026-03-02T22:59:00Z", false
+        ),
+        (
+            ["repeatMinutes": 1440, "timeOfDay": "01:00:00+02:00", "startAfter": "2026-03-02T00:00:00Z"], nil,
+            "2026-03-02T23:00:00Z", true
+        ),
+    ]
+
+    @Test("A schedule is due when one of its times has come since its last run", arguments: 0..<cases.count)
+    func times(index: Int) throws {
+        let (schedule, last, now, isDue) = Self.cases[index]
+        var row = schedule
+        row["objectId"] = "s"
+        row["jobName"] = "j"
+        if let last { row["lastRun"] = .number(Double(try #require(ParseDate(iso: last)).milliseconds)) }
+        let date = try #require(ParseDate(iso: now))
+        #expect(try JobSchedule(row).isDue(at: date) == isDue, "\(JSONValue.object(row)) at \(now)")
+    }
+
+    @Test(
+        "What is no schedule is told in words",
+        arguments: [
+            (["params": "["], "params is no JSON object"), (["params": "[]"], "params is no JSON object"),
+            (["startAfter": 5], "startAfter is no date"), (["timeOfDay": "25:00"], "timeOfDay is no time"),
+            (["daysOfWeek": [1]], "daysOfWeek is no list of seven"),
+            (["repeatMinutes": 1e300], "repeatMinutes is no number of minutes"),
+        ] as [(JSONObject, String)])
+    func unreadable(fields: JSONObject, reason: String) {
+        var row = fields
+        row["objectId"] = "s"
+        row["jobName"] = "j"
+        let error = #expect(throws: JobSchedule.Unreadable.self) { try JobSchedule(row) }
+        #expect(error?.reason == reason)
+    }
+}

@@ -1,0 +1,160 @@
+import JSON
+import Operations
+import ParseModel
+import Synchronization
+import TestSupport
+import Testing
+
+/// Schedules of jobs: `_JobSchedule`, as Parse Dashboard edits it, and what the server makes of it.
+@Suite struct JobScheduleTests {
+    /// A clock that stands until it is moved.
+    private final class StandingClock: Sendable {
+        private let time: Mutex<ParseDate>
+
+        init(_ text: String) throws { time = Mutex(try #require(ParseDate(iso: text))) }
+
+        func advance(minutes: Int64) { time.withLock { $0.milliseconds += minutes * 60_000 } }
+        var now: ParseDate { time.withLock { $0 } }
+        var schedule: ScheduleClock {
+            ScheduleClock(now: { self.now }, pause: .milliseconds(10))
+        }
+    }
+
+    private static let options: JSONObject = ["jobSchedules": true]
+
+    private static func runs(_ server: TestServer) async throws -> [JSONValue] {
+        try await server.find("_JobStatus", ["limit": 1000], as: .master).results
+    }
+
+    /// Whether so many runs come to be.
+    private static func hasRuns(_ server: TestServer, _ count: Int) async throws -> Bool {
+        try await eventually { try await runs(server).count == count }
+    }
+
+    @Test("Schedules are made, changed, listed and removed as Parse Dashboard does it")
+    func editing() async throws {
+        try await TestServer.run(extensions: StandingJobs().extensions()) { server in
+            let schedule: JSONValue = [
+                "params": "{\"a\":1}", "daysOfWeek": [1, 1, 1, 1, 1, 1, 1], "jobName": "echo",
+                "timeOfDay": "08:30:00.000Z", "repeatMinutes": 60,
+            ]
+            let made = try await server.send("POST", "/cloud_code/jobs", ["job_schedule": schedule], as: .master)
+            #expect(made.status == 201)
+            let id = try made.string("objectId")
+            let row = try await server.send("GET", "/cloud_code/jobs", as: .master).json.arrayValue?.first
+            #expect(row?["jobName"] == "echo")
+            #expect(row?["startAfter"]?.stringValue.flatMap(ParseDate.init(iso:)) != nil)
+            let changed = try await server.send(
+                "PUT", "/cloud_code/jobs/\(id)", ["job_schedule": ["repeatMinutes": 5]], as: .master)
+            #expect(changed["response"]?["updatedAt"] != nil, "\(changed.text)")
+            #expect(
+                try await server.send("GET", "/cloud_code/jobs", as: .master).json.arrayValue?.first?["repeatMinutes"]
+                    == 5)
+            #expect(try await server.send("GET", "/cloud_code/jobs/data", as: .master)["in_use"] == ["echo"])
+            for body: JSONValue in [
+                ["job_schedule": ["jobName": "none"]], ["job_schedule": ["jobName": 1]], [:], ["job_schedule": 1],
+            ] {
+                for (method, path) in [("POST", ""), ("PUT", "/\(id)")] {
+                    let answer = try await server.send(method, "/cloud_code/jobs\(path)", body, as: .master)
+                    #expect(answer.error == "Cannot Schedule a job that is not deployed", "\(body)")
+                    #expect(answer.code == 141)
+                }
+            }
+            let odd: JSONValue = ["job_schedule": ["jobName": "echo", "repeatMinutes": "often"]]
+            #expect(try await server.send("POST", "/cloud_code/jobs", odd, as: .master).code == 111)
+            #expect(try await server.send("POST", "/cloud_code/jobs", ["job_schedule": schedule]).status == 403)
+            #expect(
+                try await server.send("PUT", "/cloud_code/jobs/none", ["job_schedule": [:]], as: .master).code == 101)
+            #expect(try await server.send("DELETE", "/cloud_code/jobs/\(id)", as: .master).json == [:])
+        }
+    }
+
+    @Test("Each time of a schedule is run once, over several servers and restarts, and the schedule tells the last one")
+    func once() async throws {
+        let clock = try StandingClock("2026-03-02T07:58:30Z")
+        let jobs = StandingJobs()
+        try await TestServer.run(Self.options, extensions: jobs.extensions(clock.schedule)) { first in
+            try await first.execute(
+                """
+                INSERT INTO "_JobSchedule" ("objectId", "createdAt", "updatedAt", "jobName", "params", "startAfter",
+                    "daysOfWeek", "timeOfDay", "repeatMinutes")
+                VALUES ('s', now(), now(), 'echo', '{"a":1}', '2026-03-01T00:00:00.000Z', '[1,1,1,1,1,1,1]',
+                    '08:00:00.000Z', 1)
+                """)
+            // Yesterday's last time was missed: it is made up for once.
+            #expect(try await Self.hasRuns(first, 1))
+            clock.advance(minutes: 1)
+            for restart in 0..<3 {
+                try await first.alongside(Self.options, extensions: jobs.extensions(clock.schedule)) { second in
+                    for minute in 0..<5 {
+                        clock.advance(minutes: 1)
+                        let hasRun = try await Self.hasRuns(second, 2 + restart * 5 + minute)
+                        #expect(hasRun)
+                    }
+                }
+            }
+            // Hours that nobody was there for count as one time.
+            clock.advance(minutes: 200)
+            #expect(try await Self.hasRuns(first, 17))
+            try await Task.sleep(for: .milliseconds(200))
+            let runs = try await Self.runs(first)
+            #expect(runs.count == 17)
+            #expect(runs.allSatisfy { $0["source"] == "schedule" && $0["jobName"] == "echo" })
+            #expect(try await eventually { jobs.calls.withLock { $0.count } == 17 })
+            #expect(jobs.calls.withLock { $0.allSatisfy { $0.parameters == ["a": 1] } })
+            let schedule = try await first.send("GET", "/cloud_code/jobs", as: .master).json.arrayValue?.first
+            #expect(schedule?["lastRun"] == .number(Double(clock.now.milliseconds)))
+        }
+    }
+
+    @Test("A schedule that cannot be read is left out, and the others are run")
+    func unreadable() async throws {
+        let clock = try StandingClock("2026-03-02T08:00:00Z")
+        let jobs = StandingJobs()
+        try await TestServer.run(Self.options, extensions: jobs.extensions(clock.schedule)) { server in
+            try await server.execute(
+                """
+                INSERT INTO "_JobSchedule" ("objectId", "jobName", "params", "startAfter", "daysOfWeek", "timeOfDay",
+                    "repeatMinutes") VALUES
+                ('a', 'echo', '[', NULL, NULL, NULL, NULL), ('b', 'echo', NULL, 'soon', NULL, NULL, NULL),
+                ('c', 'echo', NULL, NULL, '{"x":1}', NULL, 5), ('d', 'echo', NULL, NULL, NULL, 'noon', 5),
+                ('e', 'echo', NULL, NULL, NULL, NULL, 1e12), ('f', 'none', NULL, NULL, NULL, NULL, 1),
+                ('g', NULL, NULL, NULL, NULL, NULL, 1), ('h', 'echo', '', '', '[]', '', -1)
+                """)
+            #expect(try await Self.hasRuns(server, 1))
+            try await Task.sleep(for: .milliseconds(100))
+            #expect(try await Self.runs(server).count == 1)
+            let run = try await server.texts("SELECT \"objectId\" FROM \"_JobSchedule\" WHERE \"lastRun\" IS NOT NULL")
+            #expect(run == ["h"])
+        }
+    }
+
+    @Test("A job that runs once at a time and runs still when it is due begins when it has ended")
+    func stillRunning() async throws {
+        let clock = try StandingClock("2026-03-02T08:00:00Z")
+        let jobs = StandingJobs()
+        try await TestServer.run(Self.options, extensions: jobs.extensions(clock.schedule)) { server in
+            let id = try await server.startJob("alone")
+            try await server.execute(
+                "INSERT INTO \"_JobSchedule\" (\"objectId\", \"jobName\", \"repeatMinutes\") VALUES ('s', 'alone', 1440)"
+            )
+            try await Task.sleep(for: .milliseconds(200))
+            #expect(try await Self.runs(server).count == 1)
+            jobs.isOpen.store(true, ordering: .relaxed)
+            _ = try #require(try await server.jobStatus(id, when: "succeeded"))
+            #expect(try await Self.hasRuns(server, 2))
+        }
+    }
+
+    @Test("Without the option no schedule is run")
+    func off() async throws {
+        let clock = try StandingClock("2026-03-02T08:00:00Z")
+        let jobs = StandingJobs()
+        try await TestServer.run(extensions: jobs.extensions(clock.schedule)) { server in
+            try await server.execute(
+                "INSERT INTO \"_JobSchedule\" (\"objectId\", \"jobName\", \"repeatMinutes\") VALUES ('s', 'echo', 1)")
+            try await Task.sleep(for: .milliseconds(300))
+            #expect(try await Self.runs(server).isEmpty)
+        }
+    }
+}
