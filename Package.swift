@@ -15,7 +15,8 @@ let package = Package(
     name: "roost",
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "roost", targets: ["roost"])
+        .executable(name: "roost", targets: ["roost"]),
+        .library(name: "Roost", targets: ["Roost"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-asn1", .upToNextMinor(from: "1.7.0")),
@@ -144,6 +145,17 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: stayOnExecutor),
+        .target(
+            name: "Roost",
+            dependencies: [
+                "App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration", collections,
+                logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: stayOnExecutor),
+        // The example as a part of this package, so that tests run it; it is a package of its own as well.
+        .executableTarget(name: "CloudExample", dependencies: ["Roost"], path: "examples/cloud/Sources/CloudExample"),
         .executableTarget(
             name: "roost",
             dependencies: [
@@ -213,10 +225,13 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
         .testTarget(
+            name: "RoostTests", dependencies: ["App", "JSON", "Roost", "TestSupport", logging]),
+        .testTarget(
             name: "AppTests",
             dependencies: [
-                "App", "FileStorage", "JSON", "LocalPostgres", "Logs", "Operations", "ParseModel", "ParseStorage",
-                "Postgres", "ServerConfiguration", "TestSupport", "TestTools", "roost", logging, subprocess,
+                "App", "CloudExample", "FileStorage", "JSON", "LocalPostgres", "Logs", "Operations", "ParseModel",
+                "ParseStorage", "Postgres", "ServerConfiguration", "TestSupport", "TestTools", "roost", logging,
+                subprocess,
             ]),
     ]
 )

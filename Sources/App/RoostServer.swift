@@ -59,6 +59,7 @@ public struct RoostServer: Service {
         cloud = CloudEngine(logger: logger)
         for host in extensions.cloudHosts { cloud.attach(host) }
         if additions.triggers == nil { additions.triggers = cloud }
+        if additions.jobs == nil { additions.jobs = cloud }
         var database = PostgresConfiguration(connectionString: connectionString)
         database.statementTimeout = .milliseconds(configuration.statementTimeout)
         // Declared classes are made under a lock that is a connection's, and so are the changes themselves.
@@ -151,6 +152,7 @@ public struct RoostServer: Service {
             try await backend.store.prepareRequestCounts()
         }
         try await cloud.start()
+        if !backend.jobNames.isEmpty { try await backend.jobs?.prepare() }
         if configuration.security.enableCheckLog, let report = backend.securityReport() {
             logger.notice("security report", metadata: ["report": "\(JSONValue.object(report).text)"])
         }

@@ -10,13 +10,19 @@ package struct Server {
     private let deployment: Deployment
     private let logger: Logger
     private let logWriter: LogWriter
+    private let extensions: ServerExtensions
 
     /// Reads the configuration.
     ///
+    /// - Parameter extensions: What is added to the server, given its log.
     /// - Throws: `ConfigurationError`, or what kept the file from being read.
-    package init(arguments: [String], environment: [String: String]) throws {
+    package init(
+        arguments: [String], environment: [String: String],
+        extensions: (Logger) -> ServerExtensions = { _ in ServerExtensions() }
+    ) throws {
         deployment = try Deployment(arguments: arguments, environment: environment)
         (logger, logWriter) = LogOutput.start(deployment.configuration)
+        self.extensions = extensions(logger)
     }
 
     private var configuration: Configuration { deployment.configuration }
@@ -50,7 +56,7 @@ package struct Server {
     private func serve(_ connectionString: String) async throws {
         let server = try RoostServer(
             configuration: configuration, connectionString: connectionString,
-            filesDirectory: deployment.filesDirectory, logger: logger)
+            filesDirectory: deployment.filesDirectory, extensions: extensions, logger: logger)
         try await server.prepare()
         var services = [
             ServiceGroupConfiguration.ServiceConfiguration(

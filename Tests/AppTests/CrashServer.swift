@@ -133,15 +133,15 @@ actor CrashServer {
     }
 
     /// The program beside the bundle of the tests.
-    static func findBinary() throws -> String {
-        if let path = ProcessInfo.processInfo.environment["ROOST_BINARY"] { return path }
+    static func findBinary(_ name: String = "roost") throws -> String {
+        if name == "roost", let path = ProcessInfo.processInfo.environment["ROOST_BINARY"] { return path }
         let candidates = CommandLine.arguments + Bundle.allBundles.map(\.bundlePath)
         for path in candidates where path.contains(".xctest") {
             var url = URL(fileURLWithPath: path)
             while !url.lastPathComponent.hasSuffix(".xctest"), url.path != "/" { url.deleteLastPathComponent() }
-            let binary = url.deletingLastPathComponent().appendingPathComponent("roost").path
+            let binary = url.deletingLastPathComponent().appendingPathComponent(name).path
             if FileManager.default.isExecutableFile(atPath: binary) { return binary }
         }
-        throw Failure(description: "there is no program roost beside the tests, nor is ROOST_BINARY set")
+        throw Failure(description: "there is no program \(name) beside the tests, nor is ROOST_BINARY set")
     }
 }

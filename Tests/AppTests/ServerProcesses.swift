@@ -17,8 +17,9 @@ struct ServerProcesses: Sendable {
     /// - Parameters:
     ///   - options: Options of the configuration, beside or in the place of the usual ones.
     ///   - launcher: A program that becomes the server, with its arguments.
+    ///   - program: The server.
     static func run(
-        _ count: Int, _ options: JSONObject = [:], launcher: [String] = [],
+        _ count: Int, _ options: JSONObject = [:], launcher: [String] = [], program: String = "roost",
         _ body: @Sendable (ServerProcesses) async throws -> Void
     ) async throws {
         try await TestServer.withDatabase { uri in
@@ -30,7 +31,7 @@ struct ServerProcesses: Sendable {
             do {
                 var servers: [TestServer] = []
                 for number in 0..<count {
-                    let (server, process) = try await start(number, uri, folder, options, launcher)
+                    let (server, process) = try await start(number, uri, folder, options, launcher, program)
                     servers.append(server)
                     running.append(process)
                 }
@@ -51,7 +52,8 @@ struct ServerProcesses: Sendable {
     }
 
     private static func start(
-        _ number: Int, _ uri: String, _ folder: String, _ options: JSONObject, _ launcher: [String]
+        _ number: Int, _ uri: String, _ folder: String, _ options: JSONObject, _ launcher: [String],
+        _ program: String
     ) async throws -> (TestServer, CrashProcess) {
         let port = try MalformedSocket.freePort()
         let usual: JSONObject = [
@@ -66,7 +68,7 @@ struct ServerProcesses: Sendable {
         let file = folder + "/\(number).json"
         try Data(configuration.serialized()).write(to: URL(fileURLWithPath: file))
         let process = try await CrashProcess.start(
-            launcher + [CrashServer.findBinary(), "serve", file, "--dataDir", folder + "/\(number)"],
+            launcher + [CrashServer.findBinary(program), "serve", file, "--dataDir", folder + "/\(number)"],
             output: folder + "/\(number).txt")
         return (TestServer(url: "http://127.0.0.1:\(port)/parse", databaseURI: uri), process)
     }

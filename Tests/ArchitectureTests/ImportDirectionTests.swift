@@ -36,6 +36,7 @@ import Testing
             "SignIn",
         ],
         "CLI": ["App", "HTTP", "JSON", "ParseModel", "ParseStorage", "ServerConfiguration"],
+        "Roost": ["App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration"],
     ]
 
     private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

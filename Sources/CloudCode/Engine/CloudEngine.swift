@@ -81,6 +81,11 @@ public final class CloudEngine: Sendable {
         }
     }
 
+    /// Whether a job runs once at a time.
+    func isExclusive(_ target: CloudTarget) -> Bool {
+        state.withLock { $0.registry.entries[target]?.isExclusive ?? false }
+    }
+
     /// Whether any trigger is offered.
     public var isActive: Bool { callsTriggers.load(ordering: .acquiring) }
 

@@ -23,10 +23,11 @@ enum CloudQuery {
 }
 
 extension JSONObject {
-    /// The parameters of a find with the query that a trigger gave in the place of the one it was told.
+    /// The parameters of a find with the query that a trigger gave in the place of the one it was told; what is null is asked
+    /// for no more.
     func replacing(with query: JSONObject) -> JSONObject {
         var parameters = self
-        for (name, value) in query where name != "className" { parameters[name] = value }
+        for (name, value) in query where name != "className" { parameters[name] = value.isNull ? nil : value }
         return parameters
     }
 }

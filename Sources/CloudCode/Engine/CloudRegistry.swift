@@ -6,6 +6,7 @@ struct CloudRegistry: Sendable {
     struct Entry: Sendable {
         var kind: CloudHostKind
         var validator: CloudValidator?
+        var isExclusive = false
     }
 
     private var offers: [CloudHostKind: [CloudRegistration]] = [:]
@@ -22,7 +23,8 @@ struct CloudRegistry: Sendable {
         entries = [:]
         for kind in CloudHostKind.allCases.reversed() {
             for registration in offers[kind] ?? [] {
-                entries[registration.target] = Entry(kind: kind, validator: registration.validator)
+                entries[registration.target] = Entry(
+                    kind: kind, validator: registration.validator, isExclusive: registration.isExclusive)
             }
         }
         hasTriggers = entries.keys.contains { if case .trigger = $0 { true } else { false } }

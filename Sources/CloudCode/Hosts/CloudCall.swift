@@ -26,6 +26,8 @@ public struct CloudCall: Sendable {
     public var file: CloudFile?
     /// The id of the run of a job.
     public var jobId: String?
+    /// Tells how far a job is: the text becomes the message of its row.
+    public var message: (@Sendable (String) -> Void)?
     /// Who calls.
     public var caller: CloudCaller
     /// The IP address of the client.

@@ -27,6 +27,8 @@ public struct CloudRegistration: Sendable {
     public var target: CloudTarget
     /// What is checked before it is called, by the server; nil for nothing.
     public var validator: CloudValidator?
+    /// Whether a job runs once at a time, of all processes on the database.
+    public var isExclusive = false
 
     /// Offers something.
     public init(_ target: CloudTarget, validator: CloudValidator? = nil) {

@@ -25,6 +25,7 @@ public final class JobRunner: Sendable {
     /// The name of this process among the runs.
     private let owner = Identifiers.hexadecimal(32)
     private let state = Mutex(State())
+    private let isPrepared = Atomic(false)
 
     /// How often a process says that it lives.
     static let pulse = Duration.seconds(10)
@@ -48,6 +49,13 @@ public final class JobRunner: Sendable {
         self.logger = logger
     }
 
+    /// Makes the table of runs, where there is none. Servers without jobs need none.
+    public func prepare() async throws {
+        guard !isPrepared.load(ordering: .acquiring) else { return }
+        try await store.prepareJobs()
+        isPrepared.store(true, ordering: .releasing)
+    }
+
     /// Why a job was not started.
     enum Refusal: Error {
         /// It is already running, and runs once at a time.
@@ -68,6 +76,7 @@ public final class JobRunner: Sendable {
         _ job: Job, _ name: Name, _ parameters: JSONObject, source: String, _ context: RequestContext,
         record: (JobStart) async throws -> Bool
     ) async throws -> String {
+        try await prepare()
         try state.withLock { state in
             guard !state.hasStopped else { throw Refusal.hasStopped }
             guard state.runs.count + state.starting < most else { throw Refusal.isFull }
@@ -150,6 +159,9 @@ public final class JobRunner: Sendable {
 
     private func look() async {
         do {
+            // Jobs may come while the server runs.
+            guard isPrepared.load(ordering: .acquiring) || !jobs.jobNames.isEmpty else { return }
+            try await prepare()
             let alive = Set(try await store.keepJobs(of: owner))
             // Others took this process for dead: what it still does is not its business any more.
             let lost = state.withLock { state in state.runs.filter { !alive.contains($0.key) } }

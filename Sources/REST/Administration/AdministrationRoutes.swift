@@ -20,8 +20,6 @@ extension RouteTable {
             .object(
                 ServerInformation.report(routes.configuration, hasJobs: !routes.backend.jobNames.isEmpty))
         },
-        Route(.post, "jobs", [.master]) { _, call in throw noJob(call) },
-        Route(.post, "jobs/:name", [.master]) { _, call in throw noJob(call) },
     ]
 
     /// The schemas API. Classes cannot be changed inside a transaction.

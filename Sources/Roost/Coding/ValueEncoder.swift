@@ -1,0 +1,220 @@
+import Foundation
+import JSON
+
+/// Swift values as the JSON of Parse: dates, bytes and the types of Parse carry their `__type`.
+struct ValueEncoder: Encoder {
+    /// A value while it is made.
+    final class Node {
+        enum Content {
+            case value(JSONValue)
+            case object([(key: String, node: Node)])
+            case array([Node])
+        }
+
+        var content = Content.object([])
+
+        init(_ value: JSONValue? = nil) {
+            if let value { content = .value(value) }
+        }
+
+        var value: JSONValue {
+            switch content {
+            case .value(let value): value
+            case .object(let members):
+                .object(JSONObject(members.map { (Name($0.key), $0.node.value) }, uniquingKeysWith: { $1 }))
+            case .array(let nodes): .array(nodes.map(\.value))
+            }
+        }
+    }
+
+    let node: Node
+    let codingPath: [any CodingKey]
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    /// A value as JSON.
+    ///
+    /// - Throws: `EncodingError` for what JSON cannot say, and what the value's own encoding throws.
+    static func encode(_ value: some Encodable) throws -> JSONValue { try node(value, []).value }
+
+    /// A value that must be an object.
+    static func encodeObject(_ value: some Encodable) throws -> JSONObject {
+        guard case .object(let object) = try encode(value) else {
+            throw EncodingError.invalidValue(
+                value, EncodingError.Context(codingPath: [], debugDescription: "It is no object."))
+        }
+        return object
+    }
+
+    fileprivate static func node(_ value: some Encodable, _ path: [any CodingKey]) throws -> Node {
+        switch value {
+        case let value as JSONValue: return Node(value)
+        case let value as JSONObject: return Node(.object(value))
+        case let value as Name: return Node(.string(value.text))
+        case let value as ParseObject: return Node(.object(value.embedded))
+        case let value as Date: return Node(value.parseJSON)
+        case let value as Data:
+            return Node(["__type": "Bytes", "base64": .string(value.base64EncodedString())])
+        case let value as URL: return Node(.string(value.absoluteString))
+        default:
+            let node = Node()
+            try value.encode(to: ValueEncoder(node: node, codingPath: path))
+            return node
+        }
+    }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        KeyedEncodingContainer(Keyed(node: node, codingPath: codingPath))
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        if case .object([]) = KindOnly(node.content) { node.content = .array([]) }
+        return Unkeyed(node: node, codingPath: codingPath)
+    }
+
+    func singleValueContainer() -> any SingleValueEncodingContainer { Single(node: node, codingPath: codingPath) }
+
+    /// Whether a node is still as it was made.
+    private enum KindOnly {
+        case object([Int])
+        case other
+
+        init(_ content: Node.Content) {
+            if case .object(let members) = content, members.isEmpty { self = .object([]) } else { self = .other }
+        }
+    }
+
+    private struct Keyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
+        let node: Node
+        let codingPath: [any CodingKey]
+
+        private func put(_ child: Node, _ key: any CodingKey) {
+            guard case .object(var members) = node.content else {
+                node.content = .object([(key.stringValue, child)])
+                return
+            }
+            node.content = .object([])
+            members.append((key.stringValue, child))
+            node.content = .object(members)
+        }
+
+        mutating func encodeNil(forKey key: Key) { put(Node(.null), key) }
+
+        mutating func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+            put(try ValueEncoder.node(value, codingPath + [key]), key)
+        }
+
+        mutating func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type, forKey key: Key)
+            -> KeyedEncodingContainer<NestedKey>
+        {
+            let child = Node()
+            put(child, key)
+            return ValueEncoder(node: child, codingPath: codingPath + [key]).container(keyedBy: type)
+        }
+
+        mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+            let child = Node()
+            put(child, key)
+            return ValueEncoder(node: child, codingPath: codingPath + [key]).unkeyedContainer()
+        }
+
+        mutating func superEncoder() -> any Encoder { inner(SuperKey()) }
+        mutating func superEncoder(forKey key: Key) -> any Encoder { inner(key) }
+
+        private func inner(_ key: any CodingKey) -> any Encoder {
+            let child = Node()
+            put(child, key)
+            return ValueEncoder(node: child, codingPath: codingPath + [key])
+        }
+    }
+
+    private struct Unkeyed: UnkeyedEncodingContainer {
+        let node: Node
+        let codingPath: [any CodingKey]
+
+        var count: Int {
+            if case .array(let nodes) = node.content { nodes.count } else { 0 }
+        }
+
+        private func put(_ child: Node) {
+            guard case .array(var nodes) = node.content else {
+                node.content = .array([child])
+                return
+            }
+            node.content = .array([])
+            nodes.append(child)
+            node.content = .array(nodes)
+        }
+
+        mutating func encodeNil() { put(Node(.null)) }
+        mutating func encode<T: Encodable>(_ value: T) throws { put(try ValueEncoder.node(value, codingPath)) }
+
+        mutating func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type)
+            -> KeyedEncodingContainer<NestedKey>
+        {
+            let child = Node()
+            put(child)
+            return ValueEncoder(node: child, codingPath: codingPath).container(keyedBy: type)
+        }
+
+        mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+            let child = Node()
+            put(child)
+            return ValueEncoder(node: child, codingPath: codingPath).unkeyedContainer()
+        }
+
+        mutating func superEncoder() -> any Encoder {
+            let child = Node()
+            put(child)
+            return ValueEncoder(node: child, codingPath: codingPath)
+        }
+    }
+
+    private struct Single: SingleValueEncodingContainer {
+        let node: Node
+        let codingPath: [any CodingKey]
+
+        private func put(_ value: JSONValue) { node.content = .value(value) }
+
+        mutating func encodeNil() { put(.null) }
+        mutating func encode(_ value: Bool) { put(.bool(value)) }
+        mutating func encode(_ value: String) { put(.string(value)) }
+        mutating func encode(_ value: Double) { put(Self.number(value)) }
+        mutating func encode(_ value: Float) { put(Self.number(Double(value))) }
+        mutating func encode(_ value: Int) throws { try putInteger(value) }
+        mutating func encode(_ value: Int8) throws { try putInteger(value) }
+        mutating func encode(_ value: Int16) throws { try putInteger(value) }
+        mutating func encode(_ value: Int32) throws { try putInteger(value) }
+        mutating func encode(_ value: Int64) throws { try putInteger(value) }
+        mutating func encode(_ value: UInt) throws { try putInteger(value) }
+        mutating func encode(_ value: UInt8) throws { try putInteger(value) }
+        mutating func encode(_ value: UInt16) throws { try putInteger(value) }
+        mutating func encode(_ value: UInt32) throws { try putInteger(value) }
+        mutating func encode(_ value: UInt64) throws { try putInteger(value) }
+
+        mutating func encode<T: Encodable>(_ value: T) throws {
+            node.content = try ValueEncoder.node(value, codingPath).content
+        }
+
+        /// What is no number is `null`, as in JavaScript.
+        private static func number(_ value: Double) -> JSONValue { value.isFinite ? .number(value) : .null }
+
+        /// Parse's numbers are those of JavaScript: larger integers would become others.
+        private func putInteger(_ value: some BinaryInteger) throws {
+            guard let number = Double(exactly: value) else {
+                throw EncodingError.invalidValue(
+                    value,
+                    EncodingError.Context(
+                        codingPath: codingPath, debugDescription: "\(value) is larger than numbers of Parse can be."))
+            }
+            put(.number(number))
+        }
+    }
+
+    private struct SuperKey: CodingKey {
+        var stringValue: String { "super" }
+        var intValue: Int? { nil }
+        init() {}
+        init?(stringValue: String) { nil }
+        init?(intValue: Int) { nil }
+    }
+}

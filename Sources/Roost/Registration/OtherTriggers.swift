@@ -1,0 +1,108 @@
+import CloudCode
+import JSON
+
+/// What is called around finds, log-ins and the configuration.
+extension Cloud {
+    /// Registers what is called before objects of a class are found, also one by its id, and those that others point to. It
+    /// may change what is asked for, answer itself, or refuse.
+    public func beforeFind(
+        _ className: String, requires requirements: Requirements = [],
+        _ body: @escaping @Sendable (inout FindRequest) async throws -> Void
+    ) {
+        register(.trigger(.beforeFind, Name(className)), requirements) { call, details in
+            let query = ParseQuery(className, call.query ?? [:])
+            var request = FindRequest(details: details, query: query, isGet: call.isGet, isCount: call.isCount)
+            try await body(&request)
+            var result = CloudResult()
+            result.context = request.details.changedContext
+            if let objects = request.results {
+                result.found = .objects(objects.map { Self.found($0, in: className) })
+            } else if let changes = request.query.changes(since: query) {
+                result.found = .query(changes)
+            }
+            return result
+        }
+    }
+
+    /// Registers what is called when objects of a class were found. It may change what is answered, or refuse.
+    public func afterFind(
+        _ className: String, requires requirements: Requirements = [],
+        _ body: @escaping @Sendable (inout FoundRequest) async throws -> Void
+    ) {
+        register(.trigger(.afterFind, Name(className)), requirements) { call, details in
+            let objects = call.objects.map { ParseObject(className, json: $0) }
+            var request = FoundRequest(
+                details: details, query: ParseQuery(className, call.query ?? [:]), objects: objects, isGet: call.isGet)
+            try await body(&request)
+            var result = CloudResult()
+            result.context = request.details.changedContext
+            let found = request.objects.map { Self.found($0, in: className) }
+            if found != objects.map({ Self.found($0, in: className) }) { result.found = .objects(found) }
+            return result
+        }
+    }
+
+    /// An object of another class says so.
+    private static func found(_ object: ParseObject, in className: String) -> JSONObject {
+        var json = object.json
+        if object.className != className { json["className"] = .string(object.className) }
+        return json
+    }
+
+    /// Registers what is called before a user who brought the right password, or was vouched for, gets a session.
+    public func beforeLogin(_ body: @escaping @Sendable (LoginRequest) async throws -> Void) {
+        onLogin(.beforeLogin, "_User", body)
+    }
+
+    /// Registers what is called when a user got a session. What it throws goes to the client, and the session stays.
+    public func afterLogin(_ body: @escaping @Sendable (LoginRequest) async throws -> Void) {
+        onLogin(.afterLogin, "_User", body)
+    }
+
+    /// Registers what is called when a user ended a session.
+    public func afterLogout(_ body: @escaping @Sendable (LoginRequest) async throws -> Void) {
+        onLogin(.afterLogout, "_Session", body)
+    }
+
+    /// Registers what is called before a user is sent a link that lets choose a new password.
+    public func beforePasswordResetRequest(_ body: @escaping @Sendable (LoginRequest) async throws -> Void) {
+        onLogin(.beforePasswordResetRequest, "_User", body)
+    }
+
+    private func onLogin(
+        _ event: CloudEvent, _ className: Name, _ body: @escaping @Sendable (LoginRequest) async throws -> Void
+    ) {
+        register(.trigger(event, className)) { call, details in
+            let object = ParseObject(className.text, json: call.object ?? [:])
+            try await body(LoginRequest(details: details, object: object))
+            return CloudResult()
+        }
+    }
+
+    /// Registers what is called before the app's configuration is changed. It may refuse.
+    public func beforeSaveConfig(
+        requires requirements: Requirements = [], _ body: @escaping @Sendable (ConfigRequest) async throws -> Void
+    ) {
+        onConfig(.beforeSave, requirements, body)
+    }
+
+    /// Registers what is called when the app's configuration was changed. What it throws goes to the client.
+    public func afterSaveConfig(
+        requires requirements: Requirements = [], _ body: @escaping @Sendable (ConfigRequest) async throws -> Void
+    ) {
+        onConfig(.afterSave, requirements, body)
+    }
+
+    private func onConfig(
+        _ event: CloudEvent, _ requirements: Requirements,
+        _ body: @escaping @Sendable (ConfigRequest) async throws -> Void
+    ) {
+        register(.trigger(event, "@Config"), requirements) { call, details in
+            try await body(
+                ConfigRequest(
+                    details: details, params: call.object?["params"]?.objectValue ?? [:],
+                    original: call.original?["params"]?.objectValue))
+            return CloudResult()
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import CloudCode
+import Logging
+import ParseModel
+import Synchronization
+
+/// Swift code in this process, as a host of the server's engine.
+final class SwiftHost: CloudHost {
+    private let entries: [CloudTarget: Cloud.Entry]
+    private let duplicates: [CloudTarget]
+    private let timeLimit: Duration?
+    private let logger: Logger
+    private let services = Mutex<CloudServices?>(nil)
+
+    init(_ cloud: Cloud, logger: Logger) {
+        timeLimit = cloud.timeLimit
+        (entries, duplicates) = cloud.seal()
+        self.logger = logger
+    }
+
+    var kind: CloudHostKind { .swift }
+
+    func start(_ services: CloudServices) async throws {
+        self.services.withLock { $0 = services }
+        for target in duplicates {
+            logger.warning("cloud code: \(target) is registered twice: the last one is called")
+        }
+        services.offer(entries.values.map(\.registration))
+    }
+
+    func timeLimit(of target: CloudTarget) -> Duration? {
+        if case .job = target { nil } else { timeLimit }
+    }
+
+    func call(_ call: CloudCall) async throws -> CloudResult {
+        guard let entry = entries[call.target] else { return CloudResult() }
+        do {
+            return try await entry.handler(call, CallDetails(call, services.withLock { $0 }, logger))
+        } catch let error as ParseError {
+            throw error
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw CloudFailure("\(error)")
+        }
+    }
+}

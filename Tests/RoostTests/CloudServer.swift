@@ -1,0 +1,44 @@
+import App
+import Logging
+import TestSupport
+
+@testable import Roost
+
+/// A server of a test with cloud code in Swift.
+struct CloudServer: Sendable {
+    private let options: JSONObject
+    private let extensions: ServerExtensions
+
+    /// Makes a server.
+    ///
+    /// - Parameters:
+    ///   - options: Options besides the keys, as the configuration file has them.
+    ///   - code: Registers the cloud code.
+    init(_ options: JSONObject = [:], _ code: (Cloud) -> Void) {
+        let cloud = Cloud()
+        code(cloud)
+        self.options = options
+        var extensions = ServerExtensions()
+        extensions.cloudHosts = [SwiftHost(cloud, logger: TestServer.quietLogger)]
+        self.extensions = extensions
+    }
+
+    /// Starts the server, runs `body` with it, and stops it.
+    func run(_ body: @escaping @Sendable (TestServer) async throws -> Void) async throws {
+        try await TestServer.run(options, extensions: extensions, body)
+    }
+}
+
+extension TestServer {
+    /// Calls a function.
+    func call(_ function: String, _ params: JSONValue = [:], as identity: Identity = .anonymous) async throws
+        -> TestAnswer
+    {
+        try await send("POST", "/functions/\(function)", params, as: identity)
+    }
+
+    /// Saves an object of a class and gives the answer.
+    func post(_ className: String, _ fields: JSONValue, as identity: Identity = .anonymous) async throws -> TestAnswer {
+        try await send("POST", "/classes/\(className)", fields, as: identity)
+    }
+}
