@@ -6,33 +6,11 @@ import Testing
 
 /// TLS in the server, as clients meet it.
 @Suite("TLS", .timeLimit(.minutes(2))) struct SecureTransportTests {
-    /// Files of a certificate, and a client that trusts it.
-    private struct Security {
-        let authority: TestAuthority
-        let folder: String
-        let certificate: ServerCertificate
-
-        init() throws {
-            authority = try TestAuthority()
-            folder = FileManager.default.temporaryDirectory.path + "/roost-tls-\(UUID().uuidString)"
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            try authority.write(for: "one.example", to: folder)
-            certificate = try ServerCertificate(
-                certificateFile: folder + "/certificate.pem", keyFile: folder + "/key.pem")
-        }
-
-        func client(_ plain: TransportClient, for host: String = "one.example", _ version: TLSVersion? = nil) throws
-            -> TransportClient
-        {
-            TransportClient(port: plain.port, security: (try authority.client(version: version), host))
-        }
-    }
-
     private static func run(
         limits: HTTPServer.Limits = HTTPServer.Limits(),
-        _ body: (Security, TransportClient) async throws -> Void
+        _ body: (TransportSecurity, TransportClient) async throws -> Void
     ) async throws {
-        let security = try Security()
+        let security = try TransportSecurity()
         defer { try? FileManager.default.removeItem(atPath: security.folder) }
         try await TransportServer.run(
             limits: limits, certificate: security.certificate,

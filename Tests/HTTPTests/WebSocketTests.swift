@@ -1,3 +1,4 @@
+import Foundation
 import HTTP
 import NIOCore
 import Testing
@@ -69,9 +70,13 @@ import Testing
         }
     }
 
-    @Test("Texts come and go, whole and in pieces, and pings are answered")
-    func echo() async throws {
-        try await TransportServer.run(additions: Self.additions) { client in
+    @Test("Texts come and go, whole and in pieces, and pings are answered, over TLS as well", arguments: [false, true])
+    func echo(isSecure: Bool) async throws {
+        let security = try TransportSecurity()
+        defer { try? FileManager.default.removeItem(atPath: security.folder) }
+        let certificate = isSecure ? security.certificate : nil
+        try await TransportServer.run(additions: Self.additions, certificate: certificate) { plain in
+            let client = isSecure ? try security.client(plain) : plain
             try await Self.open(client) { connection in
                 try await connection.send(Self.frame(1, Array("häh".utf8)))
                 #expect(try await connection.receive(bytes: 6) == Self.answer(1, Array("häh".utf8)))

@@ -169,6 +169,28 @@ import Testing
         }
     }
 
+    @Test("An app whose id is a part of the one that is allowed is another app")
+    func appIds() async throws {
+        let answer: IdentityStandIn.Answer = { request in
+            .init(["active": true, "sub": "kim", "client": request.body == "token=good" ? "music" : "mus"])
+        }
+        try await IdentityStandIn.run(answer) { standIn in
+            let auth: JSONValue = [
+                "club": [
+                    "oauth2": true, "tokenIntrospectionEndpointUrl": "https://id.example/introspect",
+                    "appidField": "client", "appIds": "music",
+                ]
+            ]
+            try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in
+                for (token, status) in [("good", 201), ("other", 404)] {
+                    let answer = try await server.send(
+                        "POST", "/users", ["authData": ["club": ["id": "kim", "access_token": .string(token)]]])
+                    #expect(answer.status == status, "\(token): \(answer.text)")
+                }
+            }
+        }
+    }
+
     @Test("Where nobody may sign up, a name that is taken and one that is free are told the same")
     func closedSignUp() async throws {
         try await TestServer.run { server in

@@ -123,6 +123,10 @@ import Testing
                 _ = try await server.send("POST", "/login", credentials, as: .session(token))
             }
             Self.expectRefusal(try await server.send("POST", "/login", credentials, as: .session("r:c")))
+            // In a batch the address counts as well, whoever sends it.
+            let call: JSONValue = ["method": "POST", "path": "/parse/login", "body": credentials]
+            let batch = try await server.send("POST", "/batch", ["requests": [call]], as: .session(anna.token))
+            Self.expectRefusal(batch)
         }
     }
 
