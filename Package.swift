@@ -102,10 +102,14 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
+        .target(name: "Templates", dependencies: [mustache]),
         .target(
             name: "Mail",
             dependencies: [
-                "CCurl", "Encoding", "JSON", "Operations", "ParseStorage", "ServerConfiguration", logging,
+                "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseStorage", "ServerConfiguration",
+                "Templates",
+                logging,
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
@@ -130,13 +134,13 @@ let package = Package(
             ],
             swiftSettings: stayOnExecutor),
         .target(
-            name: "Pages", dependencies: ["Encoding", "JSON", "ServerConfiguration", collections, mustache],
+            name: "Pages", dependencies: ["Encoding", "JSON", "ServerConfiguration", "Templates", collections],
             swiftSettings: stayOnExecutor),
         .target(
             name: "App",
             dependencies: [
                 "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail",
-                "Operations", "Outgoing", "ParseModel", "ParseStorage", "Postgres", "REST", "Schema",
+                "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage", "Postgres", "REST", "Schema",
                 "ServerConfiguration", "SignIn", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -186,7 +190,9 @@ let package = Package(
         .testTarget(name: "EncodingTests", dependencies: ["Encoding"]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestTools"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "Tasks", "TestTools", logging]),
-        .testTarget(name: "MailTests", dependencies: ["Mail"]),
+        .testTarget(
+            name: "MailTests",
+            dependencies: ["JSON", "Mail", "Outgoing", "ServerConfiguration", "Templates"]),
         .testTarget(name: "SignInTests", dependencies: ["Encoding", "JSON", "SignIn"]),
         .testTarget(name: "PagesTests", dependencies: ["Pages", "JSON", "ServerConfiguration"]),
         .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres", "Postgres", logging]),

@@ -11,6 +11,8 @@ struct Banner {
     let dataFolder: String
     /// Whether the keys themselves may be seen.
     let showsKeys: Bool
+    /// Whether mails are shown here.
+    var showsMails = false
 
     /// Whether the keys may be seen: the output is a terminal, and the configuration is one of the examples.
     ///
@@ -48,6 +50,7 @@ struct Banner {
         add("master key", showsKeys ? configuration.masterKey : "as the option masterKey says")
         for (option, _, key) in clientKeys { add(option, showsKeys ? key : "as the option says") }
         add("data folder", dataFolder)
+        if showsMails { add("mails", "shown here, since no emailAdapter is configured") }
         let key = clientKeys.first.map { " -H '\($0.header): \(showsKeys ? $0.key : "<\($0.option)>")'" } ?? ""
         lines += [
             "", "Try it:",

@@ -50,7 +50,10 @@ public struct RoostServer: Service {
     ) throws {
         self.configuration = configuration
         var additions = extensions.backend
-        caller = configuration.auth.keys.contains { $0 != "anonymous" } ? try HTTPCaller(configuration.outgoing) : nil
+        let asksOthers =
+            configuration.auth.keys.contains { $0 != "anonymous" }
+            || configuration.accountMail.delivery?.transport.isHTTP == true
+        caller = asksOthers ? try HTTPCaller(configuration.outgoing) : nil
         if let caller { additions.addProviders(SignInProviders.all(configuration, caller)) }
         try additions.checkProviders(configuration)
         let log = LogRing()
@@ -91,7 +94,10 @@ public struct RoostServer: Service {
         installer = DatabaseInstaller(client: client, catalog: catalog, logger: logger)
         indexer = DateIndexer(configuration: database, client: client, logger: logger)
         let store = ObjectStore(client: client, replica: replica, catalog: catalog, logger: logger)
-        mailQueue = Self.mailQueue(configuration, logger)
+        let caller = caller
+        mailQueue = try configuration.accountMail.delivery.map {
+            try MailQueue($0, configuration, caller: caller, logger: logger)
+        }
         if additions.mailer == nil { additions.mailer = mailQueue }
         backend = Backend(
             configuration: configuration, store: store,
@@ -121,12 +127,6 @@ public struct RoostServer: Service {
             host: configuration.host, port: configuration.port, handler: dispatcher, crossOrigin: settings.crossOrigin,
             maximumBodySize: settings.maximumBodySize, certificate: certificate, limits: limits,
             additions: extensions.http, logger: logger)
-    }
-
-    /// What sends mails; nil where the configuration names no way to.
-    private static func mailQueue(_ configuration: Configuration, _ logger: Logger) -> MailQueue? {
-        guard case .smtp(let server)? = configuration.accountMail.transport else { return nil }
-        return MailQueue(server, appName: configuration.accountMail.appName ?? "", logger: logger)
     }
 
     /// The port that the server listens on, once it does.

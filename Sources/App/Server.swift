@@ -8,6 +8,9 @@ import ServiceLifecycle
 /// One run of `roost serve`, from its arguments to its end.
 package struct Server {
     private let deployment: Deployment
+    private let configuration: Configuration
+    /// Whether mails are shown on the terminal.
+    private let showsMails: Bool
     private let logger: Logger
     private let logWriter: LogWriter
     private let extensions: ServerExtensions
@@ -21,11 +24,14 @@ package struct Server {
         extensions: (Logger) -> ServerExtensions = { _ in ServerExtensions() }
     ) throws {
         deployment = try Deployment(arguments: arguments, environment: environment)
+        var configuration = deployment.configuration
+        // On a laptop a password can be reset before there is a mail server.
+        showsMails =
+            configuration.databaseURI == nil && isatty(STDOUT_FILENO) == 1 && configuration.showMailsOnTerminal()
+        self.configuration = configuration
         (logger, logWriter) = LogOutput.start(deployment.configuration)
         self.extensions = extensions(logger)
     }
-
-    private var configuration: Configuration { deployment.configuration }
 
     /// Serves until it is told to stop; the private PostgreSQL outlives the last request.
     package func run() async throws {
@@ -78,7 +84,8 @@ package struct Server {
         let banner = Banner(
             configuration: configuration, port: try await server.boundPort, dataFolder: deployment.dataFolder,
             showsKeys: Banner.mayShowKeys(
-                configurationFolder: deployment.configurationFolder, isTerminal: isatty(STDOUT_FILENO) == 1))
+                configurationFolder: deployment.configurationFolder, isTerminal: isatty(STDOUT_FILENO) == 1),
+            showsMails: showsMails)
         FileHandle.standardOutput.write(Data(banner.text.utf8))
     }
 }

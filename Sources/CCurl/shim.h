@@ -30,3 +30,8 @@ static inline CURLcode curl_easy_set_progress(
     CURL *handle, int (*progress)(void *, curl_off_t, curl_off_t, curl_off_t, curl_off_t)) {
     return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, progress);
 }
+
+static inline CURLcode curl_easy_set_answer(CURL *handle, size_t (*taker)(char *, size_t, size_t, void *), void *data) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, taker);
+    return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_HEADERDATA, data);
+}

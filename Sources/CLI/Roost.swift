@@ -13,7 +13,7 @@ struct Roost: AsyncParsableCommand {
         version: Version.text,
         subcommands: [
             Serve.self, ExportCommand.self, DoctorCommand.self, BackupCommand.self, RestoreCommand.self,
-            PrintVersion.self,
+            MailCommand.self, PrintVersion.self,
         ])
 
     /// Runs the command on the event loops themselves: a request then changes threads as seldom as it can.

@@ -2,10 +2,10 @@ import Encoding
 import Foundation
 import JSON
 
-/// A mail in the form that travels (RFC 5322, 2045 to 2047): plain text in UTF-8.
+/// A mail in the form that travels (RFC 5322, 2045 to 2047): plain text in UTF-8, and HTML beside it where there is some.
 ///
-/// No field can hold a line break, whatever a user's name or the app's has in it. The body travels in Base64, so that no
-/// server breaks a link in two.
+/// No field can hold a line break, whatever a user's name or the app's has in it. The bodies travel in Base64, so that no
+/// server breaks a link in two, and no text can hold the line that ends it.
 enum MIMEMessage {
     /// The bytes of a mail.
     ///
@@ -16,14 +16,27 @@ enum MIMEMessage {
         guard let sender = MailAddress(mail.sender) else { return nil }
         let recipients = mail.recipients.compactMap { MailAddress($0) }
         guard !recipients.isEmpty, recipients.count == mail.recipients.count else { return nil }
-        let fields = [
+        var fields = [
             ("From", field(sender)), ("To", recipients.map(field).joined(separator: ", ")),
             ("Subject", encodedText(mail.subject)), ("Date", self.date(date)),
             ("Message-ID", "<\(id)@\(sender.domain)>"), ("MIME-Version", "1.0"), ("Auto-Submitted", "auto-generated"),
-            ("Content-Type", "text/plain; charset=utf-8"), ("Content-Transfer-Encoding", "base64"),
         ]
-        let head = fields.map { "\($0.0): \($0.1)\r\n" }.joined()
-        return Array((head + "\r\n" + base64(mail.text)).utf8)
+        if let replyTo = mail.replyTo.flatMap({ MailAddress($0) }) { fields.append(("Reply-To", field(replyTo))) }
+        guard let html = mail.html else { return Array((head(fields) + part("text/plain", mail.text)).utf8) }
+        // What is in Base64 has no such line.
+        let boundary = "=_\(id)"
+        fields.append(("Content-Type", "multipart/alternative; boundary=\"\(boundary)\""))
+        let parts = [part("text/plain", mail.text), part("text/html", html)]
+        return Array(
+            (head(fields) + "\r\n" + parts.map { "--\(boundary)\r\n\($0)" }.joined() + "--\(boundary)--\r\n").utf8)
+    }
+
+    private static func head(_ fields: [(String, String)]) -> String { fields.map { "\($0.0): \($0.1)\r\n" }.joined() }
+
+    /// A body with the fields that say what it is.
+    private static func part(_ type: String, _ text: String) -> String {
+        head([("Content-Type", "\(type); charset=utf-8"), ("Content-Transfer-Encoding", "base64")]) + "\r\n"
+            + base64(text)
     }
 
     private static func base64(_ text: String) -> String {
@@ -35,6 +48,16 @@ enum MIMEMessage {
 
     private static func field(_ address: MailAddress) -> String {
         address.name.map { "\(encodedText($0)) <\(address.address)>" } ?? address.address
+    }
+
+    /// A text as one line: what would begin another is a space.
+    static func line(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? " " : $0 }))
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.value == 0x2028 || scalar.value == 0x2029
     }
 
     /// A text of a field: as it is where it is plain, else in encoded words of UTF-8 (RFC 2047), each of whole characters.

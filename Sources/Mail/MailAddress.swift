@@ -13,7 +13,7 @@ struct MailAddress: Equatable {
         if let start = bytes.lastIndex(of: UInt8(ascii: "<")), bytes.last == UInt8(ascii: ">") {
             address = String(decoding: bytes[(start + 1)...].dropLast(), as: UTF8.self)
             let name = String(decoding: bytes[..<start], as: UTF8.self).split(separator: " ").joined(separator: " ")
-            self.name = name.isEmpty ? nil : name
+            self.name = name.isEmpty ? nil : Self.unquoted(name)
         } else {
             address = String(decoding: bytes, as: UTF8.self)
         }
@@ -24,8 +24,27 @@ struct MailAddress: Equatable {
         else { return nil }
     }
 
+    /// The address with its name, quoted where it has to be.
+    var text: String {
+        guard let name else { return address }
+        let isPlain = name.utf8.allSatisfy { byte in
+            byte > 0x7F || byte == UInt8(ascii: " ") || byte == UInt8(ascii: "-")
+                || (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A)
+                || (byte >= 0x30 && byte <= 0x39)
+        }
+        let quoted = name.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        return isPlain ? "\(name) <\(address)>" : "\"\(quoted)\" <\(address)>"
+    }
+
     /// The part after the @.
     var domain: String {
         address.utf8.lastIndex(of: UInt8(ascii: "@")).map { String(address[address.utf8.index(after: $0)...]) } ?? ""
+    }
+
+    /// A name without the quotation marks around it.
+    private static func unquoted(_ name: String) -> String {
+        let bytes = name.utf8
+        guard bytes.count > 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else { return name }
+        return String(name.dropFirst().dropLast()).replacing("\\\"", with: "\"").replacing("\\\\", with: "\\")
     }
 }

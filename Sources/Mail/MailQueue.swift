@@ -2,16 +2,18 @@ import Foundation
 import JSON
 public import Logging
 public import Operations
+public import Outgoing
 public import ParseStorage
 public import ServerConfiguration
+import Templates
 
 /// Mails for accounts: they wait in the database, with the change that they are about, and are sent soon after.
 ///
 /// A mail is sent at least once. The process that takes one has it for a minute; when that process dies, another one
 /// takes it then.
 public final class MailQueue: Mailer {
-    private let transport: SMTPTransport
-    private let texts: MailTexts
+    private let transport: any MailTransport
+    private let writer: MailWriter
     private let logger: Logger
     private let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -23,10 +25,13 @@ public final class MailQueue: Mailer {
     /// Makes a queue.
     ///
     /// - Parameters:
-    ///   - appName: The name of the app, which the mails tell.
-    public init(_ server: Configuration.SMTP, appName: String, logger: Logger) {
-        transport = SMTPTransport(server: server)
-        texts = MailTexts(appName: appName)
+    ///   - caller: What makes requests of HTTP; needed where mails are sent by them.
+    /// - Throws: `ConfigurationError` for templates that cannot be read.
+    public init(
+        _ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?, logger: Logger
+    ) throws {
+        transport = try MailTransports.transport(delivery, configuration.outgoing, caller)
+        writer = try MailWriter(delivery, configuration)
         self.logger = logger
     }
 
@@ -34,8 +39,15 @@ public final class MailQueue: Mailer {
     public func enqueue(_ mail: AccountMail, through store: ObjectStore) async throws {
         var content: JSONObject = ["kind": .string(mail.kind.rawValue), "to": .string(mail.recipient)]
         content["link"] = mail.link.map { .string($0) }
+        content["token"] = mail.token.map { .string($0) }
         content["username"] = mail.user["username"]
         content["email"] = mail.user["email"]
+        if !writer.columns.isEmpty {
+            content["user"] = .object(try await store.mailColumns(writer.columns, of: mail.userId))
+        }
+        if writer.usesLocaleOfRequest, let languages = mail.languages {
+            content["locales"] = .array(LanguageTag.list(languages).map { .string($0) })
+        }
         try await store.enqueueMail(content)
         wake.yield()
     }
@@ -96,18 +108,6 @@ public final class MailQueue: Mailer {
     }
 
     private func send(_ mail: QueuedMail) async throws {
-        let content = mail.content
-        guard let kind = content["kind"]?.stringValue.flatMap(AccountMail.Kind.init(rawValue:)),
-            let recipient = content["to"]?.stringValue
-        else { throw MailFailure(reason: "it is of no kind that is known", isFinal: true) }
-        let (subject, text) = texts.text(
-            kind, link: content["link"]?.stringValue, username: content["username"]?.stringValue ?? "",
-            email: content["email"]?.stringValue ?? recipient)
-        let message = MailMessage(
-            sender: transport.server.sender, recipients: [recipient], subject: subject, text: text)
-        guard let sender = MailAddress(message.sender), let address = MailAddress(recipient),
-            let bytes = MIMEMessage.bytes(message, date: Date(), id: Identifiers.hexadecimal(32))
-        else { throw MailFailure(reason: "the address is none that mail can be sent to", isFinal: true) }
-        try await transport.send(bytes, from: sender.address, to: [address.address])
+        _ = try await transport.send(try writer.message(mail.content))
     }
 }

@@ -1,10 +1,11 @@
 import JSON
 import Operations
 
-/// The words of mails.
+/// The words of mails that come with the server.
 struct MailTexts: Sendable {
-    /// The name of the app.
-    let appName: String
+    enum Language: Sendable { case english, german }
+
+    let language: Language
 
     /// What a mail says.
     ///
@@ -13,62 +14,80 @@ struct MailTexts: Sendable {
     ///   - link: The link in it; nil for a notice.
     ///   - username: The name of the user; empty for none.
     ///   - email: The address that it is about.
-    func text(_ kind: AccountMail.Kind, link: String?, username: String, email: String) -> (
+    func text(_ kind: AccountMail.Kind, appName: String, link: String?, username: String, email: String) -> (
         subject: String, text: String
     ) {
+        let words = words(kind, appName, username, email)
+        let greeting = language == .english ? "Hi," : "Hallo,"
+        let end = link.map { "\(words.last)\n\($0)" } ?? words.last
+        return (words.subject, "\(greeting)\n\n\(words.sentence)\n\n\(end)\n")
+    }
+
+    /// A subject, a sentence that says what happened, and what there is to do.
+    private typealias Words = (subject: String, sentence: String, last: String)
+
+    private func words(_ kind: AccountMail.Kind, _ appName: String, _ username: String, _ email: String) -> Words {
+        switch language {
+        case .english: Self.english(kind, appName, username.isEmpty ? "" : " (your username is '\(username)')", email)
+        case .german: Self.german(kind, appName, username.isEmpty ? "" : " (Benutzername: „\(username)“)", email)
+        }
+    }
+
+    private static func english(_ kind: AccountMail.Kind, _ appName: String, _ known: String, _ email: String) -> Words
+    {
         switch kind {
         case .verification:
             (
                 "Please verify your e-mail for \(appName)",
-                """
-                Hi,
-
-                Please confirm that \(email) is your e-mail address for \(appName).
-
-                Click here to confirm it:
-                \(link ?? "")
-
-                """
+                "Please confirm that \(email) is your e-mail address for \(appName).", "Click here to confirm it:"
             )
         case .passwordReset:
             (
                 "Password Reset for \(appName)",
-                """
-                Hi,
-
-                Somebody asked to reset the password of your account at \(appName)\(known(username)).
-
-                Click here to reset it:
-                \(link ?? "")
-
-                """
+                "Somebody asked to reset the password of your account at \(appName)\(known).",
+                "Click here to reset it:"
             )
         case .emailChanged:
             (
                 "Your e-mail address for \(appName) was changed",
-                """
-                Hi,
-
-                The account at \(appName)\(known(username)) now has another e-mail address.
-
-                If that was not you, please write to those who run \(appName).
-
-                """
+                "The account at \(appName)\(known) now has another e-mail address.",
+                "If that was not you, please write to those who run \(appName)."
             )
         case .passwordChanged:
             (
                 "Your password for \(appName) was changed",
-                """
-                Hi,
-
-                The password of your account at \(appName)\(known(username)) was changed.
-
-                If that was not you, ask for a new password in the app at once.
-
-                """
+                "The password of your account at \(appName)\(known) was changed.",
+                "If that was not you, ask for a new password in the app at once."
             )
         }
     }
 
-    private func known(_ username: String) -> String { username.isEmpty ? "" : " (your username is '\(username)')" }
+    private static func german(_ kind: AccountMail.Kind, _ appName: String, _ known: String, _ email: String) -> Words {
+        switch kind {
+        case .verification:
+            (
+                "\(appName): Bitte die E-Mail-Adresse bestätigen",
+                "bitte bestätige, dass \(email) deine E-Mail-Adresse für \(appName) ist.",
+                "Hier geht es zur Bestätigung:"
+            )
+        case .passwordReset:
+            (
+                "\(appName): Neues Passwort wählen",
+                "jemand möchte das Passwort deines Kontos bei \(appName)\(known) neu setzen.",
+                "Hier lässt sich ein neues wählen:"
+            )
+        case .emailChanged:
+            (
+                "\(appName): Deine E-Mail-Adresse wurde geändert",
+                "das Konto bei \(appName)\(known) hat jetzt eine andere E-Mail-Adresse.",
+                "Wenn du das nicht warst, melde dich bitte bei den Betreibern von \(appName)."
+            )
+        case .passwordChanged:
+            (
+                "\(appName): Dein Passwort wurde geändert",
+                "das Passwort deines Kontos bei \(appName)\(known) wurde geändert.",
+                "Wenn du das nicht warst, fordere bitte sofort in der App ein neues an."
+            )
+        }
+    }
 }

@@ -1,57 +1,69 @@
 import CCurl
+import Encoding
 import Foundation
 import NIOPosix
+import Operations
 import ServerConfiguration
 import Synchronization
-
-/// Why a mail was not sent.
-struct MailFailure: Error {
-    /// What to tell the operator; never what is in the mail.
-    var reason: String
-    /// Whether the same mail will never be taken.
-    var isFinal: Bool
-}
 
 /// Sends mails by SMTP, with libcurl: with TLS from the beginning, or as soon as the server offers it.
 ///
 /// Each mail has a connection of its own, on a thread of its own that waits for the server.
-struct SMTPTransport: Sendable {
+struct SMTPTransport: MailTransport {
     let server: Configuration.SMTP
+    /// A PEM file of certificates that are trusted beside those of the system; nil for none.
+    let trustedCertificates: String?
     private let threads = NIOThreadPool.singleton
 
     /// How long a server may take for one mail, in seconds.
     static let timeLimit = 30
 
-    /// Sends a mail.
-    ///
-    /// - Throws: `MailFailure`; `CancellationError` when the task is cancelled meanwhile, and nobody knows whether the
-    ///   server took the mail.
-    func send(_ message: [UInt8], from sender: String, to recipients: [String]) async throws {
+    func send(_ message: MailMessage) async throws -> MailReceipt {
+        let recipients = message.recipients.compactMap { MailAddress($0)?.address }
+        guard let sender = MailAddress(message.sender), recipients.count == message.recipients.count,
+            let bytes = MIMEMessage.bytes(message, date: Date(), id: Identifiers.hexadecimal(32))
+        else { throw MailFailure.addressIsNone }
         let isGivenUp = GivenUp()
-        let (code, status, text) = try await withTaskCancellationHandler {
-            try await threads.runIfActive { transfer(message, from: sender, to: recipients, unless: isGivenUp) }
+        let answer = Answer()
+        let outcome = try await withTaskCancellationHandler {
+            try await threads.runIfActive {
+                transfer(bytes, from: sender.address, to: recipients, unless: isGivenUp, answer)
+            }
         } onCancel: {
             isGivenUp.flag.store(true, ordering: .relaxed)
         }
-        guard code != CURLE_OK else { return }
-        guard code != CURLE_ABORTED_BY_CALLBACK else { throw CancellationError() }
+        guard outcome.code != CURLE_OK else { return MailReceipt(answer: outcome.answer) }
+        guard outcome.code != CURLE_ABORTED_BY_CALLBACK else { throw CancellationError() }
         // A refusal of the mail is final; one of the server, or of its log-in, is for the operator to mend.
-        let isFinal = (550...559).contains(status) && code == CURLE_SEND_ERROR
-        throw MailFailure(reason: status > 0 ? "the server answered \(status)" : text, isFinal: isFinal)
+        let isFinal = (550...559).contains(outcome.status) && outcome.code == CURLE_SEND_ERROR
+        throw MailFailure(
+            reason: outcome.status > 0 ? "the server answered \(outcome.status)" : outcome.error, isFinal: isFinal,
+            answer: outcome.answer)
+    }
+
+    /// What became of a transfer.
+    private struct Outcome: Sendable {
+        var code: CURLcode
+        var status = 0
+        var error: String
+        /// The last line of the server.
+        var answer = ""
     }
 
     // Unsafe: libcurl is C. What it is given lives until the transfer has ended, and no pointer leaves this function.
     private func transfer(
-        _ message: [UInt8], from sender: String, to recipients: [String], unless isGivenUp: GivenUp
-    ) -> (code: CURLcode, status: Int, text: String) {
-        guard let handle = curl_easy_init() else { return (CURLE_OUT_OF_MEMORY, 0, "out of memory") }
+        _ message: [UInt8], from sender: String, to recipients: [String], unless isGivenUp: GivenUp, _ answer: Answer
+    ) -> Outcome {
+        guard let handle = curl_easy_init() else { return Outcome(code: CURLE_OUT_OF_MEMORY, error: "out of memory") }
         defer { curl_easy_cleanup(handle) }
         var list: UnsafeMutablePointer<curl_slist>?
         for recipient in recipients { list = curl_slist_append(list, "<\(recipient)>") }
         defer { curl_slist_free_all(list) }
         let scheme = server.isSecure ? "smtps" : "smtp"
         let host = server.host.utf8.contains(UInt8(ascii: ":")) ? "[\(server.host)]" : server.host
-        _ = curl_easy_set_text(handle, CURLOPT_URL, "\(scheme)://\(host):\(server.port)")
+        let name = server.clientName.map { "/\(PercentEncoding.encode($0))" } ?? ""
+        _ = curl_easy_set_text(handle, CURLOPT_URL, "\(scheme)://\(host):\(server.port)\(name)")
+        if let trustedCertificates { _ = curl_easy_set_text(handle, CURLOPT_CAINFO, trustedCertificates) }
         _ = curl_easy_set_text(handle, CURLOPT_PROTOCOLS_STR, "smtp,smtps")
         _ = curl_easy_set_number(handle, CURLOPT_NOSIGNAL, 1)
         _ = curl_easy_set_number(handle, CURLOPT_CONNECTTIMEOUT, 10)
@@ -71,6 +83,16 @@ struct SMTPTransport: Sendable {
             guard let isGivenUp else { return 0 }
             return Unmanaged<GivenUp>.fromOpaque(isGivenUp).takeUnretainedValue().flag.load(ordering: .relaxed) ? 1 : 0
         }
+        _ = curl_easy_set_answer(
+            handle,
+            { bytes, size, count, answer in
+                guard let bytes, let answer else { return 0 }
+                let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+                Unmanaged<Answer>.fromOpaque(answer).takeUnretainedValue().line.withLock {
+                    $0 = String(decoding: line.prefix(1000), as: UTF8.self)
+                }
+                return size * count
+            }, Unmanaged.passUnretained(answer).toOpaque())
         return message.withUnsafeBytes { bytes in
             var source = Source(rest: bytes)
             return withUnsafeMutablePointer(to: &source) { source in
@@ -82,7 +104,9 @@ struct SMTPTransport: Sendable {
                 let code = curl_easy_perform(handle)
                 var status = 0
                 _ = curl_easy_get_number(handle, CURLINFO_RESPONSE_CODE, &status)
-                return (code, status, String(cString: curl_easy_strerror(code)))
+                let line = MIMEMessage.line(answer.line.withLock { $0 })
+                return Outcome(
+                    code: code, status: status, error: String(cString: curl_easy_strerror(code)), answer: line)
             }
         }
     }
@@ -90,6 +114,11 @@ struct SMTPTransport: Sendable {
     /// Whether nobody waits for a transfer any more.
     private final class GivenUp: Sendable {
         let flag = Atomic(false)
+    }
+
+    /// The last line that the server said.
+    private final class Answer: Sendable {
+        let line = Mutex("")
     }
 
     /// The bytes that libcurl has not taken yet.

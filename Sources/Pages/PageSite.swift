@@ -2,34 +2,41 @@ import Encoding
 import Foundation
 import JSON
 import ServerConfiguration
+import Templates
 
 /// The pages that links in mails lead to: the built-in ones, and a deployment's own in their place.
 public struct PageSite: Sendable {
     private let options: Configuration.Pages
     private let files: PageFiles?
-    private let own: [Name: PageTemplate]
-    private let builtIn: [String: [BuiltInPage: PageTemplate]]
+    private let own: [Name: TextTemplate]
+    private let builtIn: [String: [BuiltInPage: TextTemplate]]
     private let translations: [Name: PageText]
     private let placeholders: [(String, PageText)]
     /// The address of the folder of pages: `https://example.com/parse/apps`.
     private let folder: String
     private let appURL: String
+    private let styleAddress: String
+
+    /// The name of the file of the style.
+    public static let styleFile = BuiltInStyle.file
 
     /// Reads all files and templates.
     ///
+    /// - Parameter styleAddress: Where pages find their style; nil for where the server has it.
     /// - Throws: `ConfigurationError` for what cannot be read.
-    public init(_ configuration: Configuration) throws(ConfigurationError) {
+    public init(_ configuration: Configuration, styleAddress: String? = nil) throws(ConfigurationError) {
         options = configuration.pages
-        folder = "\(configuration.publicServerURL ?? "")/\(options.pagesEndpoint)"
+        folder = "\(configuration.linkURL ?? "")/\(options.pagesEndpoint)"
+        self.styleAddress = styleAddress ?? "\(folder)/\(BuiltInStyle.file)"
         appURL = "\(folder)/\(PercentEncoding.encode(configuration.appId))"
         var files: PageFiles?
         if let path = options.pagesPath { files = try PageFiles(folder: path) }
         self.files = files
-        var own: [Name: PageTemplate] = [:]
+        var own: [Name: TextTemplate] = [:]
         for (path, content) in files?.contents ?? [:] where path.suffix(5).elementsEqual(".html".utf8) {
             let name = String(decoding: path, as: UTF8.self)
             do {
-                own[Name(name)] = try PageTemplate(String(decoding: content, as: UTF8.self))
+                own[Name(name)] = try TextTemplate(String(decoding: content, as: UTF8.self), .html)
             } catch {
                 throw ConfigurationError("option pages.pagesPath: \(name) is no template of Mustache's")
             }
@@ -46,9 +53,9 @@ public struct PageSite: Sendable {
         }
     }
 
-    private static func templates(_ texts: BuiltInTexts) throws(PageTemplate.Malformed) -> [BuiltInPage: PageTemplate] {
-        var templates: [BuiltInPage: PageTemplate] = [:]
-        for page in BuiltInPage.allCases { templates[page] = try PageTemplate(page.template(texts)) }
+    private static func templates(_ texts: BuiltInTexts) throws(TextTemplate.Malformed) -> [BuiltInPage: TextTemplate] {
+        var templates: [BuiltInPage: TextTemplate] = [:]
+        for page in BuiltInPage.allCases { templates[page] = try TextTemplate(page.template(texts), .html) }
         return templates
     }
 
@@ -56,7 +63,7 @@ public struct PageSite: Sendable {
         guard let path else { return [:] }
         guard let data = FileManager.default.contents(atPath: path),
             let json = try? JSONValue(parsing: Array(data)).objectValue
-        else { throw PageTemplate.Malformed() }
+        else { throw TextTemplate.Malformed() }
         var texts: [Name: PageText] = [:]
         for (locale, value) in json { texts[locale] = try PageText(value["translation"] ?? [:]) }
         return texts
@@ -78,7 +85,7 @@ public struct PageSite: Sendable {
     public func page(_ path: String, _ parameters: PageParameters) -> Page? {
         let locale = options.enableLocalization ? parameters[.locale] : nil
         let (folderLocale, file) = Self.split(path)
-        let candidates = (locale ?? folderLocale).map(PageLocale.candidates) ?? []
+        let candidates = (locale ?? folderLocale).map(LanguageTag.candidates) ?? []
         for name in candidates.map({ "\($0)/\(file)" }) + [path, file] {
             if let template = own[Name(name)] {
                 return Page(
@@ -111,19 +118,29 @@ public struct PageSite: Sendable {
     public func address(of page: BuiltInPage, _ parameters: PageParameters) -> String {
         let file = page.fileName + ".html"
         let locale = options.enableLocalization ? parameters[.locale] : nil
-        let hasVariant = locale.map(PageLocale.candidates)?.contains { candidate in
+        let hasVariant = locale.map(LanguageTag.candidates)?.contains { candidate in
             candidate.lowercased() == "de" || own[Name("\(candidate)/\(file)")] != nil
         }
         let prefix = hasVariant == true ? (locale ?? "") + "/" : ""
         return PageAddress.setting(parameters.all.map { ($0.key.rawValue, $0.value) }, in: "\(folder)/\(prefix)\(file)")
     }
 
+    /// The languages that pages are in.
+    public var locales: [String] {
+        guard options.enableLocalization else { return ["en"] }
+        let folders = own.keys.compactMap { Self.split($0.text).locale } + translations.keys.map(\.text)
+        return ["en", "de"] + Set(folders).subtracting(["en", "de"]).filter(LanguageTag.isValid).sorted()
+    }
+
+    /// A text as HTML that shows it.
+    public static func escaped(_ text: String) -> String { HTMLEscaping.escape(text) }
+
     /// A language that a request asks for, where it is one.
-    public static func locale(_ text: String?) -> String? { text.flatMap { PageLocale.isValid($0) ? $0 : nil } }
+    public static func locale(_ text: String?) -> String? { text.flatMap { LanguageTag.isValid($0) ? $0 : nil } }
 
     private static func split(_ path: String) -> (locale: String?, file: String) {
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        guard parts.count == 2, let locale = String(parts[0]), PageLocale.isValid(locale), let file = String(parts[1])
+        guard parts.count == 2, let locale = String(parts[0]), LanguageTag.isValid(locale), let file = String(parts[1])
         else { return (nil, path) }
         return (locale, file)
     }
@@ -134,10 +151,10 @@ public struct PageSite: Sendable {
         if let error = parameters[.error] {
             values["problem"] = HTMLEscaping.escape(texts.errors[Name(error)] ?? error)
         }
-        values["style"] = HTMLEscaping.escape("\(folder)/\(BuiltInStyle.file)")
+        values["style"] = HTMLEscaping.escape(styleAddress)
         values["appUrl"] = HTMLEscaping.escape(appURL)
         for (name, text) in placeholders { values[name] = text.render(values) }
-        let locales = (options.enableLocalization ? parameters[.locale].map(PageLocale.candidates) ?? [] : [])
+        let locales = (options.enableLocalization ? parameters[.locale].map(LanguageTag.candidates) ?? [] : [])
         let found = (locales + [options.localizationFallbackLocale]).lazy.compactMap { translations[Name($0)] }.first
         for (name, text) in found?.members ?? [] { values[name] = text.render(values) }
         return values

@@ -65,7 +65,7 @@ public struct ParseRoutes: RequestHandler {
         }
         return RequestContext(
             caller: caller, mountURL: envelope.mountURL, now: now, address: envelope.origin.address,
-            facts: envelope.origin)
+            languages: envelope.origin.languages, facts: envelope.origin)
     }
 
     /// Calls what a path and method name.

@@ -70,22 +70,27 @@ public struct RequestContext: Sendable {
     public var now: ParseDate
     /// The IP address that the request comes from.
     public var address: String
+    /// The languages that the caller's people read, as `Accept-Language` has them; nil where it does not say.
+    public var languages: String?
     /// What cloud code is told besides; nil for what the server does of its own accord.
     public var facts: (any RequestFacts)?
 
     /// Makes the context of a request.
     public init(
-        caller: Caller, mountURL: String, now: ParseDate, address: String = "", facts: (any RequestFacts)? = nil
+        caller: Caller, mountURL: String, now: ParseDate, address: String = "", languages: String? = nil,
+        facts: (any RequestFacts)? = nil
     ) {
         self.caller = caller
         self.mountURL = mountURL
         self.now = now
         self.address = address
+        self.languages = languages
         self.facts = facts
     }
 
     /// The same request, acting with the server's own rights.
     public var asServer: RequestContext {
-        RequestContext(caller: .server, mountURL: mountURL, now: now, address: address, facts: facts)
+        RequestContext(
+            caller: .server, mountURL: mountURL, now: now, address: address, languages: languages, facts: facts)
     }
 }

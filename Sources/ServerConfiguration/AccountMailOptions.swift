@@ -8,8 +8,8 @@ enum AccountMailOptions {
             "appName", "PARSE_SERVER_APP_NAME", .string, "The name of the app, for mails and the pages they lead to"),
         OptionDefinition(
             "emailAdapter", "PARSE_SERVER_EMAIL_ADAPTER", .any,
-            "How mails are sent: {\"module\":\"smtp\",\"options\":{\"host\",\"port\",\"secure\",\"from\",\"user\",\"password\"}}"
-        ),
+            "How mails are sent, and what they say: {\"module\":\"smtp\",\"options\":{…}}; the modules are smtp, mailgun, ses and "
+                + "http, and those of parse-server; docs/accounts.md lists their options"),
         OptionDefinition(
             "verifyUserEmails", "PARSE_SERVER_VERIFY_USER_EMAILS", .boolean,
             "Whether users confirm their addresses by a link; default false"),
@@ -40,7 +40,7 @@ extension Configuration {
         /// The name of the app; nil where it is not told.
         public var appName: String?
         /// How mails are sent; nil for not at all.
-        public var transport: MailTransport?
+        public var delivery: MailDelivery?
         /// Whether users confirm their addresses.
         public var verifyUserEmails = false
         /// Whether only users with a confirmed address log in.
@@ -61,27 +61,28 @@ extension Configuration {
         public var resetTokenReuseIfValid = false
         /// Whether asking for a new password never tells who has an account.
         public var resetPasswordSuccessOnInvalidEmail = true
+        /// The address in links where `publicServerURL` is not set: that of mails on the terminal.
+        var terminalURL: String?
+        /// What to tell about options that have no effect.
+        var warnings: [String] = []
 
         init() {}
     }
+}
 
-    /// How mails are sent.
-    public enum MailTransport: Sendable {
-        case smtp(SMTP)
-    }
+extension Configuration {
+    /// The base of links in mails and of their pages; nil where it is not known.
+    public var linkURL: String? { publicServerURL ?? accountMail.terminalURL }
 
-    /// A server that takes mails by SMTP.
-    public struct SMTP: Sendable {
-        /// The name or address of the server.
-        public var host: String
-        public var port: Int
-        /// Whether TLS begins with the connection. Otherwise it begins when the server offers it (STARTTLS).
-        public var isSecure: Bool
-        /// The sender, an address or `Name <address>`.
-        public var sender: String
-        /// The name and the password to log in with; nil for none.
-        public var user: String?
-        public var password: String?
+    /// Has mails shown on the terminal, with links to this machine, where no way to send them is configured.
+    ///
+    /// - Returns: Whether they are.
+    public mutating func showMailsOnTerminal() -> Bool {
+        guard accountMail.delivery == nil else { return false }
+        accountMail.delivery = .onTerminal
+        accountMail.appName = accountMail.appName ?? appId
+        accountMail.terminalURL = serverURL
+        return true
     }
 }
 
@@ -95,7 +96,7 @@ extension Configuration.AccountMail {
         func flag(_ key: String, _ fallback: Bool) -> Bool { values[key]?.boolValue ?? fallback }
         appName = values["appName"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
         if let adapter = values["emailAdapter"], !adapter.isNull {
-            transport = try Configuration.MailTransport(adapter)
+            delivery = try Configuration.MailDelivery(adapter, warnings: &warnings)
         }
         verifyUserEmails = flag("verifyUserEmails", false)
         preventLoginWithUnverifiedEmail = flag("preventLoginWithUnverifiedEmail", false)
@@ -107,7 +108,7 @@ extension Configuration.AccountMail {
             func need(_ name: String) -> ConfigurationError {
                 ConfigurationError("\(name) is required for e-mail verification and password resets.")
             }
-            guard transport != nil else { throw need("An emailAdapter") }
+            guard delivery != nil else { throw need("An emailAdapter") }
             guard appName != nil else { throw need("An app name") }
             guard publicServerURL != nil else { throw need("A public server url") }
         }
@@ -143,51 +144,4 @@ extension Configuration.AccountMail {
 
     /// A hundred years, in seconds: what is longer counts as that.
     private static let longest: Double = 3_155_760_000
-}
-
-extension Configuration.MailTransport {
-    /// Reads the option `emailAdapter`.
-    ///
-    /// - Throws: `ConfigurationError` for a module that there is not, or settings that it cannot use.
-    init(_ adapter: JSONValue) throws(ConfigurationError) {
-        guard let module = adapter.stringValue ?? adapter["module"]?.stringValue else {
-            throw ConfigurationError("Key emailAdapter has no module, such as {\"module\":\"smtp\",\"options\":{…}}")
-        }
-        guard module.utf8.elementsEqual("smtp".utf8) else {
-            throw ConfigurationError(
-                "option emailAdapter.module: \(module) is not built into Roost. Every provider of mail takes it by "
-                    + "SMTP: {\"module\":\"smtp\",\"options\":{\"host\",\"port\",\"secure\",\"from\",\"user\",\"password\"}}"
-            )
-        }
-        let options = adapter["options"]?.objectValue ?? [:]
-        let known: Set<Name> = ["host", "port", "secure", "from", "user", "password"]
-        if let unknown = options.keys.first(where: { !known.contains($0) }) {
-            throw ConfigurationError("error: unknown option emailAdapter.options.\(unknown)")
-        }
-        func text(_ key: Name) throws(ConfigurationError) -> String? {
-            guard let value = options[key], !value.isNull else { return nil }
-            // Neither a line of the protocol nor an address has control characters.
-            guard let text = value.stringValue, !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-                throw ConfigurationError("Key emailAdapter.options.\(key) has an invalid value")
-            }
-            return text
-        }
-        guard let host = try text("host") else { throw ConfigurationError("Key emailAdapter.options.host is missing") }
-        guard let sender = try text("from") else {
-            throw ConfigurationError("Key emailAdapter.options.from is missing")
-        }
-        guard sender.utf8.contains(UInt8(ascii: "@")) else {
-            throw ConfigurationError("Key emailAdapter.options.from is no mail address")
-        }
-        let isSecure = options["secure"]?.boolValue ?? false
-        let port = options["port"].flatMap { $0.numberValue ?? $0.stringValue.flatMap { Double($0) } }
-        guard let number = Int(exactly: port ?? (isSecure ? 465 : 587)), (1...65_535).contains(number) else {
-            throw ConfigurationError("Key emailAdapter.options.port has an invalid value")
-        }
-        let user = try text("user")
-        let password = try text("password")
-        self = .smtp(
-            Configuration.SMTP(
-                host: host, port: number, isSecure: isSecure, sender: sender, user: user, password: password))
-    }
 }

@@ -299,6 +299,7 @@ public struct Configuration: Sendable {
         https = https.map { HTTPS(certificate: resolved($0.certificate), key: resolved($0.key)) }
         pages.pagesPath = pages.pagesPath.map(resolved)
         pages.localizationJsonPath = pages.localizationJsonPath.map(resolved)
+        accountMail.delivery?.templates.resolvePaths(resolved)
         guard var declared = schema else { return }
         declared.beforeMigration = declared.beforeMigration.map(resolved)
         declared.afterMigration = declared.afterMigration.map(resolved)

@@ -43,7 +43,7 @@ extension Configuration {
             }
         }
         let configuration = try OptionReader(values: values).configuration()
-        return (configuration, warnings + configuration.pages.warnings)
+        return (configuration, warnings + configuration.pages.warnings + configuration.accountMail.warnings)
     }
 
     private static func fileOptions(_ file: [UInt8]?) throws(ConfigurationError) -> JSONObject {

@@ -42,7 +42,18 @@ struct TokenProvider: AuthProvider {
         }
     }
 
-    func validate(_ data: JSONObject, _ options: JSONObject) async throws {
+    func validate(_ data: JSONObject, _ options: JSONObject) async throws { _ = try await claims(data, options) }
+
+    func check(_ attempt: AuthAttempt) async throws -> AuthOutcome {
+        let claims = try await claims(attempt.data, attempt.options)
+        // Apple writes the flag as a text.
+        let isVerified = claims["email_verified"] == true || claims["email_verified"] == "true"
+        return AuthOutcome(
+            stored: attempt.data.filter { !unstored.contains($0.key) },
+            vouchedAddress: isVerified ? claims["email"]?.stringValue : nil)
+    }
+
+    private func claims(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
         guard let token = data[rules.member]?.stringValue, !token.isEmpty else {
             throw TokenCheck.refused(rules.missing)
         }
@@ -52,7 +63,7 @@ struct TokenProvider: AuthProvider {
             throw TokenCheck.refused(rules.unconfigured)
         }
         let nonce = rules.takesNonce ? ProviderOptions.text(data["nonce"]) : nil
-        _ = try await check.claims(token, of: data["id"]?.stringValue, nonce: nonce, keys)
+        return try await check.claims(token, of: data["id"]?.stringValue, nonce: nonce, keys)
     }
 }
 

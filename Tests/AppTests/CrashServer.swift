@@ -58,9 +58,12 @@ actor CrashServer {
     }
 
     /// Starts the server and waits until it serves.
-    func start() async throws {
+    ///
+    /// - Parameter launcher: A program that runs the server, with its arguments, and hands signals on.
+    func start(launcher: [String] = []) async throws {
         process = try await CrashProcess.start(
-            [binary, "serve", folder + "/config.json", "--dataDir", folder + "/data"], output: folder + "/output.txt")
+            launcher + [binary, "serve", folder + "/config.json", "--dataDir", folder + "/data"],
+            output: folder + "/output.txt")
         let deadline = ContinuousClock.now + .seconds(20)
         while ContinuousClock.now < deadline {
             if await isHealthy { return }

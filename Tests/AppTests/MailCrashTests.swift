@@ -32,4 +32,40 @@ struct MailCrashTests {
             }
         }
     }
+
+    @Test("A server that is killed while it sends a mail keeps the mail for a minute; then another one sends it, once")
+    func killedWhileSending() async throws {
+        let port = try await FreePort.find()
+        let options: JSONObject = [
+            "appName": "App", "publicServerURL": "http://app.example/parse", "verifyUserEmails": true,
+            "emailAdapter": [
+                "module": "smtp",
+                "options": ["host": "127.0.0.1", "port": .number(Double(port)), "from": "roost@m.example"],
+            ],
+        ]
+        try await ServerProcesses.run(1, options) { processes in
+            let server = processes[0]
+            try await SilentServer.run(port: port) { silent in
+                _ = try await server.signUp("ann", ["email": "ann@m.example"])
+                let isUnderWay = try await eventually { silent.connections > 0 }
+                #expect(isUnderWay)
+                kill(processes.identifiers[0], SIGKILL)
+            }
+            let left = try await server.texts(
+                "SELECT (due > now() + interval '40 s' AND attempts = 1)::text FROM _roost_mail")
+            #expect(left == ["true"])
+            try await TestServer.run(on: server.databaseURI, options) { _ in
+                try await MailCatcher.run(port: port) { catcher in
+                    try await Task.sleep(for: .milliseconds(1500))
+                    #expect(try catcher.mails().isEmpty)
+                    // A minute later.
+                    try await server.execute("UPDATE _roost_mail SET due = now()")
+                    _ = try await catcher.mail(to: "ann@m.example")
+                    try await Task.sleep(for: .milliseconds(1500))
+                    #expect(try catcher.mails().count == 1)
+                }
+            }
+            #expect(try await server.texts("SELECT id::text FROM _roost_mail").isEmpty)
+        }
+    }
 }

@@ -1,5 +1,6 @@
 /// The header fields that Roost reads or writes. Their names are the same whatever the case of their letters.
 package enum HeaderName: UInt8, CaseIterable, Sendable {
+    case acceptLanguage
     case authorization, contentEncoding, contentLength, contentType, entityTag, expect, host, ifModifiedSince
     case ifNoneMatch, ifRange, origin, range, transferEncoding, forwardedFor, forwardedProtocol, forwardedHost
     case requestedWith, pageLocale
@@ -12,6 +13,7 @@ package enum HeaderName: UInt8, CaseIterable, Sendable {
     /// The name as Roost writes it.
     package var text: String {
         switch self {
+        case .acceptLanguage: "Accept-Language"
         case .authorization: "Authorization"
         case .contentEncoding: "Content-Encoding"
         case .contentLength: "Content-Length"

@@ -10,7 +10,7 @@ struct AccountLinks {
 
     /// - Returns: nil where the address of the server is not known.
     init?(_ configuration: Configuration) {
-        guard let base = configuration.publicServerURL else { return nil }
+        guard let base = configuration.linkURL else { return nil }
         self.base = base
         path = "/\(configuration.pages.pagesEndpoint)/\(PercentEncoding.encode(configuration.appId))"
         frame = configuration.customPages.parseFrameURL

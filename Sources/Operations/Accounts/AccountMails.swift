@@ -4,6 +4,22 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
+/// The user that a mail is about.
+struct MailRecipient {
+    /// The user's id.
+    var id: String
+    var username: String
+    var email: String?
+
+    /// What texts may quote.
+    var shown: JSONObject { ["username": .string(username), "email": email.map { .string($0) } ?? .null] }
+}
+
+extension MailUser {
+    /// The user as one that a mail is about.
+    var recipient: MailRecipient { MailRecipient(id: id, username: username, email: email) }
+}
+
 /// What asks for mails.
 extension Backend {
     /// The error where mails cannot be sent. parse-server answers 500 here, which makes phones ask again and again.
@@ -24,26 +40,26 @@ extension Backend {
 
     /// Sends a user a link.
     func send(
-        _ kind: AccountMail.Kind, to address: String, token: String, username: String, email: String?
+        _ kind: AccountMail.Kind, to address: String, token: String, of user: MailRecipient, _ context: RequestContext
     ) async throws {
         let (mailer, links) = try mails()
         let page = kind == .verification ? "verify_email" : "request_password_reset"
         try await mailer.enqueue(
             AccountMail(
-                kind, to: address, link: links.link(to: page, token: token, username: username),
-                user: Self.shown(username, email)), through: store)
+                kind, to: address, link: links.link(to: page, token: token, username: user.username), token: token,
+                user: user.shown, userId: user.id, languages: context.languages), through: store)
     }
 
     /// Tells a user what happened to the account.
     ///
     /// Servers before 9 tell nobody.
-    func notify(_ kind: AccountMail.Kind, at address: String, username: String, email: String?) async throws {
+    func notify(_ kind: AccountMail.Kind, at address: String, _ user: MailRecipient, _ context: RequestContext)
+        async throws
+    {
         guard configuration.preset >= 9, let mailer, configuration.accountMail.appName != nil else { return }
-        try await mailer.enqueue(AccountMail(kind, to: address, user: Self.shown(username, email)), through: store)
-    }
-
-    private static func shown(_ username: String, _ email: String?) -> JSONObject {
-        ["username": .string(username), "email": email.map { .string($0) } ?? .null]
+        try await mailer.enqueue(
+            AccountMail(kind, to: address, user: user.shown, userId: user.id, languages: context.languages),
+            through: store)
     }
 
     /// A new token, as parse-server makes them.

@@ -41,13 +41,20 @@ extension Backend {
         var save = Save("_User", user.id, ["emailVerified": true], context.asServer)
         save.hidden = ["_email_verify_token": .null, "_email_verify_token_expires_at": .null]
         save.condition = .field(FieldPath("_email_verify_token"), .equal(.string(token)))
+        // Noted before, so that another request with the same link finds it.
+        try await store.noteSpentToken(token, of: user.username)
         do {
             _ = try await SavePipeline(backend: self).run(save)
         } catch let error as ParseError where error.code == ParseError.objectNotFound {
             // Another request has just opened the same link, or asked for another.
-            return try await store.userWhoSpent(token) == nil ? .invalid : .verified(username: user.username)
+            guard try await store.mailUser(user.id, .verification)?.isVerified == true else {
+                try await store.forgetSpentToken(token)
+                return .invalid
+            }
+        } catch {
+            try await store.forgetSpentToken(token)
+            throw error
         }
-        try await store.noteSpentToken(token, of: user.username)
         return .verified(username: user.username)
     }
 
@@ -99,7 +106,7 @@ extension Backend {
             token = new
         }
         guard let token, options.sendUserEmailVerification else { return }
-        try await send(.verification, to: email, token: token, username: user.username, email: email)
+        try await send(.verification, to: email, token: token, of: user.recipient, context)
     }
 
     /// Makes the address that a save brings one that is still to be confirmed.

@@ -52,8 +52,7 @@ extension Backend {
                 token = new
             }
             try await send(
-                .passwordReset, to: user.email ?? user.username, token: token ?? "", username: user.username,
-                email: user.email)
+                .passwordReset, to: user.email ?? user.username, token: token ?? "", of: user.recipient, context)
         }
         try await Self.level(start)
     }
@@ -90,7 +89,7 @@ extension Backend {
             throw Self.invalidResetToken
         }
         if let email = user.email {
-            try await notify(.passwordChanged, at: email, username: user.username, email: email)
+            try await notify(.passwordChanged, at: email, user.recipient, context)
         }
     }
 

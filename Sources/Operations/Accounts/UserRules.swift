@@ -77,8 +77,10 @@ struct UserRules: SaveRules {
         }
         save.body["password"] = nil
         backend.normalizeNames(&save.body)
-        // A provider vouches for whom it lets in; who stays anonymous brings an address like everybody.
-        if claims.identities.allSatisfy({ $0.name == "anonymous" }), let token = backend.beginVerification(of: &save) {
+        if let email = save.body["email"]?.stringValue, linking?.vouchedAddresses.contains(Name(email)) == true {
+            // What a provider's token says of the address is worth as much as a link.
+            if backend.configuration.accountMail.verifyUserEmails { save.body["emailVerified"] = true }
+        } else if let token = backend.beginVerification(of: &save) {
             verification = (token, save.body["username"]?.stringValue ?? "", nil)
         }
         save.acl = try ObjectACL.ofUser(
@@ -134,13 +136,15 @@ struct UserRules: SaveRules {
 
     /// Mails wait in the same transaction in which their users are stored.
     private func sendMails(_ save: Save, _ backend: Backend) async throws {
-        guard let verification, let email = save.body["email"]?.stringValue else { return }
+        guard let verification, let email = save.body["email"]?.stringValue, let id = save.objectId ?? save.newId else {
+            return
+        }
+        let user = MailRecipient(id: id, username: verification.username, email: email)
         if let former = verification.former, save.objectId != nil {
-            try await backend.notify(.emailChanged, at: former, username: verification.username, email: email)
+            try await backend.notify(.emailChanged, at: former, user, save.context)
         }
         guard backend.configuration.accountMail.sendUserEmailVerification else { return }
-        try await backend.send(
-            .verification, to: email, token: verification.token, username: verification.username, email: email)
+        try await backend.send(.verification, to: email, token: verification.token, of: user, save.context)
     }
 
     /// While names are written nobody else can take them, and a password changes together with the sessions.

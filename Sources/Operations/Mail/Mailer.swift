@@ -28,16 +28,26 @@ public struct AccountMail: Sendable {
     public var recipient: String
     /// The link in it; nil for a notice.
     public var link: String?
+    /// The token in the link; nil for a notice.
+    public var token: String?
     /// The name and the address of the user, which texts may quote.
     public var user: JSONObject
+    /// The id of the user, by which other columns can be read.
+    public var userId: String
+    /// What the request says about languages (`Accept-Language`); nil for nothing.
+    public var languages: String?
 
     /// Makes a mail.
     public init(
-        _ kind: Kind, to recipient: String, link: String? = nil, user: JSONObject
+        _ kind: Kind, to recipient: String, link: String? = nil, token: String? = nil, user: JSONObject, userId: String,
+        languages: String? = nil
     ) {
         self.kind = kind
         self.recipient = recipient
         self.link = link
+        self.token = token
         self.user = user
+        self.userId = userId
+        self.languages = languages
     }
 }

@@ -1,3 +1,4 @@
+import Encoding
 public import ParseModel
 import Postgres
 
@@ -43,13 +44,18 @@ extension ObjectStore {
 
     /// The user who has a token.
     ///
+    /// The database finds the user by a hash of the token, and the token itself is compared in constant time: how long an
+    /// answer takes says nothing about how a token begins.
+    ///
     /// - Parameter username: The name that the user must have; nil for any.
     /// - Throws: `ParseError` for failures of the database.
     public func user(with token: String, _ purpose: TokenPurpose, username: String? = nil) async throws -> MailUser? {
         guard !token.utf8.contains(0), username?.utf8.contains(0) != true else { return nil }
         let named = username == nil ? "" : " AND \"username\" = $2"
-        return try await mailUser(
-            purpose, where: "\(purpose.column) = $1\(named) LIMIT 1", [token] + (username.map { [$0] } ?? []))
+        let user = try await mailUser(
+            purpose, where: "hashtextextended(\(purpose.column), 0) = hashtextextended($1, 0)\(named) LIMIT 1",
+            [token] + (username.map { [$0] } ?? []))
+        return user.flatMap { ConstantTime.areEqual(token, $0.token ?? "") ? $0 : nil }
     }
 
     /// The user whom a mail to an address is for: the one who has the address, else the one who has it as name and

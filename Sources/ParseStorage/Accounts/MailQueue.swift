@@ -30,6 +30,20 @@ extension ObjectStore {
                 """)
     }
 
+    /// Columns of a user that mails show, as JSON has them; those that there are not, or are empty, are left out.
+    public func mailColumns(_ names: [Name], of userId: String) async throws -> JSONObject {
+        let list = JSONValue.array(names.map { .string($0.text) })
+        let rows = try await query(
+            Statement(
+                """
+                SELECT (SELECT jsonb_object_agg("key", "value") FROM jsonb_each(jsonb_strip_nulls(to_jsonb("user")))
+                        WHERE "key" IN (SELECT jsonb_array_elements_text($2)))
+                FROM "_User" AS "user" WHERE "objectId" = $1
+                """, [.text(userId), .jsonb(list.serialized())]))
+        guard rows.rowCount > 0 else { return [:] }
+        return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:]
+    }
+
     /// Puts a mail into the queue, as part of the transaction that this is part of.
     public func enqueueMail(_ content: JSONObject) async throws {
         do {
@@ -97,6 +111,13 @@ extension ObjectStore {
                 INSERT INTO "_roost_spent_token" VALUES (sha256(convert_to($1, 'UTF8')), $2, now() + interval '1 day')
                 ON CONFLICT DO NOTHING
                 """, [.text(token), .text(username)]))
+    }
+
+    /// Forgets a token that was noted as spent, and was not.
+    public func forgetSpentToken(_ token: String) async throws {
+        _ = try await query(
+            Statement(
+                "DELETE FROM \"_roost_spent_token\" WHERE \"hash\" = sha256(convert_to($1, 'UTF8'))", [.text(token)]))
     }
 
     /// The name of the user who spent a token within the last day.

@@ -154,6 +154,8 @@ public struct DatabaseInstaller: Sendable {
         "CREATE INDEX IF NOT EXISTS \"ttl\" ON \"_Idempotency\" (\"expire\")",
         "CREATE INDEX IF NOT EXISTS \"roost_folded_username\" ON \"_User\" (roost_fold(\"username\"))",
         "CREATE INDEX IF NOT EXISTS \"roost_folded_email\" ON \"_User\" (roost_fold(\"email\"))",
+        "CREATE INDEX IF NOT EXISTS \"roost_verify_token\" ON \"_User\" (hashtextextended(\"_email_verify_token\", 0))",
+        "CREATE INDEX IF NOT EXISTS \"roost_reset_token\" ON \"_User\" (hashtextextended(\"_perishable_token\", 0))",
         "CREATE INDEX IF NOT EXISTS \"roost_session_token\" ON \"_Session\" (\"sessionToken\")",
         "CREATE INDEX IF NOT EXISTS \"roost_session_user\" ON \"_Session\" (\"user\", \"installationId\")",
         "CREATE INDEX IF NOT EXISTS \"roost_installation_id\" ON \"_Installation\" (\"installationId\")",

@@ -18,7 +18,7 @@ struct PageRouter {
         self.context = context
         common = PageParameters([
             (.appId, routes.configuration.appId), (.appName, routes.configuration.accountMail.appName),
-            (.publicServerUrl, routes.configuration.publicServerURL), (.locale, PageSite.locale(request.locale)),
+            (.publicServerUrl, routes.configuration.linkURL), (.locale, PageSite.locale(request.locale)),
         ])
     }
 

@@ -45,7 +45,7 @@ public struct PageRoutes: Sendable {
         _ context: RequestContext
     ) async throws -> Reply? {
         guard ["GET", "HEAD", "POST"].contains(request.method) else { return nil }
-        guard configuration.publicServerURL != nil,
+        guard configuration.linkURL != nil,
             !configuration.pages.enableRouter || configuration.accountMail.appName != nil
         else { return Self.notFound }
         let names = try path.map { try EnvelopeOpener.decodeComponent($0) }

@@ -114,7 +114,7 @@ struct RedirectRouter {
     private func goTo(_ page: Configuration.CustomPage, _ parameters: [(String, String?)] = []) -> Reply {
         let address =
             configuration.customPages.urls[page]
-            ?? "\(configuration.publicServerURL ?? "")/\(configuration.pages.pagesEndpoint)/\(Self.file(page))"
+            ?? "\(configuration.linkURL ?? "")/\(configuration.pages.pagesEndpoint)/\(Self.file(page))"
         let told = parameters.compactMap { name, value in value.map { (name, $0) } }
         return routes.redirect(PageAddress.appending(told, to: address), status: 302)
     }

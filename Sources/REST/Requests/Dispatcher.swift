@@ -79,7 +79,8 @@ package struct Dispatcher: HTTPHandler {
             try state.check()
             let context = RequestContext(
                 caller: Caller(power: .client), mountURL: opener.mountURL(of: request), now: .now,
-                address: opener.address(of: request))
+                address: opener.address(of: request),
+                languages: request.headers[.acceptLanguage].map { String($0) })
             if let reply = try await pages.respond(to: request, target, below: path, context) { return reply }
         }
         let body = try await opener.readBody(of: request)

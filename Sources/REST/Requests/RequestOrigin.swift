@@ -28,6 +28,8 @@ public final class RequestOrigin: Sendable {
         var requestID: String
         var depth: Int
     }
+    /// The header field `Accept-Language`; nil without one.
+    public var languages: String? { headers?[.acceptLanguage].map { String($0) } }
 
     /// Puts together what is known.
     public convenience init(

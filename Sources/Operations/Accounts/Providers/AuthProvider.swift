@@ -122,12 +122,18 @@ public struct AuthOutcome: Sendable {
     public var response: JSONObject?
     /// What the request ends with although something is to be stored; nil for a request that goes on.
     public var refusal: ParseError?
+    /// The mail address that the provider says is the user's; nil where it says nothing of one.
+    public var vouchedAddress: String?
 
     /// Makes an outcome.
-    public init(stored: JSONObject? = nil, response: JSONObject? = nil, refusal: ParseError? = nil) {
+    public init(
+        stored: JSONObject? = nil, response: JSONObject? = nil, refusal: ParseError? = nil,
+        vouchedAddress: String? = nil
+    ) {
         self.stored = stored
         self.response = response
         self.refusal = refusal
+        self.vouchedAddress = vouchedAddress
     }
 }
 

@@ -18,6 +18,8 @@ struct LoginDataChange: Sendable {
     var responses: JSONObject = [:]
     /// What the request ends with although data are stored.
     var refusal: ParseError?
+    /// The mail addresses that providers say are the user's.
+    var vouchedAddresses: Set<Name> = []
 
     /// Whether anything is to be stored.
     var isEmpty: Bool { added.isEmpty && removed.isEmpty }
@@ -55,6 +57,7 @@ extension Backend {
             if claim.provider.policy(known ?? claim.data) != .standard { change.spent.insert(claim.name) }
             if let data = outcome.stored, known != data { change.added[claim.name] = .object(data) }
             if let response = outcome.response { change.responses[claim.name] = .object(response) }
+            if let address = outcome.vouchedAddress { change.vouchedAddresses.insert(Name(address)) }
             if let refusal = outcome.refusal {
                 change.refusal = refusal
                 break

@@ -1,18 +1,16 @@
-import Mustache
-
 /// Makes text harmless in HTML, in the eight characters that mustache.js escapes, so that it ends no element and no
 /// attribute, whether or not that stands in quotes.
 ///
 /// It works on bytes. To Swift, a quotation mark with a combining accent after it is a character of its own, which is no
 /// quotation mark; to a browser it is one.
-enum HTMLEscaping {
+public enum HTMLEscaping {
     /// A text as HTML that shows it.
-    static func escape(_ text: String) -> String {
+    public static func escape(_ text: String) -> String {
         write(text.utf8) { _ in false }
     }
 
     /// The same for HTML: what `escape` made stays as it is.
-    static func escapeRemaining(_ html: String) -> String {
+    public static func escapeRemaining(_ html: String) -> String {
         let bytes = html.utf8
         return write(bytes) { position in
             references.contains { bytes[position...].starts(with: $0.utf8) }
@@ -49,15 +47,4 @@ enum HTMLEscaping {
     }
 
     private static let references = ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;", "&#x2F;", "&#x60;", "&#x3D;"]
-}
-
-/// The content type of templates of pages: `{{x}}` escapes what is not escaped.
-struct PageContentType: MustacheContentType {
-    /// Its name in templates.
-    static let name: String = {
-        MustacheContentTypes.register(PageContentType(), named: "ROOST-PAGE")
-        return "ROOST-PAGE"
-    }()
-
-    func escapeText(_ text: String) -> String { HTMLEscaping.escapeRemaining(text) }
 }

@@ -1,41 +1,16 @@
 import JSON
-import Mustache
-
-/// A text with places that are filled for each request.
-///
-/// What was born in a request is escaped before it comes here, so that templates of parse-server 7, which ask for it
-/// unescaped (`{{{token}}}`), are safe as they are.
-public struct PageTemplate: Sendable {
-    private let template: MustacheTemplate
-
-    /// Reads a template.
-    ///
-    /// - Throws: `Malformed` for one that is none.
-    public init(_ text: String) throws(Malformed) {
-        do {
-            template = try MustacheTemplate(string: "{{% CONTENT_TYPE:\(PageContentType.name)}}" + text)
-        } catch {
-            throw Malformed()
-        }
-    }
-
-    /// Fills the places. A name that there is not gives nothing.
-    func render(_ values: [String: any Sendable]) -> String { template.render(values) }
-
-    /// What is no template of Mustache's.
-    public struct Malformed: Error {}
-}
+import Templates
 
 /// The texts of one language, as a file of translations holds them: templates, in lists and objects.
 indirect enum PageText: Sendable {
-    case template(PageTemplate)
+    case template(TextTemplate)
     case list([PageText])
     case object([(String, PageText)])
     case constant(any Sendable)
 
-    init(_ json: JSONValue) throws(PageTemplate.Malformed) {
+    init(_ json: JSONValue) throws(TextTemplate.Malformed) {
         switch json {
-        case .string(let text): self = .template(try PageTemplate(text))
+        case .string(let text): self = .template(try TextTemplate(text, .html))
         case .array(let list):
             var texts: [PageText] = []
             for element in list { texts.append(try PageText(element)) }

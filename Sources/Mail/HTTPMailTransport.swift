@@ -1,0 +1,155 @@
+import JSON
+import Outgoing
+import ServerConfiguration
+import Templates
+
+/// Sends mails by a request to a service, whose body a template describes.
+struct HTTPMailTransport: MailTransport {
+    private let service: Configuration.HTTPMail
+    private let body: HTTPMailBody
+    private let bodies: [Name: HTTPMailBody]
+    private let caller: HTTPCaller
+
+    /// - Throws: `ConfigurationError` for a body that is no template, or makes no JSON.
+    init(_ service: Configuration.HTTPMail, _ caller: HTTPCaller) throws(ConfigurationError) {
+        self.service = service
+        self.caller = caller
+        let isJSON =
+            service.headers.first { $0.name.lowercased() == "content-type" }?.value.lowercased().contains("json")
+            ?? true
+        body = try HTTPMailBody(service.body, isJSON: isJSON, "emailAdapter.options.body")
+        var bodies: [Name: HTTPMailBody] = [:]
+        for (name, body) in service.bodies {
+            bodies[name] = try HTTPMailBody(body, isJSON: isJSON, "emailAdapter.options.bodies.\(name)")
+        }
+        self.bodies = bodies
+    }
+
+    func send(_ message: MailMessage) async throws -> MailReceipt {
+        guard let values = HTTPMailBody.values(of: message) else { throw MailFailure.addressIsNone }
+        var headers = service.headers
+        if !headers.contains(where: { $0.name.lowercased() == "content-type" }) {
+            headers.append(("Content-Type", "application/json"))
+        }
+        let text = (bodies[message.name] ?? body).text(values)
+        return try await MailRequest.send(
+            HTTPCall(service.method, service.url, headers: headers, body: Array(text.utf8)), by: caller)
+    }
+}
+
+/// The body of requests to a service, as a template.
+struct HTTPMailBody: Sendable {
+    private indirect enum Part: Sendable {
+        case template(TextTemplate)
+        case list([Part])
+        case object([(Name, Part)])
+        case constant(JSONValue)
+    }
+
+    private enum Form: Sendable {
+        /// A text of JSON, or of another kind, with places.
+        case text(TextTemplate)
+        /// JSON whose strings have places.
+        case json(Part)
+    }
+
+    private let form: Form
+
+    /// - Throws: `ConfigurationError` that names the option for what is no template, or makes no JSON where it should.
+    init(_ body: Configuration.HTTPMail.Body, isJSON: Bool, _ path: String) throws(ConfigurationError) {
+        do {
+            switch body {
+            case .text(let text): form = .text(try TextTemplate(text, .plain))
+            case .json(let json): form = .json(try Self.part(json))
+            }
+        } catch {
+            throw ConfigurationError("option \(path) is no template of Mustache's")
+        }
+        guard isJSON else { return }
+        let sample = MailMessage(
+            sender: "A \"B\" <a@example.com>", replyTo: "a@example.com", recipients: ["b@example.com"],
+            subject: "\"quoted\"", text: "one\ntwo \\ \"three\"", html: "<p class=\"x\">")
+        guard let values = Self.values(of: sample), (try? JSONValue(parsing: Array(text(values).utf8))) != nil else {
+            throw ConfigurationError("option \(path) makes no JSON when its places are filled")
+        }
+    }
+
+    private static func part(_ json: JSONValue) throws(TextTemplate.Malformed) -> Part {
+        switch json {
+        case .string(let text): return .template(try TextTemplate(text, .plain))
+        case .array(let list):
+            var parts: [Part] = []
+            for element in list { parts.append(try part(element)) }
+            return .list(parts)
+        case .object(let members):
+            var parts: [(Name, Part)] = []
+            for (name, member) in members { parts.append((name, try part(member))) }
+            return .object(parts)
+        default: return .constant(json)
+        }
+    }
+
+    /// What the places of bodies may show of a mail; nil when it has no address that can be sent to.
+    static func values(of message: MailMessage) -> JSONObject? {
+        guard let sender = MailAddress(message.sender), let to = message.recipients.first.flatMap({ MailAddress($0) })
+        else { return nil }
+        var values = message.values
+        values["from"] = .string(sender.text)
+        values["fromAddress"] = .string(sender.address)
+        values["fromName"] = sender.name.map { .string($0) }
+        values["to"] = .string(to.address)
+        values["replyTo"] = message.replyTo.flatMap { MailAddress($0) }.map { .string($0.text) }
+        values["subject"] = .string(message.subject)
+        values["text"] = .string(message.text)
+        values["html"] = message.html.map { .string($0) }
+        return values
+    }
+
+    /// The body for a mail.
+    func text(_ values: JSONObject) -> String {
+        switch form {
+        case .text(let template):
+            return template.render(
+                TemplateValues.make(values) { String(JSONValue.string($0).text.dropFirst().dropLast()) })
+        case .json(let part):
+            return (Self.filled(part, TemplateValues.make(values) { $0 }) ?? [:]).text
+        }
+    }
+
+    /// A part with its places filled; nil for a text that is empty then.
+    private static func filled(_ part: Part, _ values: [String: any Sendable]) -> JSONValue? {
+        switch part {
+        case .template(let template):
+            let text = template.render(values)
+            return text.isEmpty ? nil : .string(text)
+        case .list(let parts): return .array(parts.compactMap { filled($0, values) })
+        case .object(let members):
+            var object: JSONObject = [:]
+            for (name, member) in members { object[name] = filled(member, values) }
+            return .object(object)
+        case .constant(let value): return value
+        }
+    }
+}
+
+/// Values as templates take them.
+enum TemplateValues {
+    /// - Parameter escape: What becomes of each text.
+    static func make(_ object: JSONObject, _ escape: (String) -> String) -> [String: any Sendable] {
+        var values: [String: any Sendable] = [:]
+        for (name, value) in object { values[name.text] = make(value, escape) }
+        return values
+    }
+
+    private static func make(_ json: JSONValue, _ escape: (String) -> String) -> (any Sendable)? {
+        switch json {
+        case .null: nil
+        // An empty text is no text for the sections of a template.
+        case .string(let text): text.isEmpty ? nil : escape(text)
+        case .bool(let flag): flag
+        case .array(let list): list.compactMap { make($0, escape) }
+        case .object(let object): make(object, escape)
+        default: json.text
+        }
+    }
+}

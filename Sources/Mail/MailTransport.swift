@@ -1,0 +1,77 @@
+import Outgoing
+import ServerConfiguration
+
+/// What takes mails to their recipients.
+protocol MailTransport: Sendable {
+    /// Sends a mail.
+    ///
+    /// - Throws: `MailFailure`; `CancellationError` when the task is cancelled meanwhile, and nobody knows whether the mail
+    ///   was taken.
+    func send(_ message: MailMessage) async throws -> MailReceipt
+}
+
+/// What a server said that took a mail.
+struct MailReceipt: Sendable {
+    /// Its words, for a trial. They may tell of the mail.
+    var answer: String
+}
+
+/// Why a mail was not sent.
+struct MailFailure: Error {
+    /// What to tell the operator; never what is in the mail.
+    var reason: String
+    /// Whether the same mail will never be taken.
+    var isFinal: Bool
+    /// The words of the server, for a trial. They may tell of the mail.
+    var answer = ""
+
+    static let addressIsNone = MailFailure(
+        reason: "the address is none that mail can be sent to", isFinal: true)
+}
+
+/// The transports that options name.
+enum MailTransports {
+    /// What the options name.
+    ///
+    /// - Parameter caller: What makes requests of HTTP; needed where the transport does.
+    /// - Throws: `ConfigurationError` for bodies of requests that are none.
+    static func transport(
+        _ delivery: Configuration.MailDelivery, _ settings: Configuration.Outgoing, _ caller: HTTPCaller?
+    )
+        throws -> any MailTransport
+    {
+        func client() throws -> HTTPCaller { try caller ?? HTTPCaller(settings) }
+        switch delivery.transport {
+        case .smtp(let server):
+            return SMTPTransport(server: server, trustedCertificates: settings.trustedCertificates)
+        case .mailgun(let account): return MailgunTransport(account: account, caller: try client())
+        case .ses(let account): return SESTransport(account: account, caller: try client())
+        case .http(let service): return try HTTPMailTransport(service, try client())
+        case .terminal: return TerminalTransport()
+        }
+    }
+}
+
+/// Requests to services that take mails.
+enum MailRequest {
+    /// How long a service may take for one mail.
+    static let timeLimit = Duration.seconds(25)
+
+    /// Sends a request, and reads from the answer whether the mail was taken.
+    static func send(_ call: HTTPCall, by caller: HTTPCaller) async throws -> MailReceipt {
+        let reply: HTTPReply
+        do {
+            reply = try await caller.send(call, timeLimit: timeLimit)
+        } catch let failure as HTTPCallFailure {
+            throw MailFailure(reason: failure.description, isFinal: false)
+        }
+        let answer = "HTTP \(reply.status) \(String(decoding: reply.body.prefix(2000), as: UTF8.self))"
+        guard reply.isSuccess else {
+            // What the service cannot do anything with stays what it is; all else is for the operator to mend.
+            throw MailFailure(
+                reason: "the service answered \(reply.status)", isFinal: [413, 422].contains(reply.status),
+                answer: answer)
+        }
+        return MailReceipt(answer: answer)
+    }
+}

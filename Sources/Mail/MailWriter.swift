@@ -1,0 +1,174 @@
+import Encoding
+import JSON
+import Operations
+public import ServerConfiguration
+import Templates
+
+/// Puts what accounts ask for into words: a deployment's own, or those that come with the server.
+public struct MailWriter: Sendable {
+    private let delivery: Configuration.MailDelivery
+    private let appName: String
+    private let publicServerURL: String
+    /// Whether links say in which language their page is to be.
+    private let linksHaveLocale: Bool
+    private let templates: [AccountMail.Kind: Template]
+
+    /// The parts of one kind of mail.
+    private struct Template: Sendable {
+        var subject: MailPart?
+        var text: MailPart?
+        var html: MailPart?
+        var source: Configuration.MailTemplate
+
+        var locales: [String] {
+            [subject, text, html].flatMap { $0?.locales ?? [] } + source.placeholdersByLocale.keys.map(\.text)
+        }
+    }
+
+    /// Reads all templates.
+    ///
+    /// - Throws: `ConfigurationError` for what cannot be read.
+    public init(_ delivery: Configuration.MailDelivery, _ configuration: Configuration) throws(ConfigurationError) {
+        self.delivery = delivery
+        appName = configuration.accountMail.appName ?? ""
+        publicServerURL = configuration.linkURL ?? ""
+        linksHaveLocale = configuration.pages.enableLocalization && configuration.customPages.parseFrameURL == nil
+        let settings = delivery.templates
+        func part(_ text: Configuration.MailText?, isHTML: Bool = false) throws(ConfigurationError) -> MailPart? {
+            guard let text else { return nil }
+            return try MailPart(text, settings.syntax, isHTML: isHTML)
+        }
+        var templates: [AccountMail.Kind: Template] = [:]
+        for kind in AccountMail.Kind.allCases {
+            guard let mail = settings.mails[Name(kind.rawValue)] else { continue }
+            templates[kind] = Template(
+                subject: try part(mail.subject), text: try part(mail.text), html: try part(mail.html, isHTML: true),
+                source: mail)
+        }
+        self.templates = templates
+    }
+
+    /// The columns of users that mails need.
+    var columns: [Name] {
+        let settings = delivery.templates
+        return settings.userFields + (settings.localeField.map { [$0] } ?? [])
+    }
+
+    /// Whether the language of a request counts.
+    var usesLocaleOfRequest: Bool { delivery.templates.localeFromRequest }
+
+    /// The languages that mails may be in, those first that come with the server.
+    var locales: [String] {
+        let own = Set(templates.values.flatMap(\.locales)).filter(LanguageTag.isValid)
+        return ["en", "de"] + own.subtracting(["en", "de"]).sorted()
+    }
+
+    /// A mail in words.
+    ///
+    /// - Parameter content: What waits in the queue: `kind`, `to`, `link`, `token`, `username`, `email`, `user`, `locales`.
+    /// - Throws: `MailFailure` for what is no mail.
+    func message(_ content: JSONObject) throws(MailFailure) -> MailMessage {
+        guard let kind = content["kind"]?.stringValue.flatMap(AccountMail.Kind.init(rawValue:)),
+            let recipient = content["to"]?.stringValue
+        else { throw MailFailure(reason: "it is of no kind that is known", isFinal: true) }
+        let locales = locales(of: content)
+        let template = templates[kind]
+        let values = values(content, recipient, locales, template?.source)
+        let plain = TemplateValues.make(values) { $0 }
+        let builtIn = MailTexts(language: Self.builtInLanguage(locales)).text(
+            kind, appName: appName, link: values["link"]?.stringValue, username: content["username"]?.stringValue ?? "",
+            email: content["email"]?.stringValue ?? recipient)
+        let subject = template?.subject?.text(in: locales)?.render(plain) ?? builtIn.subject
+        let html = template?.html?.text(in: locales)?.render(Self.escaped(values))
+        let text = template?.text?.text(in: locales)?.render(plain) ?? html.map(HTMLText.plain) ?? builtIn.text
+        return MailMessage(
+            sender: delivery.sender, replyTo: delivery.replyTo, recipients: [recipient],
+            subject: String(MIMEMessage.line(subject).prefix(500)), text: text, html: html, name: Name(kind.rawValue),
+            values: values)
+    }
+
+    /// The names of all mails.
+    var names: [String] { AccountMail.Kind.allCases.map(\.rawValue) }
+
+    /// A mail with made-up values, in a language.
+    func sample(_ name: String, _ locale: String) throws(MailFailure) -> MailMessage {
+        let token = "ThisIsATokenOfAPreview000"
+        var content: JSONObject = [
+            "kind": .string(name), "to": "kim@example.com", "username": "kim", "email": "kim@example.com",
+            "locales": [.string(locale)],
+        ]
+        var user: JSONObject = [:]
+        for column in delivery.templates.userFields { user[column] = .string(column.text) }
+        if let field = delivery.templates.localeField { user[field] = .string(locale) }
+        content["user"] = .object(user)
+        if name == AccountMail.Kind.verification.rawValue || name == AccountMail.Kind.passwordReset.rawValue {
+            let page = name == AccountMail.Kind.verification.rawValue ? "verify_email" : "request_password_reset"
+            content["token"] = .string(token)
+            content["link"] = .string("\(publicServerURL)/apps/app/\(page)?token=\(token)")
+        }
+        return try message(content)
+    }
+
+    /// The languages that are wanted: that of the user, else those of the request.
+    private func locales(of content: JSONObject) -> [String] {
+        if let field = delivery.templates.localeField,
+            let locale = content["user"]?[field]?.stringValue?.replacing("_", with: "-"), LanguageTag.isValid(locale)
+        {
+            return [locale]
+        }
+        return content["locales"]?.arrayValue?.compactMap(\.stringValue).filter(LanguageTag.isValid) ?? []
+    }
+
+    private static func builtInLanguage(_ locales: [String]) -> MailTexts.Language {
+        for locale in locales {
+            switch LanguageTag.candidates(locale).last?.lowercased() {
+            case "de": return .german
+            case "en": return .english
+            default: continue
+            }
+        }
+        return .english
+    }
+
+    /// What places show. Those of the mail outweigh the columns of the user, and these what is the same for all.
+    private func values(
+        _ content: JSONObject, _ recipient: String, _ locales: [String], _ template: Configuration.MailTemplate?
+    ) -> JSONObject {
+        var values = delivery.templates.placeholders.merging(template?.placeholders ?? [:]) { $1 }
+        let own = locales.lazy.flatMap(LanguageTag.candidates).compactMap {
+            template?.placeholdersByLocale[Name($0)]
+        }.first
+        values.merge(own ?? [:]) { $1 }
+        let user = content["user"]?.objectValue ?? [:]
+        values.merge(user) { $1 }
+        let username = content["username"] ?? ""
+        let email = content["email"].flatMap { $0.isNull ? nil : $0 } ?? .string(recipient)
+        values["user"] = .object(user.merging(["username": username, "email": email]) { $1 })
+        values["appName"] = .string(appName)
+        // Templates of Mailgun, Postmark and Mandrill write it so.
+        values["appname"] = .string(appName)
+        values["publicServerUrl"] = .string(publicServerURL)
+        values["username"] = username
+        values["email"] = email
+        values["token"] = content["token"]
+        values["locale"] = locales.first.map { .string($0) }
+        if var link = content["link"]?.stringValue {
+            if linksHaveLocale, let locale = locales.first {
+                link += (link.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + "locale=\(locale)"
+            }
+            values["link"] = .string(link)
+        }
+        return values
+    }
+
+    /// Values for HTML. What users chose is text there, however a template asks for it; addresses stay readable.
+    private static func escaped(_ values: JSONObject) -> [String: any Sendable] {
+        var escaped = TemplateValues.make(values, HTMLEscaping.escape)
+        for name in ["link", "publicServerUrl"] as [Name] {
+            guard let address = values[name]?.stringValue, !address.isEmpty else { continue }
+            escaped[name.text] = [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;"), ("'", "&#39;")]
+                .reduce(address) { $0.replacing($1.0, with: $1.1) }
+        }
+        return escaped
+    }
+}

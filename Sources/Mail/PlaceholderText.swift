@@ -1,0 +1,92 @@
+import Encoding
+import ServerConfiguration
+import Templates
+
+/// A text with places, in one of the ways in which parse-server's adapters write them.
+enum PlaceholderText: Sendable {
+    case mustache(TextTemplate)
+    case marked([Piece])
+
+    /// A piece of a text.
+    enum Piece: Sendable, Equatable {
+        case text(String)
+        /// The path of a value: `user.name`.
+        case place([String])
+    }
+
+    /// Reads a text.
+    ///
+    /// - Throws: `TextTemplate.Malformed` for what is no template of Mustache's.
+    init(_ text: String, _ syntax: Configuration.MailTemplates.Syntax, isHTML: Bool) throws(TextTemplate.Malformed) {
+        switch syntax {
+        case .mustache: self = .mustache(try TextTemplate(text, isHTML ? .html : .plain))
+        case .percent: self = .marked(Self.pieces(text, "%", "%"))
+        case .star: self = .marked(Self.pieces(text, "*|", "|*"))
+        case .dollar: self = .marked(Self.pieces(text, "${", "}"))
+        }
+    }
+
+    /// The text with its places filled. In HTML, values are escaped before.
+    func render(_ values: [String: any Sendable]) -> String {
+        switch self {
+        case .mustache(let template): template.render(values)
+        case .marked(let pieces):
+            pieces.map { piece in
+                switch piece {
+                case .text(let text): text
+                case .place(let path): Self.value(path, values)
+                }
+            }.joined()
+        }
+    }
+
+    private static func value(_ path: [String], _ values: [String: any Sendable]) -> String {
+        var value: (any Sendable)? = values
+        for name in path { value = (value as? [String: any Sendable])?[name] }
+        if let text = value as? String { return text }
+        if let flag = value as? Bool { return flag ? "true" : "false" }
+        return ""
+    }
+
+    /// The longest name of a value.
+    private static let longestName = 100
+
+    /// Takes a text apart; what only begins like a place is text.
+    static func pieces(_ text: String, _ start: String, _ end: String) -> [Piece] {
+        let bytes = Array(text.utf8)
+        let (start, end) = (Array(start.utf8), Array(end.utf8))
+        var pieces: [Piece] = []
+        var position = 0
+        var plain = 0
+        while position < bytes.count {
+            guard bytes[position...].starts(with: start) else {
+                position += 1
+                continue
+            }
+            let nameStart = position + start.count
+            let nameEnd =
+                bytes[nameStart...].prefix(longestName).firstIndex { !isOfName($0) }
+                ?? min(bytes.count, nameStart + longestName)
+            guard nameEnd > nameStart, bytes[nameEnd...].starts(with: end) else {
+                position += 1
+                continue
+            }
+            if plain < position { pieces.append(.text(String(decoding: bytes[plain..<position], as: UTF8.self))) }
+            let name = String(decoding: bytes[nameStart..<nameEnd], as: UTF8.self)
+            pieces.append(.place(name.split(separator: ".").map(String.init)))
+            position = nameEnd + end.count
+            plain = position
+        }
+        if plain < bytes.count { pieces.append(.text(String(decoding: bytes[plain...], as: UTF8.self))) }
+        return pieces
+    }
+
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+}

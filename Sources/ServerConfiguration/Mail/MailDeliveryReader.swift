@@ -1,0 +1,136 @@
+import JSON
+
+extension Configuration.MailDelivery {
+    /// Reads the option `emailAdapter`: a module of Roost's, or one of parse-server's with its own options.
+    ///
+    /// - Parameter warnings: Gets what has no effect.
+    /// - Throws: `ConfigurationError` for a module that there is not, or settings that it cannot use.
+    init(_ adapter: JSONValue, warnings: inout [String]) throws(ConfigurationError) {
+        guard let module = adapter.stringValue ?? adapter["module"]?.stringValue else {
+            throw ConfigurationError("Key emailAdapter has no module, such as {\"module\":\"smtp\",\"options\":{…}}")
+        }
+        if let options = adapter["options"], !options.isNull, options.objectValue == nil {
+            throw ConfigurationError("Key emailAdapter.options must be an object")
+        }
+        var options = MailAdapterOptions(module, adapter["options"]?.objectValue ?? [:])
+        switch module {
+        case "smtp": self = try Self.smtp(&options)
+        case "mailgun": self = try Self.mailgun(&options)
+        case "ses": self = try Self.ses(&options)
+        case "http": self = try Self.http(&options)
+        default:
+            guard let delivery = try ParseServerMailAdapter.delivery(&options) else {
+                throw ParseServerMailAdapter.unknown(module)
+            }
+            self = delivery
+            warnings += options.unknown.map { "option \($0) has no effect" }
+            return
+        }
+        replyTo = try options.text("replyTo")
+        templates = try Configuration.MailTemplates(&options)
+        try options.checkAllKnown()
+    }
+
+    static func smtp(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Self {
+        let host = try options.needed("host")
+        let sender = try options.sender("from")
+        let isSecure = try options.flag("secure") ?? false
+        let server = Configuration.SMTP(
+            host: host, port: try options.port("port", isSecure ? 465 : 587), isSecure: isSecure,
+            user: try options.text("user"), password: try options.text("password"),
+            clientName: try options.text("name"))
+        return Self(sender: sender, transport: .smtp(server))
+    }
+
+    static func mailgun(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Self {
+        Self(
+            sender: try options.sender("from", "fromAddress"),
+            transport: .mailgun(
+                Configuration.Mailgun(
+                    domain: try options.needed("domain"), apiKey: try options.needed("apiKey"),
+                    host: try Self.host(&options))))
+    }
+
+    /// The host of Mailgun's: a name, or an address as some versions of its client take it.
+    private static func host(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> String {
+        var host = (try options.text("host") ?? "api.mailgun.net")[...]
+        if host.hasPrefix("https://") { host = host.dropFirst("https://".count) }
+        if host.hasSuffix("/") { host = host.dropLast() }
+        guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#@".utf8.contains($0) }) else {
+            throw ConfigurationError("Key emailAdapter.options.host has an invalid value")
+        }
+        return String(host)
+    }
+
+    static func ses(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Self {
+        let sender = try options.sender("from", "fromAddress")
+        let region = try options.needed("region")
+        guard region.utf8.allSatisfy(Self.isOfRegion) else {
+            throw ConfigurationError("Key emailAdapter.options.region has an invalid value")
+        }
+        return Self(
+            sender: sender,
+            transport: .ses(
+                Configuration.SES(
+                    region: region, accessKeyId: try options.needed("accessKeyId"),
+                    secretAccessKey: try options.needed("secretAccessKey"),
+                    sessionToken: try options.text("sessionToken"),
+                    endpoint: try options.url("endpoint") ?? "https://email.\(region).amazonaws.com")))
+    }
+
+    private static func isOfRegion(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+        default: false
+        }
+    }
+
+    static func http(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Self {
+        let sender = try options.sender("from")
+        guard let url = try options.url("url") else {
+            throw ConfigurationError("Key emailAdapter.options.url is missing")
+        }
+        let method = try options.text("method") ?? "POST"
+        guard ["POST", "PUT"].contains(method) else {
+            throw ConfigurationError("Key emailAdapter.options.method must be POST or PUT")
+        }
+        var headers: [(name: String, value: String)] = []
+        for (name, value) in try options.object("headers") ?? [:] {
+            guard let text = value.stringValue, Self.isField(name.text, text) else {
+                throw ConfigurationError("Key emailAdapter.options.headers.\(name) has an invalid value")
+            }
+            headers.append((name.text, text))
+        }
+        guard let body = try Self.body(options.value("body"), "body") else {
+            throw ConfigurationError("Key emailAdapter.options.body is missing")
+        }
+        var bodies: [Name: Configuration.HTTPMail.Body] = [:]
+        for (name, value) in try options.object("bodies") ?? [:] {
+            guard Configuration.MailTemplates.names.contains(name) else {
+                throw ConfigurationError("error: unknown option emailAdapter.options.bodies.\(name)")
+            }
+            bodies[name] = try Self.body(value, "bodies.\(name)")
+        }
+        return Self(
+            sender: sender,
+            transport: .http(
+                Configuration.HTTPMail(method: method, url: url, headers: headers, body: body, bodies: bodies)))
+    }
+
+    private static func body(_ value: JSONValue?, _ key: String) throws(ConfigurationError)
+        -> Configuration.HTTPMail.Body?
+    {
+        switch value {
+        case .string(let text) where !text.isEmpty: .text(text)
+        case .object, .array: value.map { .json($0) }
+        case nil, .null: nil
+        default: throw ConfigurationError("Key emailAdapter.options.\(key) must be a text or an object")
+        }
+    }
+
+    /// Whether a header field can be sent.
+    private static func isField(_ name: String, _ value: String) -> Bool {
+        !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
+            && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+}

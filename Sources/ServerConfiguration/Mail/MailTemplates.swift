@@ -1,0 +1,189 @@
+public import JSON
+
+extension Configuration {
+    /// What mails say, where it is not what Roost says.
+    public struct MailTemplates: Sendable {
+        /// Templates by the names of the mails.
+        public var mails: [Name: MailTemplate] = [:]
+        /// How places are written that values fill.
+        public var syntax = Syntax.mustache
+        /// Values that are the same in all mails.
+        public var placeholders: JSONObject = [:]
+        /// Columns of users that templates may show.
+        public var userFields: [Name] = []
+        /// The column of users that holds their language; nil for none.
+        public var localeField: Name?
+        /// Whether the language of a request counts (`Accept-Language`) where the user has none.
+        public var localeFromRequest = false
+
+        init() {}
+
+        /// How places are written.
+        public enum Syntax: Sendable {
+            /// `{{x}}`
+            case mustache
+            /// `%x%`
+            case percent
+            /// `*|x|*`
+            case star
+            /// `${x}`
+            case dollar
+        }
+
+        /// The mails that the server sends.
+        public static let names: Set<Name> = [
+            "verificationEmail", "passwordResetEmail", "emailChangedEmail", "passwordChangedEmail",
+        ]
+
+        /// Makes paths of files whole that are relative to a folder.
+        mutating func resolvePaths(_ resolved: (String) -> String) {
+            for name in mails.keys {
+                for part in [\MailTemplate.subject, \.text, \.html] {
+                    guard let text = mails[name]?[keyPath: part] else { continue }
+                    mails[name]?[keyPath: part] = text.mapPaths(resolved)
+                }
+            }
+        }
+    }
+
+    /// What one kind of mail says.
+    public struct MailTemplate: Sendable {
+        public var subject: MailText?
+        public var text: MailText?
+        public var html: MailText?
+        /// Values of this mail.
+        public var placeholders: JSONObject = [:]
+        /// Values of this mail by language, over the others.
+        public var placeholdersByLocale: [Name: JSONObject] = [:]
+
+        init() {}
+    }
+
+    /// A part of a mail, in one or several languages.
+    public struct MailText: Sendable {
+        /// Where it stands.
+        public enum Source: Sendable, Equatable {
+            case inline(String)
+            /// A file. Others in folders beside it, named after languages, are the same in these: `de/reset.html`.
+            case file(String)
+            /// A file as it is, or nothing where there is none.
+            case optionalFile(String)
+        }
+
+        /// In a language that has none of its own; nil for what Roost says.
+        public var base: Source?
+        /// In single languages.
+        public var byLocale: [Name: Source]
+
+        init(_ base: Source?, byLocale: [Name: Source] = [:]) {
+            self.base = base
+            self.byLocale = byLocale
+        }
+
+        func mapPaths(_ resolved: (String) -> String) -> MailText {
+            func map(_ source: Source) -> Source {
+                switch source {
+                case .inline: source
+                case .file(let path): .file(resolved(path))
+                case .optionalFile(let path): .optionalFile(resolved(path))
+                }
+            }
+            return MailText(base.map(map), byLocale: byLocale.mapValues(map))
+        }
+    }
+}
+
+extension Configuration.MailTemplates {
+    /// Reads the options of templates, which Roost's own modules share: `templates`, `placeholders`, `userFields`,
+    /// `localeField`, `localeFromRequest`.
+    ///
+    /// - Throws: `ConfigurationError` that names the option.
+    init(_ options: inout MailAdapterOptions) throws(ConfigurationError) {
+        self.init()
+        placeholders = try options.object("placeholders") ?? [:]
+        userFields = try options.columns("userFields")
+        localeField = try options.text("localeField").map { Name($0) }
+        if let localeField { try MailAdapterOptions.checkColumn(localeField, "localeField") }
+        localeFromRequest = try options.flag("localeFromRequest") ?? false
+        for (name, value) in try options.object("templates") ?? [:] {
+            let path = "emailAdapter.options.templates.\(name)"
+            guard Self.names.contains(name) else {
+                throw ConfigurationError(
+                    "error: unknown option \(path). The mails are \(Self.names.sorted().map(\.text).joined(separator: ", "))"
+                )
+            }
+            guard let object = value.objectValue else { throw ConfigurationError("Key \(path) must be an object") }
+            mails[name] = try Configuration.MailTemplate(object, path)
+        }
+    }
+}
+
+extension Configuration.MailTemplate {
+    /// Reads a template as parse-server-api-mail-adapter has them, and with texts in place.
+    init(_ object: JSONObject, _ path: String) throws(ConfigurationError) {
+        self.init()
+        for key in object.keys {
+            guard
+                ["subject", "subjectPath", "text", "textPath", "html", "htmlPath", "placeholders", "extra"].contains(
+                    key)
+            else {
+                if ["placeholderCallback", "localeCallback", "callback"].contains(key) {
+                    throw ConfigurationError(
+                        "option \(path).\(key) is a JavaScript function. Name the columns of users in "
+                            + "emailAdapter.options.userFields, and that of the language in localeField")
+                }
+                throw ConfigurationError("error: unknown option \(path).\(key)")
+            }
+        }
+        if let extra = object["extra"], !extra.isNull, extra != [:] {
+            throw ConfigurationError(
+                "option \(path).extra is not built into Roost: an address for answers is emailAdapter.options.replyTo")
+        }
+        subject = try Configuration.MailText(object, "subject", path)
+        text = try Configuration.MailText(object, "text", path)
+        html = try Configuration.MailText(object, "html", path)
+        if let value = object["placeholders"], !value.isNull {
+            guard let values = value.objectValue else {
+                throw ConfigurationError("Key \(path).placeholders must be an object")
+            }
+            placeholders = values
+        }
+    }
+}
+
+extension Configuration.MailText {
+    /// Reads a part that stands in place (`subject`, a text or texts by language) or in a file (`subjectPath`).
+    init?(_ object: JSONObject, _ part: String, _ path: String) throws(ConfigurationError) {
+        if let value = object[Name(part)], !value.isNull {
+            guard object[Name(part + "Path")]?.isNull ?? true else {
+                throw ConfigurationError("Keys \(path).\(part) and \(path).\(part)Path exclude each other")
+            }
+            try self.init(inline: value, "\(path).\(part)")
+        } else if let value = object[Name(part + "Path")], !value.isNull {
+            guard let file = value.stringValue, !file.isEmpty else {
+                throw ConfigurationError("Key \(path).\(part)Path has invalid value \(value.text)")
+            }
+            self.init(.file(file))
+        } else {
+            return nil
+        }
+    }
+
+    /// Reads a text, or texts by language: `{"default": "Hello", "de": "Hallo"}`.
+    init(inline value: JSONValue, _ path: String) throws(ConfigurationError) {
+        if let text = value.stringValue {
+            self.init(.inline(text))
+            return
+        }
+        guard let texts = value.objectValue, !texts.isEmpty else {
+            throw ConfigurationError("Key \(path) has invalid value \(value.text)")
+        }
+        self.init(nil)
+        for (locale, value) in texts {
+            guard let text = value.stringValue else {
+                throw ConfigurationError("Key \(path).\(locale) has invalid value \(value.text)")
+            }
+            if locale == "default" { base = .inline(text) } else { byLocale[locale] = .inline(text) }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import JSON
+
+/// The mail adapters of parse-server, by the names of their packages: their options, and what they become here.
+enum ParseServerMailAdapter {
+    /// How mails are sent by the options of an adapter; nil for an adapter that is not known.
+    ///
+    /// - Throws: `ConfigurationError` for one that cannot be served as it is, with what to write.
+    static func delivery(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery?
+    {
+        switch package(options.module) {
+        case "simple-mailgun-adapter", "parse-server-simple-mailgun-adapter",
+            "parse-server-simple-mailgun-adapter-template":
+            try simpleMailgun(&options)
+        case "parse-server-mailgun", "parse-server-mailgun-adapter-template": try mailgun(&options)
+        case "parse-server-api-mail-adapter": throw apiMail(options.module)
+        case "parse-smtp-template": try SMTPMailAdapters.template(&options)
+        case "simple-parse-smtp-adapter": try SMTPMailAdapters.simple(&options)
+        case "parse-mail-adapter-smtp-ejs": try SMTPMailAdapters.ejs(&options)
+        case "parse-server-smtp-adapter": try SMTPMailAdapters.openinc(&options)
+        case "parse-server-amazon-ses-adapter", "parse-server-amazon-ses-email-adapter": try amazon(&options)
+        case "parse-server-simple-ses-adapter": try simpleAmazon(&options)
+        case "parse-server-sendgrid-adapter", "parse-server-sendgrid-email-adapter":
+            try ServiceMailAdapters.sendGrid(&options)
+        case "parse-server-postmark-adapter": try ServiceMailAdapters.postmark(&options)
+        case "parse-server-mandrill-adapter": try ServiceMailAdapters.mandrill(&options)
+        default: nil
+        }
+    }
+
+    /// The name of a package without its owner.
+    private static func package(_ module: String) -> String {
+        module.utf8.first == UInt8(ascii: "@") ? String(module.split(separator: "/").last ?? "") : module
+    }
+
+    /// The error for a module that is not known, with the transport that is nearest to it.
+    static func unknown(_ module: String) -> ConfigurationError {
+        let name = module.lowercased()
+        let nearest: String
+        if name.contains("mailgun") {
+            nearest = #"{"module":"mailgun","options":{"from","domain","apiKey"}}"#
+        } else if name.contains("ses") || name.contains("amazon") || name.contains("aws") {
+            nearest = #"{"module":"ses","options":{"from","region","accessKeyId","secretAccessKey"}}"#
+        } else if ["mailjet", "brevo", "sendinblue", "elastic", "resend", "sendgrid", "postmark", "mandrill", "api"]
+            .contains(where: name.contains)
+        {
+            nearest =
+                #"{"module":"http","options":{"from","url","headers","body"}}, or by SMTP: "#
+                + #"{"module":"smtp","options":{"host","port","secure","from","user","password"}}"#
+        } else {
+            nearest = #"{"module":"smtp","options":{"host","port","secure","from","user","password"}}"#
+        }
+        return ConfigurationError(
+            "option emailAdapter.module: \(module) is not built into Roost. Every provider of mail takes it by SMTP, and "
+                + "many by HTTP. Write \(nearest)")
+    }
+
+    /// Its transport is a function of JavaScript's, so only its templates can be taken over.
+    private static func apiMail(_ module: String) -> ConfigurationError {
+        ConfigurationError(
+            "option emailAdapter.module: \(module) sends mails by a function, apiCallback, which cannot run here. Keep its "
+                + #"templates, rename sender to from, and name what sends them: {"module":"mailgun","options":{"from","#
+                + #""domain","apiKey","templates":{"passwordResetEmail":{"subjectPath","textPath","htmlPath"},…}}}, "#
+                + #"or "ses", "smtp", "http". In the place of placeholderCallback stands userFields, of localeCallback localeField"#
+        )
+    }
+
+    private static func simpleMailgun(_ options: inout MailAdapterOptions) throws(ConfigurationError)
+        -> Configuration.MailDelivery
+    {
+        var delivery = try Configuration.MailDelivery.mailgun(&options)
+        delivery.templates = try bodies(&options, .percent)
+        return delivery
+    }
+
+    /// The options `verificationSubject`, `verificationBody` and so on.
+    static func bodies(_ options: inout MailAdapterOptions, _ syntax: Configuration.MailTemplates.Syntax)
+        throws(ConfigurationError) -> Configuration.MailTemplates
+    {
+        var templates = Configuration.MailTemplates()
+        templates.syntax = syntax
+        for (mail, prefix) in [("verificationEmail", "verification"), ("passwordResetEmail", "passwordReset")] {
+            var template = Configuration.MailTemplate()
+            template.subject = try inline(&options, "\(prefix)Subject")
+            template.text = try inline(&options, "\(prefix)Body")
+            template.html = try inline(&options, "\(prefix)BodyHTML")
+            templates.mails[Name(mail)] = template
+        }
+        return templates
+    }
+
+    private static func inline(_ options: inout MailAdapterOptions, _ key: String) throws(ConfigurationError)
+        -> Configuration.MailText?
+    {
+        try options.lines(Name(key)).map { Configuration.MailText(.inline($0)) }
+    }
+
+    private static func mailgun(_ options: inout MailAdapterOptions) throws(ConfigurationError)
+        -> Configuration.MailDelivery
+    {
+        var delivery = try Configuration.MailDelivery.mailgun(&options)
+        delivery.templates = try files(&options)
+        return delivery
+    }
+
+    /// The option `templates` with `subject`, `pathPlainText` and `pathHtml`.
+    private static func files(_ options: inout MailAdapterOptions) throws(ConfigurationError)
+        -> Configuration.MailTemplates
+    {
+        var templates = Configuration.MailTemplates()
+        for (name, value) in try options.object("templates") ?? [:]
+        where Configuration.MailTemplates.names.contains(name) {
+            var mail = MailAdapterOptions(
+                options.module, value.objectValue ?? [:], path: "emailAdapter.options.templates.\(name)")
+            if mail.value("callback") != nil {
+                throw mail.refusal(
+                    "callback", "it is a JavaScript function",
+                    "Use the module mailgun or ses, and name the columns of users in userFields")
+            }
+            var template = Configuration.MailTemplate()
+            template.subject = try mail.text("subject").map { .init(.inline($0)) }
+            template.text = .init(.file(try mail.needed("pathPlainText")))
+            template.html = try mail.text("pathHtml").map { .init(.file($0)) }
+            templates.mails[name] = template
+        }
+        return templates
+    }
+
+    private static func amazon(_ options: inout MailAdapterOptions) throws(ConfigurationError)
+        -> Configuration.MailDelivery
+    {
+        var delivery = try Configuration.MailDelivery.ses(&options)
+        delivery.templates = try files(&options)
+        return delivery
+    }
+
+    /// It names the service by its address: `https://email.eu-west-1.amazonaws.com`.
+    private static func simpleAmazon(_ options: inout MailAdapterOptions) throws(ConfigurationError)
+        -> Configuration.MailDelivery
+    {
+        let sender = try options.sender("fromAddress")
+        let endpoint = try options.url("amazon") ?? "https://email.us-east-1.amazonaws.com"
+        let host = endpoint.split(separator: "/").last ?? ""
+        let parts = host.split(separator: ".")
+        guard parts.count > 2, parts[0] == "email" else {
+            throw options.refusal(
+                "amazon", "\(endpoint) names no region", #"Use {"module":"ses","options":{"from","region",…}}"#)
+        }
+        _ = (options.value("domain"), options.value("format"))
+        let service = Configuration.SES(
+            region: String(parts[1]), accessKeyId: try options.needed("apiKey"),
+            secretAccessKey: try options.needed("apiSecret"), sessionToken: nil, endpoint: endpoint)
+        return Configuration.MailDelivery(sender: sender, transport: .ses(service))
+    }
+}

@@ -1,0 +1,45 @@
+/// A language, with a region where there is one: `de`, `de-AT`.
+public enum LanguageTag {
+    /// Whether a text is a language: letters first, then groups of letters and digits between hyphens.
+    public static func isValid(_ text: String) -> Bool {
+        let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard let language = groups.first, (2...3).contains(language.count), language.allSatisfy(isLetter) else {
+            return false
+        }
+        return text.utf8.count <= 64
+            && groups.dropFirst().allSatisfy { group in
+                (2...8).contains(group.count) && group.allSatisfy { isLetter($0) || isDigit($0) }
+            }
+    }
+
+    /// The names under which something is looked for in a language: the whole, then the language alone.
+    public static func candidates(_ locale: String) -> [String] {
+        guard isValid(locale) else { return [] }
+        guard let hyphen = locale.utf8.firstIndex(of: UInt8(ascii: "-")) else { return [locale] }
+        return [locale, String(locale[..<hyphen])]
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+
+    /// The languages of a header field `Accept-Language`, those that are liked best first: at most ten.
+    public static func list(_ field: String) -> [String] {
+        let parts = field.utf8.prefix(1000).split(separator: UInt8(ascii: ",")).prefix(10)
+        let wanted = parts.enumerated().compactMap { place, part -> (tag: String, weight: Double, place: Int)? in
+            let pieces = part.split(separator: UInt8(ascii: ";"))
+            guard let first = pieces.first else { return nil }
+            let tag = String(decoding: first.filter { $0 != UInt8(ascii: " ") }, as: UTF8.self)
+            let weight = pieces.dropFirst().lazy.compactMap { piece -> Double? in
+                let text = String(decoding: piece.filter { $0 != UInt8(ascii: " ") }, as: UTF8.self)
+                return text.hasPrefix("q=") ? Double(text.dropFirst(2)) : nil
+            }.first
+            return isValid(tag) && weight != 0 ? (tag, weight ?? 1, place) : nil
+        }
+        return wanted.sorted { ($1.weight, $0.place) < ($0.weight, $1.place) }.map(\.tag)
+    }
+}

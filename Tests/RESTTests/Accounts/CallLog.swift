@@ -1,0 +1,29 @@
+import Foundation
+import JSON
+import Operations
+import Synchronization
+
+/// Triggers of users that note what they were called for.
+final class CallLog: TriggerSet {
+    private let calls = Mutex<[String]>([])
+
+    /// The events, with what became of `emailVerified`.
+    var seen: [String] { calls.withLock { $0 } }
+
+    func clear() { calls.withLock { $0 = [] } }
+
+    func trigger(for event: TriggerEvent, of className: Name) -> Trigger? {
+        guard className == "_User", event == .beforeSave || event == .afterSave else { return nil }
+        return { call in
+            let value = call.object["emailVerified"]?.text ?? ""
+            self.calls.withLock { $0.append("\(event.rawValue) emailVerified \(value)") }
+            return [:]
+        }
+    }
+}
+
+/// Times as tokens have them.
+enum ParseTime {
+    /// Seconds since 1970.
+    static var now: Double { Date().timeIntervalSince1970.rounded() }
+}

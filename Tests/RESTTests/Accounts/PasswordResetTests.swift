@@ -1,0 +1,223 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Forgotten passwords: who gets a link, and what a link is worth.
+@Suite(.timeLimit(.minutes(2))) struct PasswordResetTests {
+    private static func run(
+        _ options: JSONObject? = nil, _ body: @escaping @Sendable (TestServer, MailCatcher) async throws -> Void
+    ) async throws {
+        try await MailCatcher.run { catcher in
+            try await TestServer.run(catcher.options(options)) { try await body($0, catcher) }
+        }
+    }
+
+    private static func ask(_ server: TestServer, _ email: String = "ann@m.example") async throws {
+        let answer = try await server.send("POST", "/requestPasswordReset", ["email": .string(email)])
+        #expect(answer.status == 200 && answer.json == [:])
+    }
+
+    private static func logIn(_ server: TestServer, _ password: String) async throws -> Int {
+        try await server.send("POST", "/login", ["username": "ann", "password": .string(password)]).status
+    }
+
+    @Test("Known and unknown addresses take the same time, and only known ones get a mail")
+    func timing() async throws {
+        try await Self.run { server, catcher in
+            _ = try await server.signUp("ann", ["email": "ann@m.example"])
+            // Other tests take the processors now and then; a difference that is there is there every time.
+            let isLevel = try await eventually {
+                var times: [String: [Duration]] = [:]
+                for _ in 0..<15 {
+                    for email in ["ann@m.example", "nobody@m.example"] {
+                        let start = ContinuousClock.now
+                        try await Self.ask(server, email)
+                        times[email, default: []].append(start.duration(to: .now))
+                    }
+                }
+                let medians = times.values.map { $0.sorted()[$0.count / 2] }
+                let (low, high) = (medians.min() ?? .zero, medians.max() ?? .zero)
+                return high < low * 1.1
+            }
+            #expect(isLevel)
+            #expect(try catcher.mails().allSatisfy { $0.recipients == ["ann@m.example"] })
+        }
+    }
+
+    @Test("A user without an address whose name is one gets the mail")
+    func nameAsAddress() async throws {
+        try await Self.run { server, catcher in
+            _ = try await server.signUp("kim@m.example")
+            try await Self.ask(server, "kim@m.example")
+            #expect(try await catcher.mail(to: "kim@m.example").text.contains("'kim@m.example'"))
+        }
+    }
+
+    @Test("A link that has expired is refused; its token asks for another, a live and an unknown one for none")
+    func expiry() async throws {
+        try await Self.run(["passwordPolicy": ["resetTokenValidityDuration": 0.4]]) { server, catcher in
+            _ = try await server.signUp("ann", ["email": "ann@m.example"])
+            try await Self.ask(server)
+            let token = try #require(try await catcher.mail(to: "ann@m.example").parameter("token"))
+            try await Task.sleep(for: .milliseconds(500))
+            let opened = try await server.open("\(TestServer.resetPath)?token=\(token)")
+            #expect(opened.page == "password_reset_link_invalid")
+            let posted = try await server.form(TestServer.resetPath, "token=\(token)&new_password=new")
+            #expect(posted.status == 200 && posted.page == "password_reset")
+            #expect(posted.headers["x-parse-page-param-error"] == "The password reset link has expired")
+            #expect(try await Self.logIn(server, "secret") == 200)
+            for token in [token, "unknown"] {
+                let answer = try await server.send("POST", "/requestPasswordReset", ["token": .string(token)])
+                #expect(answer.status == 200 && answer.json == [:])
+            }
+            let second = try await catcher.mail(to: "ann@m.example", number: 2)
+            #expect(second.parameter("token") != token)
+        }
+        try await Self.run(["passwordPolicy": ["resetTokenValidityDuration": 600]]) { server, catcher in
+            _ = try await server.signUp("ann", ["email": "ann@m.example"])
+            try await Self.ask(server)
+            let token = try #require(try await catcher.mail(to: "ann@m.example").parameter("token"))
+            let answer = try await server.send("POST", "/requestPasswordReset", ["token": .string(token)])
+            #expect(answer.status == 200 && answer.json == [:])
+            #expect(try await server.texts("SELECT id::text FROM _roost_mail").isEmpty)
+            #expect(try catcher.mails().count == 1)
+            #expect(try await server.open("\(TestServer.resetPath)?token=\(token)").page == "password_reset")
+        }
+    }
+
+    @Test("A second request makes the first link worthless, unless links are used again", arguments: [true, false])
+    func twice(reuses: Bool) async throws {
+        let policy: JSONObject = ["resetTokenValidityDuration": 600, "resetTokenReuseIfValid": .bool(reuses)]
+        try await Self.run(["passwordPolicy": .object(policy)]) { server, catcher in
+            _ = try await server.signUp("ann", ["email": "ann@m.example"])
+            try await Self.ask(server)
+            let first = try await catcher.mail(to: "ann@m.example")
+            try await Self.ask(server)
+            let second = try await catcher.mail(to: "ann@m.example", number: 2)
+            #expect((first.link == second.link) == reuses)
+            #expect(
+                try await server.open(first.link).page == (reuses ? "password_reset" : "password_reset_link_invalid"))
+        }
+    }
+
+    @Test("Twenty forms with one token: one of them wins, and the user has exactly that password")
+    func parallel() async throws {
+        try await Self.run { server, catcher in
+            _ = try await server.signUp("ann", ["email": "ann@m.example"])
+            try await Self.ask(server)
+            let token = try #require(try await catcher.mail(to: "ann@m.example").parameter("token"))
+            let answers = try await concurrently(20) { number in
+                try await server.form(TestServer.resetPath, "token=\(token)&new_password=new-\(number)")
+            }
+            let winners = answers.indices.filter { answers[$0].page == "password_reset_success" }
+            #expect(winners.count == 1)
+            #expect(answers.allSatisfy { $0.status == 200 })
+            let winner = try #require(winners.first)
+            #expect(try await Self.logIn(server, "new-\(winner)") == 200)
+            #expect(try await Self.logIn(server, "new-\((winner + 1) % 20)") == 404)
+        }
+    }
+
+    @Test("A password that breaks a rule is refused on the page, and the link stays good")
+    func policy() async throws {
+        let policy: JSONObject = [
+            "validatorPattern": "^.{8,}$", "validationError": "At least 8 characters.", "maxPasswordHistory": 3,
+        ]
+        try await Self.run(["passwordPolicy": .object(policy)]) { server, catcher in
+            _ = try await server.signUp("ann", password: "password-0", ["email": "ann@m.example"])
+            // Each time a new link; the fourth password that is chosen may be the first again.
+            for (number, password) in ["password-1", "password-2", "password-3", "password-0"].enumerated() {
+                try await Self.ask(server)
+                let mail = try await catcher.mail(to: "ann@m.example", number: number * 2 + 1)
+                let token = try #require(mail.parameter("token"))
+                var refused = [("short", "At least 8 characters.")]
+                if number == 2 {
+                    refused += ["password-2", "password-0"].map {
+                        ($0, "New password should not be the same as last 3 passwords.")
+                    }
+                }
+                for (password, text) in refused {
+                    let answer = try await server.form(TestServer.resetPath, "token=\(token)&new_password=\(password)")
+                    #expect(answer.status == 200 && answer.page == "password_reset")
+                    #expect(answer.headers["x-parse-page-param-error"] == text, "\(password) after \(number)")
+                }
+                let answer = try await server.form(TestServer.resetPath, "token=\(token)&new_password=\(password)")
+                #expect(answer.page == "password_reset_success", "\(number): \(answer.headers)")
+                _ = try await catcher.mail(to: "ann@m.example", number: number * 2 + 2)
+            }
+        }
+    }
+
+    @Test("Scripts are told in JSON")
+    func scripts() async throws {
+        try await Self.run { server, catcher in
+            _ = try await server.signUp("ann", ["email": "ann@m.example"])
+            try await Self.ask(server)
+            let token = try #require(try await catcher.mail(to: "ann@m.example").parameter("token"))
+            let headers = ["X-Requested-With": "XMLHttpRequest"]
+            let rows: [(String, Int, JSONValue)] = [
+                ("new_password=a", 400, ["code": -1, "error": "Missing token"]),
+                ("token=\(token)", 400, ["code": 201, "error": "Missing password"]),
+                (
+                    "token=wrong&new_password=a", 400,
+                    ["code": -1, "error": "Failed to reset password: username / email / token is invalid"]
+                ),
+                ("token=\(token)&new_password=a", 200, "Password successfully reset"),
+            ]
+            for (form, status, json) in rows {
+                let answer = try await server.form(TestServer.resetPath, form, headers)
+                #expect(answer.status == status && answer.json == json, "\(form): \(answer.text)")
+            }
+        }
+    }
+
+    @Test("Repeated fields, operators and other tricks are a link that is invalid, and change nothing")
+    func tricks() async throws {
+        try await Self.run(["verifyUserEmails": true]) { server, catcher in
+            let ann = try await server.signUp("ann", ["email": "ann@m.example"])
+            _ = try await catcher.mail(to: "ann@m.example")
+            try await Self.ask(server)
+            let token = try #require(try await catcher.mail(to: "ann@m.example", number: 2).parameter("token"))
+            let before = try await server.user(ann.id)
+            let long = String(repeating: "x", count: 10_000)
+            let tricks = [
+                "token=\(token)&token=\(token)", "token[$ne]=1", "token[$regex]=.", "token[]=\(token)", "token=%00",
+                "token=\(long)", "token=%FF", "token", "",
+            ]
+            for trick in tricks {
+                for (path, page) in [
+                    (TestServer.resetPath, "password_reset_link_invalid"),
+                    ("/apps/\(TestServer.applicationID)/verify_email", "email_verification_link_invalid"),
+                ] {
+                    let opened = try await server.open("\(path)?\(trick)")
+                    #expect(opened.status == 200 && opened.page == page, "\(trick.prefix(40)): \(opened.status)")
+                }
+                let posted = try await server.form(TestServer.resetPath, "\(trick)&new_password=evil")
+                let isRefused =
+                    posted.status == 303 && posted.location.contains("password_reset_link_invalid")
+                    || posted.page == "password_reset"
+                #expect(isRefused, "\(trick.prefix(40)): \(posted.status)")
+            }
+            #expect(try await server.user(ann.id) == before)
+            #expect(try await Self.logIn(server, "secret") == 200)
+            let huge = try await server.form(TestServer.resetPath, String(repeating: "x", count: 100_000))
+            #expect((400..<500).contains(huge.status))
+        }
+    }
+
+    @Test("A reset unlocks an account where the option says so, else it stays locked", arguments: [true, false])
+    func lockout(unlocks: Bool) async throws {
+        let lockout: JSONObject = ["threshold": 2, "duration": 5, "unlockOnPasswordReset": .bool(unlocks)]
+        try await Self.run(["accountLockout": .object(lockout)]) { server, catcher in
+            let ann = try await server.signUp("ann", ["email": "ann@m.example"])
+            for _ in 0..<3 { #expect(try await Self.logIn(server, "wrong") == 404) }
+            try await Self.ask(server)
+            let token = try #require(try await catcher.mail(to: "ann@m.example").parameter("token"))
+            let answer = try await server.form(TestServer.resetPath, "token=\(token)&new_password=new")
+            #expect(answer.page == "password_reset_success")
+            #expect(try await Self.logIn(server, "new") == (unlocks ? 200 : 404))
+            let isLocked = try await server.user(ann.id)["_account_lockout_expires_at"] != nil
+            #expect(isLocked == !unlocks)
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A server that takes connections and says nothing.
+public final class SilentServer: Sendable {
+    private let count = Mutex(0)
+
+    /// How many connections there were.
+    public var connections: Int { count.withLock { $0 } }
+
+    /// Starts a server on a port of loopback, runs `body`, and stops it.
+    public static func run<R: Sendable>(
+        port: Int, _ body: @Sendable (SilentServer) async throws -> R
+    ) async throws -> R {
+        let server = SilentServer()
+        let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                server.count.withLock { $0 += 1 }
+                return channel.eventLoop.makeSucceededVoidFuture()
+            }
+            .bind(host: "127.0.0.1", port: port).get()
+        do {
+            let result = try await body(server)
+            try await channel.close()
+            return result
+        } catch {
+            try? await channel.close()
+            throw error
+        }
+    }
+}
