@@ -1,0 +1,105 @@
+import Foundation
+import JSON
+import Subprocess
+
+#if canImport(System)
+    import System
+#else
+    import SystemPackage
+#endif
+
+/// A headless Chromium of a test's own, with one page. `scripts/browser.py` drives it.
+public struct Browser: Sendable {
+    private let commands: TestServer
+
+    /// What a page shows, and what was asked for to show it.
+    public struct Shown: Sendable {
+        private let json: JSONValue
+
+        fileprivate init(_ json: JSONValue) { self.json = json }
+
+        public var url: String { json["url"]?.stringValue ?? "" }
+        public var title: String { json["title"]?.stringValue ?? "" }
+        public var language: String { json["language"]?.stringValue ?? "" }
+        /// The name of the page, as its `meta` tells it.
+        public var page: String { json["page"]?.stringValue ?? "" }
+        /// The words that people see.
+        public var text: String { json["text"]?.stringValue ?? "" }
+        /// The number of scripts in the page.
+        public var scripts: Double { json["scripts"]?.numberValue ?? -1 }
+        /// Whether a script has set `window.ran`, or opened a dialog.
+        public var ranScript: Bool { json["ran"] != false || json["dialogs"] != 0 }
+        /// The values of the fields by their names.
+        public var inputs: JSONObject { json["inputs"]?.objectValue ?? [:] }
+        public var background: String { json["background"]?.stringValue ?? "" }
+        public var requests: [String] { json["requests"]?.arrayValue?.compactMap(\.stringValue) ?? [] }
+        /// What requests said about the page that they come from.
+        public var referrers: [String] { json["referrers"]?.arrayValue?.compactMap(\.stringValue) ?? [] }
+    }
+
+    /// Why a command was not carried out.
+    public struct Failure: Error, CustomStringConvertible {
+        let text: String
+        public var description: String { text }
+    }
+
+    /// Starts a browser, runs `body` with it, and ends it.
+    public static func run<R: Sendable>(_ body: @escaping @Sendable (Browser) async throws -> R) async throws -> R {
+        let folder = FileManager.default.temporaryDirectory.path + "/roost-browser-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../scripts/browser.py").standardizedFileURL.path
+        return try await withThrowingTaskGroup(of: R?.self) { tasks in
+            tasks.addTask {
+                let result = try await Subprocess.run(
+                    .name("python3"), arguments: ["-B", script, folder], output: .discarded,
+                    error: .string(limit: 4096))
+                guard FileManager.default.fileExists(atPath: folder + "/stop") else {
+                    throw Failure(text: "the browser ended: \(result.standardError)")
+                }
+                return nil
+            }
+            tasks.addTask {
+                defer { _ = FileManager.default.createFile(atPath: folder + "/stop", contents: nil) }
+                while true {
+                    if let text = try? String(contentsOfFile: folder + "/port", encoding: .utf8), let port = Int(text) {
+                        return try await body(
+                            Browser(commands: TestServer(url: "http://127.0.0.1:\(port)", databaseURI: "")))
+                    }
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            var result: R?
+            for try await value in tasks where value != nil { result = value }
+            guard let result else { throw CancellationError() }
+            return result
+        }
+    }
+
+    private func send(_ command: JSONValue) async throws -> JSONValue {
+        let answer = try await commands.send("POST", "/", command, as: .nobody).json
+        if let problem = answer["problem"]?.stringValue { throw Failure(text: "\(command.text): \(problem)") }
+        return answer
+    }
+
+    /// Goes to an address.
+    public func open(_ url: String) async throws -> Shown {
+        Shown(try await send(["do": "open", "url": .string(url)]))
+    }
+
+    /// Writes into a field, as by a keyboard.
+    public func fill(_ selector: String, _ text: String) async throws {
+        _ = try await send(["do": "fill", "selector": .string(selector), "text": .string(text)])
+    }
+
+    /// Clicks, and waits for the page to which that leads.
+    public func click(_ selector: String) async throws -> Shown {
+        Shown(try await send(["do": "click", "selector": .string(selector)]))
+    }
+
+    /// Whether the page is wider than a window of some width.
+    public func isTooWide(for width: Int) async throws -> Bool {
+        try await send(["do": "look", "width": .number(Double(width))])["isWide"] != false
+    }
+}
