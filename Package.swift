@@ -41,9 +41,11 @@ let package = Package(
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         .systemLibrary(name: "CMalloc"),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "Encoding"),
         .target(name: "Tasks"),
         .target(name: "JSON", dependencies: ["Encoding", collections]),
+        .target(name: "BSON", dependencies: ["JSON"]),
         .target(
             name: "FileStorage",
             dependencies: [
@@ -137,10 +139,21 @@ let package = Package(
             name: "Pages", dependencies: ["Encoding", "JSON", "ServerConfiguration", "Templates", collections],
             swiftSettings: stayOnExecutor),
         .target(
+            name: "Migration",
+            dependencies: [
+                "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Outgoing", "ParseModel", "ParseStorage",
+                "Postgres",
+                collections, logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: stayOnExecutor),
+        .target(
             name: "App",
             dependencies: [
                 "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail",
-                "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage", "Postgres", "REST", "Schema",
+                "Migration", "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage", "Postgres", "REST",
+                "Schema",
                 "ServerConfiguration", "SignIn", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -163,7 +176,7 @@ let package = Package(
         .executableTarget(
             name: "roost",
             dependencies: [
-                "App", "HTTP", "JSON", "ParseModel", "ParseStorage", "ServerConfiguration",
+                "App", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "ServerConfiguration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -193,6 +206,14 @@ let package = Package(
         .testTarget(
             name: "MailTests",
             dependencies: ["JSON", "Mail", "Outgoing", "ServerConfiguration", "Templates"]),
+        .testTarget(name: "BSONTests", dependencies: ["BSON", "JSON", "TestTools"]),
+        .testTarget(
+            name: "MigrationTests",
+            dependencies: [
+                "BSON", "CZlib", "FileStorage", "JSON", "Migration", "Outgoing", "ParseModel", "ServerConfiguration",
+                "TestSupport", "TestTools",
+            ],
+            exclude: ["Samples", "make_dump.py"]),
         .testTarget(name: "SignInTests", dependencies: ["Encoding", "JSON", "SignIn"]),
         .testTarget(name: "PagesTests", dependencies: ["Pages", "JSON", "ServerConfiguration"]),
         .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres", "Postgres", logging]),
