@@ -136,6 +136,17 @@ let package = Package(
             ],
             swiftSettings: stayOnExecutor),
         .target(
+            name: "NodeHost",
+            dependencies: [
+                "CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration", collections,
+                logging,
+                subprocess,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            resources: [.embedInCode("Resources")], swiftSettings: stayOnExecutor),
+        .target(
             name: "Pages", dependencies: ["Encoding", "JSON", "ServerConfiguration", "Templates", collections],
             swiftSettings: stayOnExecutor),
         .target(
@@ -152,7 +163,8 @@ let package = Package(
             name: "App",
             dependencies: [
                 "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail",
-                "Migration", "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage", "Postgres", "REST",
+                "Migration", "NodeHost", "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage", "Postgres",
+                "REST",
                 "Schema",
                 "ServerConfiguration", "SignIn", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -214,6 +226,13 @@ let package = Package(
                 "TestSupport", "TestTools",
             ],
             exclude: ["Samples", "make_dump.py"]),
+        .testTarget(
+            name: "NodeHostTests",
+            dependencies: [
+                "App", "CloudCode", "JSON", "NodeHost", "ParseModel", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            exclude: ["apps", "sdk"]),
         .testTarget(name: "SignInTests", dependencies: ["Encoding", "JSON", "SignIn"]),
         .testTarget(name: "PagesTests", dependencies: ["Pages", "JSON", "ServerConfiguration"]),
         .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres", "Postgres", logging]),

@@ -83,6 +83,9 @@ local makers = {
         local body = '{"username":"user' .. math.random(#tokens) .. '","password":"benchmark"}'
         return wrk.format("POST", "/parse/login", nil, body)
     end,
+    ["function"] = function() return wrk.format("POST", "/parse/functions/hello", nil, '{"name":"you"}') end,
+    ["triggered"] = function() return wrk.format("POST", "/parse/classes/Triggered", nil, '{"score":1}') end,
+    ["untriggered"] = function() return wrk.format("POST", "/parse/classes/Untriggered", nil, '{"score":1}') end,
     ["file"] = function() return wrk.format("GET", nil) end,
     ["range"] = function()
         wrk.headers["Range"] = "bytes=262144-327679"

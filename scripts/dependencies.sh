@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Installs what Roost needs from the system's packages, and only what is missing.
+# Installs what Roost needs from the system's packages, and only what is missing; with `tests`, what its tests need as well.
 set -euo pipefail
+
+purpose=${1:-run}
 
 fail() {
     echo "dependencies: $*" >&2
@@ -11,6 +13,7 @@ command -v swift >/dev/null || fail "the Swift toolchain (6.3 or later) is missi
 
 install_debian() {
     local packages=(libpq-dev libcurl4-openssl-dev libcrypt-dev zlib1g-dev pkg-config postgresql python3 python3-requests)
+    [ "$purpose" != tests ] || packages+=(nodejs)
     local missing=() package
     for package in "${packages[@]}"; do
         if ! dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then
@@ -19,6 +22,7 @@ install_debian() {
                 pkg-config) command -v pkg-config >/dev/null && continue ;;
                 postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && continue ;;
                 python3) command -v python3 >/dev/null && continue ;;
+                nodejs) command -v node >/dev/null && continue ;;
                 python3-requests) python3 -c 'import requests' 2>/dev/null && continue ;;
             esac
             missing+=("$package")
@@ -46,11 +50,12 @@ check_other_linux() {
     compgen -G '/usr/*/postgresql*/bin/initdb' >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ||
         compgen -G '/usr/pgsql*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=("the PostgreSQL server")
     command -v python3 >/dev/null && python3 -c 'import requests' 2>/dev/null || missing+=("Python with requests")
+    [ "$purpose" != tests ] || command -v node >/dev/null || missing+=("Node.js 18 or later (for tests of cloud code)")
     [ ${#missing[@]} -gt 0 ] || return 0
     fail "missing: $(printf '%s, ' "${missing[@]}" | sed 's/, $//'). Their packages:
-  Fedora, RHEL  dnf install libpq-devel libcurl-devel libxcrypt-devel zlib-devel pkgconf-pkg-config postgresql-server python3-requests
-  Alpine        apk add libpq-dev curl-dev libxcrypt-dev zlib-dev pkgconf postgresql bash python3 py3-requests
-  Debian        apt-get install libpq-dev libcurl4-openssl-dev libcrypt-dev zlib1g-dev pkg-config postgresql python3-requests"
+  Fedora, RHEL  dnf install libpq-devel libcurl-devel libxcrypt-devel zlib-devel pkgconf-pkg-config postgresql-server python3-requests nodejs
+  Alpine        apk add libpq-dev curl-dev libxcrypt-dev zlib-dev pkgconf postgresql bash python3 py3-requests nodejs
+  Debian        apt-get install libpq-dev libcurl4-openssl-dev libcrypt-dev zlib1g-dev pkg-config postgresql python3-requests nodejs"
 }
 
 check_macos() {
@@ -61,6 +66,7 @@ check_macos() {
     done
     brew list --formula 2>/dev/null | grep -q '^postgresql' || missing+=("postgresql@16")
     command -v python3 >/dev/null || missing+=("python")
+    [ "$purpose" != tests ] || command -v node >/dev/null || missing+=("node")
     [ ${#missing[@]} -eq 0 ] || fail "these formulas are missing: brew install ${missing[*]}"
     python3 -c 'import requests' 2>/dev/null ||
         fail "the Python package requests is missing: python3 -m pip install --user requests"

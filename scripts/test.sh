@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-scripts/dependencies.sh
+scripts/dependencies.sh tests
 scripts/test_libraries.sh
 scripts/build_tests.sh
 

@@ -5,6 +5,7 @@ import JSON
 public import Logging
 import Mail
 import NIOCore
+import NodeHost
 import Operations
 import Outgoing
 import ParseModel
@@ -28,6 +29,8 @@ public struct RoostServer: Service {
     /// What asks servers of others; nil where nobody is to be asked.
     private let caller: HTTPCaller?
     private let cloud: CloudEngine
+    /// What runs `cloud/main.js`; nil where there is none.
+    private let nodeHost: NodeHost?
     private let state: ServerState
     private let installer: DatabaseInstaller
     private let indexer: DateIndexer
@@ -61,6 +64,8 @@ public struct RoostServer: Service {
         self.logger = logger
         cloud = CloudEngine(logger: logger)
         for host in extensions.cloudHosts { cloud.attach(host) }
+        nodeHost = try NodeHost(configuration, sendMail: nil, logger: logger)
+        if let nodeHost { cloud.attach(nodeHost) }
         if additions.triggers == nil { additions.triggers = cloud }
         if additions.jobs == nil { additions.jobs = cloud }
         var database = PostgresConfiguration(connectionString: connectionString)
@@ -187,6 +192,7 @@ public struct RoostServer: Service {
         // Requests are served meanwhile: an index only makes them faster.
         async let _ = indexer.run()
         async let _ = backend.sweep()
+        async let _ = tellAddress()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await backend.followInvalidations() }
             group.addTask { try await http.run() }
@@ -211,6 +217,15 @@ public struct RoostServer: Service {
         async let runs: Void? = backend.jobs?.run()
         await backend.followSchedules()
         _ = await runs
+    }
+
+    /// Cloud code uploads files by HTTP, as soon as there is a port.
+    private func tellAddress() async {
+        guard let nodeHost, let port = try? await http.boundPort else { return }
+        let host = ["0.0.0.0", "::", ""].contains(configuration.host) ? "127.0.0.1" : configuration.host
+        let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+        let mount = configuration.mountPath == "/" ? "" : configuration.mountPath
+        nodeHost.serve(at: "http://\(name):\(port)\(mount)")
     }
 
     /// Class definitions that the binary does not have.

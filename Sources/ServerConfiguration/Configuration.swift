@@ -96,6 +96,7 @@ public struct Configuration: Sendable {
     public var cacheTTL = 5000
     public var cacheMaxSize = 10_000
 
+    public var cloudMain = CloudMain()
     public var pages = Pages()
     public var customPages = CustomPages()
 
@@ -300,6 +301,7 @@ public struct Configuration: Sendable {
         pages.pagesPath = pages.pagesPath.map(resolved)
         pages.localizationJsonPath = pages.localizationJsonPath.map(resolved)
         accountMail.delivery?.templates.resolvePaths(resolved)
+        cloudMain.main = cloudMain.main.map(resolved)
         guard var declared = schema else { return }
         declared.beforeMigration = declared.beforeMigration.map(resolved)
         declared.afterMigration = declared.afterMigration.map(resolved)

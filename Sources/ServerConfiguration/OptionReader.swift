@@ -31,6 +31,7 @@ struct OptionReader {
         try readUsers(&configuration)
         configuration.pages = try Configuration.Pages(json: values["pages"]?.objectValue ?? [:], preset: preset)
         configuration.customPages = Configuration.CustomPages(json: values["customPages"]?.objectValue ?? [:])
+        configuration.cloudMain = try Configuration.CloudMain(values: values, preset: preset)
         try readFiles(&configuration)
         try readProtection(&configuration)
         configuration.logLevel =

@@ -4,7 +4,7 @@ public enum OptionTable {
     public static let all: [OptionDefinition] =
         roost + essential + access + aggregation + schemas + users + AccountMailOptions.table + SignInOptions.table
         + RateLimitOptions.table + HTTPSOptions.table
-        + PagesOptions.table + JobOptions.table
+        + PagesOptions.table + JobOptions.table + CloudMainOptions.table
         + files + protection
         + operations
         + reports + unbuilt + ignored
@@ -287,7 +287,6 @@ public enum OptionTable {
     private static let unbuilt = [
         none("push", "PARSE_SERVER_PUSH", .object, "Push notifications"),
         none("scheduledPush", "PARSE_SERVER_SCHEDULED_PUSH", .boolean, "Push notifications at a time"),
-        none("cloud", "PARSE_SERVER_CLOUD", .string, "Cloud code"),
         none("webhookKey", "PARSE_SERVER_WEBHOOK_KEY", .string, "Cloud code over webhooks"),
         none("liveQuery", "PARSE_SERVER_LIVE_QUERY", .object, "Live queries"),
         none("startLiveQueryServer", "PARSE_SERVER_START_LIVE_QUERY_SERVER", .boolean, "Live queries"),
@@ -325,9 +324,6 @@ public enum OptionTable {
         ignore(
             "allowExpiredAuthDataToken", "PARSE_SERVER_ALLOW_EXPIRED_AUTH_DATA_TOKEN", .boolean,
             "login data are always checked"),
-        ignore(
-            "encodeParseObjectInCloudFunction", "PARSE_SERVER_ENCODE_PARSE_OBJECT_IN_CLOUD_FUNCTION", .boolean,
-            "there is no cloud code"),
         ignore(
             "enableProductPurchaseLegacyApi", "PARSE_SERVER_ENABLE_PRODUCT_PURCHASE_LEGACY_API", .boolean,
             "purchases are not validated"),

@@ -37,9 +37,10 @@ import Testing
         "Migration": [
             "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Outgoing", "ParseModel", "ParseStorage", "Postgres",
         ],
+        "NodeHost": ["CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration"],
         "App": [
             "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail",
-            "Migration", "Operations", "ParseModel", "Outgoing", "Pages", "ParseStorage", "Postgres", "REST", "Schema",
+            "Migration", "NodeHost", "Operations", "ParseModel", "Outgoing", "Pages", "ParseStorage", "Postgres", "REST", "Schema",
             "ServerConfiguration",
             "SignIn",
         ],

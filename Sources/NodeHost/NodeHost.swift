@@ -1,0 +1,237 @@
+import CloudCode
+import Foundation
+import JSON
+import Logging
+import NIOPosix
+import ParseModel
+import ServerConfiguration
+import Synchronization
+import UnixSignals
+
+/// Cloud code in JavaScript: processes of Node that run an app's `cloud/main.js`, kept alive, and loaded again when asked.
+package final class NodeHost: CloudHost {
+    /// Sends a mail of `Parse.Cloud.sendEmail`, or throws why it cannot.
+    package typealias SendMail = @Sendable (JSONObject) async throws -> Void
+
+    package let kind = CloudHostKind.node
+
+    private struct State {
+        var crashes = CrashHistory()
+        var tasks: [Task<Void, Never>] = []
+        var isStopping = false
+        var serverURL = ""
+        var owner: NodeWorker.Owner?
+        var group: MultiThreadedEventLoopGroup?
+    }
+
+    private let settings: NodeSettings
+    private let sendMail: SendMail?
+    private let logger: Logger
+    private let pool = WorkerPool()
+    private let state = Mutex(State())
+    private let reloading = Mutex(false)
+
+    /// Makes a host of the file that a configuration names; nil where it names none. Nothing is started yet.
+    ///
+    /// - Throws: `ConfigurationError` when the file is not there, or Node is not.
+    package convenience init?(
+        _ configuration: Configuration, sendMail: SendMail?, logger: Logger
+    ) throws(ConfigurationError) {
+        let environment = ProcessInfo.processInfo.environment
+        guard let settings = try NodeSettings(configuration, environment: environment) else { return nil }
+        self.init(settings, sendMail: sendMail, logger: logger)
+    }
+
+    /// Makes a host; nothing is started yet.
+    ///
+    /// - Parameter sendMail: Sends a mail of `Parse.Cloud.sendEmail`; nil where nothing sends mails.
+    package init(
+        _ settings: NodeSettings, sendMail: SendMail?, logger: Logger
+    ) {
+        self.settings = settings
+        self.sendMail = sendMail
+        self.logger = logger
+        state.withLock { $0.serverURL = settings.serverURL }
+    }
+
+    /// Starts the processes, and waits until each has loaded the file.
+    ///
+    /// - Throws: What keeps it from being loaded, with the stack of the code.
+    package func start(_ services: CloudServices) async throws {
+        let owner = NodeWorker.Owner(
+            offer: { [weak self] in self?.offer($0, services) }, perform: { await services.perform($0) },
+            sendMail: sendMail)
+        state.withLock { state in
+            state.owner = owner
+            // A thread of its own: long messages are read there, and hold up no client.
+            state.group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        }
+        var workers: [NodeWorker] = []
+        do {
+            try await NodeProgram.checkVersion(of: settings.node)
+            for _ in 0..<settings.workers { workers.append(try await startWorker()) }
+        } catch {
+            for worker in workers { pool.add(worker) }
+            await shutdown()
+            logger.error("cloud code cannot be loaded", metadata: ["file": "\(settings.main)", "error": "\(error)"])
+            throw error
+        }
+        for worker in workers { use(worker) }
+        if let worker = workers.first, let offer = worker.offer {
+            logger.info(
+                "cloud code is loaded",
+                metadata: [
+                    "file": "\(settings.main)", "node": "\(offer.node)", "sdk": "\(offer.sdk)",
+                    "process": "\(worker.processIdentifier)", "workers": "\(settings.workers)",
+                ])
+        }
+        follow { host in
+            for await _ in await UnixSignalsSequence(trapping: .sighup) { await host.reload() }
+        }
+        if settings.isWatching {
+            follow { host in await FileWatch(main: host.settings.main).run { await host.reload() } }
+        }
+    }
+
+    private func follow(_ body: @escaping @Sendable (NodeHost) async -> Void) {
+        let task = Task { [weak self] in
+            guard let self else { return }
+            await body(self)
+        }
+        state.withLock { $0.tasks.append(task) }
+    }
+
+    private func startWorker() async throws -> NodeWorker {
+        let (owner, group, serverURL) = state.withLock { ($0.owner, $0.group, $0.serverURL) }
+        guard let owner, let group else { throw NodeWorker.StartFailure(description: "the host was not started") }
+        return try await NodeWorker.start(settings, owner: owner, serverURL: serverURL, on: group, logger: logger)
+    }
+
+    /// Puts a process to work.
+    private func use(_ worker: NodeWorker, inPlaceOf old: NodeWorker? = nil) {
+        old?.retire()
+        pool.add(worker, inPlaceOf: old)
+        worker.tellOffer()
+        keepAlive(worker)
+    }
+
+    private func offer(_ offer: HostOffer, _ services: CloudServices) {
+        for problem in offer.problems { logger.warning("cloud code: \(problem)") }
+        services.offer(offer.registrations)
+    }
+
+    /// Says where the server is reached by HTTP, once it listens; the SDK uploads files there.
+    package func serve(at url: String) {
+        state.withLock { $0.serverURL = url }
+        for worker in pool.workers { worker.serve(at: url) }
+    }
+
+    package func timeLimit(of target: CloudTarget) -> Duration? {
+        if case .job = target { nil } else { settings.timeLimit }
+    }
+
+    package func call(_ call: CloudCall) async throws -> CloudResult {
+        try ResultReader.result(try await send(.call, call), of: call)
+    }
+
+    package func validate(_ call: CloudCall) async throws {
+        _ = try ResultReader.result(try await send(.validate, call), of: call)
+    }
+
+    private func send(_ kind: CallWriter.Kind, _ call: CloudCall) async throws -> JSONObject {
+        let deadline = ContinuousClock.now + settings.startWait
+        while true {
+            let worker = try await pool.worker(within: deadline - .now)
+            do {
+                return try await worker.call(kind, call)
+            } catch is CallGate.Closed {
+                // It ended before the call reached it: another one takes it.
+                pool.remove(worker)
+            }
+        }
+    }
+
+    /// Starts processes that load the file anew; they take the calls once they have, and the old ones end when theirs are
+    /// answered. Where the file cannot be loaded, the old ones stay.
+    package func reload() async {
+        let isFirst = reloading.withLock { isReloading in
+            defer { isReloading = true }
+            return !isReloading
+        }
+        guard isFirst, !state.withLock({ $0.isStopping }) else { return }
+        defer { reloading.withLock { $0 = false } }
+        let old = pool.workers
+        do {
+            for index in 0..<settings.workers {
+                let worker = try await startWorker()
+                if state.withLock({ $0.isStopping }) { return worker.end(nil) }
+                let replaced = index < old.count ? old[index] : nil
+                use(worker, inPlaceOf: replaced)
+                if let replaced { Task { await replaced.drain() } }
+            }
+            state.withLock { $0.crashes = CrashHistory() }
+            logger.info("cloud code is loaded again", metadata: ["file": "\(settings.main)"])
+        } catch {
+            logger.error(
+                "cloud code cannot be loaded again: what ran before goes on",
+                metadata: ["file": "\(settings.main)", "error": "\(error)"])
+        }
+    }
+
+    /// Starts another process when one dies.
+    private func keepAlive(_ worker: NodeWorker) {
+        Task { [weak self] in
+            let way = await worker.ended.wait() ?? ""
+            guard let self, !worker.isRetired else { return }
+            pool.remove(worker)
+            await restart(after: worker.lifetime, way)
+        }
+    }
+
+    private func restart(after lifetime: Duration, _ way: String) async {
+        var lifetime = lifetime
+        var way = way
+        while !state.withLock({ $0.isStopping }) {
+            let pause = state.withLock { state in
+                state.crashes.note(at: .now, after: lifetime, backOff: settings.backOff)
+            }
+            guard let pause else {
+                logger.critical(
+                    "cloud code died \(CrashHistory.most) times within a minute: it stays down until it is loaded again",
+                    metadata: ["end": "\(way)"])
+                return pool.giveUp()
+            }
+            logger.error("cloud code died", metadata: ["end": "\(way)", "nextStart": "\(pause)"])
+            try? await Task.sleep(for: pause)
+            // A reload may have filled the place meanwhile.
+            guard !state.withLock({ $0.isStopping }), pool.workers.count < settings.workers else { return }
+            do {
+                let worker = try await startWorker()
+                if state.withLock({ $0.isStopping }) { return worker.end(nil) }
+                return use(worker)
+            } catch {
+                lifetime = .zero
+                way = "\(error)"
+            }
+        }
+    }
+
+    package func shutdown() async {
+        let tasks = state.withLock { state in
+            state.isStopping = true
+            defer { state.tasks = [] }
+            return state.tasks
+        }
+        for task in tasks { task.cancel() }
+        pool.giveUp()
+        for worker in pool.workers {
+            worker.end(nil)
+            _ = await worker.ended.wait(.seconds(5))
+        }
+        let group = state.withLock { state in
+            defer { state.group = nil }
+            return state.group
+        }
+        try? await group?.shutdownGracefully()
+    }
+}

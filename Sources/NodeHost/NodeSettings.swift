@@ -1,0 +1,69 @@
+import ServerConfiguration
+
+/// What a host of `cloud/main.js` is told of the configuration.
+package struct NodeSettings: Sendable {
+    /// The app's file.
+    package var main: String
+    /// The program `node`.
+    package var node: String
+    /// How many processes run the file.
+    package var workers = 1
+    /// Whether the file is loaded again when it, or one beside it, changes.
+    package var isWatching = false
+    /// Whether handlers with two parameters say by the second when they are done.
+    package var legacyCallbacks = false
+    /// Whether `Parse.Cloud.httpRequest` is there.
+    package var httpRequest = false
+    /// Whether pointers in parameters of functions become objects.
+    package var decodesPointers = true
+    /// How long functions and triggers are waited for; nil for as long as they take.
+    package var timeLimit: Duration? = .seconds(60)
+    /// How long the file may take to load.
+    package var startLimit = Duration.seconds(60)
+    /// How often a process is asked whether its event loop is alive; two missed answers are its end.
+    package var pingInterval = Duration.seconds(5)
+    /// How long calls may go on in a process that another one has taken the place of.
+    package var drainLimit = Duration.seconds(30)
+    /// How long a process is waited for before the next one is started in its place, by how many died one after another.
+    package var backOff: [Duration] = [.milliseconds(200), .seconds(1), .seconds(5), .seconds(15), .seconds(30)]
+    /// How long calls wait for a process when none is there.
+    package var startWait = Duration.seconds(5)
+    /// The most calls that a process has open at a time, and the most that wait for their turn.
+    package var openCalls = 256
+    package var waitingCalls = 1000
+    /// The most bytes of a message from a process.
+    package var messageLimit = 64 * 1024 * 1024
+    /// Keys that the SDK in the process is given.
+    package var applicationId = ""
+    package var masterKey = ""
+    package var javascriptKey: String?
+    /// The URL of the interface, for what the SDK does by HTTP.
+    package var serverURL = ""
+
+    /// Settings of a file and a program alone.
+    package init(main: String, node: String) {
+        self.main = main
+        self.node = node
+    }
+
+    /// The settings that a configuration says; nil where it names no file.
+    ///
+    /// - Throws: `ConfigurationError` when the file is not there, or Node is not.
+    package init?(_ configuration: Configuration, environment: [String: String]) throws(ConfigurationError) {
+        guard let main = configuration.cloudMain.main else { return nil }
+        self.init(
+            main: try NodeProgram.checkedFile(main),
+            node: try NodeProgram.find(configuration.cloudMain.node, environment: environment))
+        workers = configuration.cloudMain.workers
+        isWatching = configuration.cloudMain.isWatching
+        legacyCallbacks = configuration.cloudMain.legacyCallbacks
+        httpRequest = configuration.cloudMain.httpRequest
+        decodesPointers = configuration.cloudMain.decodesPointers
+        timeLimit = configuration.cloudMain.timeLimit
+        messageLimit = max(configuration.maxUploadSize, configuration.maxResponseSize)
+        applicationId = configuration.appId
+        masterKey = configuration.masterKey
+        javascriptKey = configuration.javascriptKey
+        serverURL = configuration.serverURL
+    }
+}

@@ -1,0 +1,51 @@
+import Synchronization
+
+/// A value that comes once, and that any number of tasks wait for.
+final class OneTime<Value: Sendable>: Sendable {
+    private struct State {
+        var value: Value?
+        var lastWaiter = 0
+        var waiters: [Int: CheckedContinuation<Value?, Never>] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// The value, once it is there.
+    var value: Value? { state.withLock { $0.value } }
+
+    /// Gives the value; one that comes later than another is dropped.
+    func set(_ value: Value) {
+        let waiters = state.withLock { state in
+            guard state.value == nil else { return [Int: CheckedContinuation<Value?, Never>]() }
+            state.value = value
+            defer { state.waiters = [:] }
+            return state.waiters
+        }
+        for waiter in waiters.values { waiter.resume(returning: value) }
+    }
+
+    /// Waits for the value, also when the task is cancelled.
+    ///
+    /// - Parameter limit: How long it is waited for; nil for as long as it takes.
+    /// - Returns: The value; nil when the time is over.
+    func wait(_ limit: Duration? = nil) async -> Value? {
+        let number = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        let timer = limit.map { limit in
+            Task {
+                try await Task.sleep(for: limit)
+                state.withLock { $0.waiters.removeValue(forKey: number) }?.resume(returning: nil)
+            }
+        }
+        defer { timer?.cancel() }
+        return await withCheckedContinuation { continuation in
+            let value: Value? = state.withLock { state in
+                if state.value == nil { state.waiters[number] = continuation }
+                return state.value
+            }
+            if let value { continuation.resume(returning: value) }
+        }
+    }
+}

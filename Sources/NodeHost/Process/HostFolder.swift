@@ -1,0 +1,46 @@
+import Foundation
+
+/// A folder that nobody else can read, with the script that runs an app's file and the socket that it connects to.
+///
+/// It is removed as soon as the process has connected, so that nothing is left of it when the server is killed.
+struct HostFolder: Sendable {
+    private let path: String
+
+    /// The script.
+    var script: String { path + "/host.mjs" }
+    /// The socket.
+    var socket: String { path + "/socket" }
+
+    private static let files: [(name: String, content: [UInt8])] = [
+        ("calls.mjs", PackageResources.calls_mjs), ("connection.mjs", PackageResources.connection_mjs),
+        ("failures.mjs", PackageResources.failures_mjs), ("files.mjs", PackageResources.files_mjs),
+        ("frames.mjs", PackageResources.frames_mjs), ("host.mjs", PackageResources.host_mjs),
+        ("httpRequest.mjs", PackageResources.httpRequest_mjs), ("lag.mjs", PackageResources.lag_mjs),
+        ("logging.mjs", PackageResources.logging_mjs), ("modules.mjs", PackageResources.modules_mjs),
+        ("objects.mjs", PackageResources.objects_mjs), ("registry.mjs", PackageResources.registry_mjs),
+        ("responses.mjs", PackageResources.responses_mjs), ("sdk.mjs", PackageResources.sdk_mjs),
+        ("services.mjs", PackageResources.services_mjs), ("tracking.mjs", PackageResources.tracking_mjs),
+        ("validators.mjs", PackageResources.validators_mjs), ("watchdog.mjs", PackageResources.watchdog_mjs),
+    ]
+
+    /// Makes a folder with the script in it.
+    ///
+    /// - Throws: What keeps files from being written.
+    init() throws {
+        let name = "roost-cloud-\(UUID().uuidString.prefix(13))"
+        let temporary = FileManager.default.temporaryDirectory.path
+        // The path of a socket may not be longer than about a hundred bytes.
+        path = (temporary.utf8.count <= 64 ? temporary : "/tmp") + "/" + name
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        for file in Self.files { try Data(file.content).write(to: URL(fileURLWithPath: "\(path)/\(file.name)")) }
+    }
+
+    /// Lets nobody else connect to the socket.
+    func protectSocket() throws {
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: socket)
+    }
+
+    /// Removes the folder and all in it.
+    func remove() { try? FileManager.default.removeItem(atPath: path) }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import ServerConfiguration
+import Subprocess
+
+#if canImport(System)
+    import System
+#else
+    import SystemPackage
+#endif
+
+/// The program `node`, and the file that it is to run.
+enum NodeProgram {
+    /// The oldest version that is used.
+    static let oldest = 18
+
+    /// The path of an app's file.
+    ///
+    /// - Throws: `ConfigurationError` when there is no such file.
+    static func checkedFile(_ path: String) throws(ConfigurationError) -> String {
+        let file = URL(fileURLWithPath: path).standardizedFileURL.path
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder), !isFolder.boolValue else {
+            throw ConfigurationError("option cloud: there is no file \(file)")
+        }
+        guard FileManager.default.isReadableFile(atPath: file) else {
+            throw ConfigurationError("option cloud: the file \(file) cannot be read")
+        }
+        return file
+    }
+
+    /// Finds the program.
+    ///
+    /// - Parameters:
+    ///   - wanted: The path that the configuration names; nil to look for it on the PATH.
+    ///   - environment: The environment, with the PATH.
+    /// - Throws: `ConfigurationError` when there is none.
+    static func find(_ wanted: String?, environment: [String: String]) throws(ConfigurationError) -> String {
+        let folders = (environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
+        let candidates = wanted.map { [$0] } ?? folders.map { "\($0)/node" }
+        guard let path = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
+            throw ConfigurationError(
+                wanted.map { "option cloudNode: \($0) is no program" }
+                    ?? "option cloud: Node.js is needed to run cloud code in JavaScript, and there is no program node on "
+                    + "the PATH (Debian: apt-get install nodejs)")
+        }
+        return path
+    }
+
+    /// Looks at the version of a program.
+    ///
+    /// - Throws: `ConfigurationError` for one that cannot be used.
+    static func checkVersion(of path: String) async throws(ConfigurationError) {
+        let version = await version(path)
+        guard let major = Int(version.drop { $0 == "v" }.prefix { $0 != "." }), major >= oldest else {
+            throw ConfigurationError(
+                "option cloud: Node.js \(oldest) or later is needed, and \(path) "
+                    + (version.isEmpty ? "tells no version" : "is \(version)"))
+        }
+    }
+
+    private static func version(_ path: String) async -> String {
+        let result = try? await Subprocess.run(
+            .path(FilePath(path)), arguments: ["--version"], output: .string(limit: 256), error: .discarded)
+        let text = result?.standardOutput ?? ""
+        return String(text.prefix { !$0.isNewline })
+    }
+}

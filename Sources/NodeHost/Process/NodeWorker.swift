@@ -1,0 +1,315 @@
+import CloudCode
+import Foundation
+import JSON
+import Logging
+import NIOCore
+import NIOPosix
+import Operations
+import ParseModel
+import Synchronization
+
+/// One process that runs an app's file: its connection, its calls, its life.
+final class NodeWorker: Sendable {
+    private struct State {
+        var channel: (any Channel)?
+        var processIdentifier: Int32 = 0
+        var missedPongs = 0
+        var lastLines: [String] = []
+        var reason: String?
+        var serverURL = ""
+        var isRetired = false
+        var offer: HostOffer?
+    }
+
+    /// How a start ended.
+    private enum Start: Sendable {
+        case loaded
+        case failed(String)
+    }
+
+    /// What a process is for.
+    struct Owner: Sendable {
+        /// Takes all that the file offers.
+        var offer: @Sendable (HostOffer) -> Void
+        /// Carries out the requests of the code.
+        var perform: @Sendable (InternalRequest) async -> InternalReply
+        /// Sends a mail of the code, or throws why it cannot; nil where nothing sends mails.
+        var sendMail: NodeHost.SendMail?
+    }
+
+    private let settings: NodeSettings
+    private let owner: Owner
+    private let logger: Logger
+    private let state = Mutex(State())
+    private let started = OneTime<Start>()
+    private let isOver = OneTime<Void>()
+    private let calls = OpenCalls()
+    private let gate: CallGate
+    private let clock = Mutex(ContinuousClock.now)
+
+    /// Set with the way it went when the process has ended and all calls with it.
+    let ended = OneTime<String>()
+
+    private init(_ settings: NodeSettings, owner: Owner, serverURL: String, logger: Logger) {
+        self.settings = settings
+        self.owner = owner
+        self.logger = logger
+        gate = CallGate(places: settings.openCalls, queue: settings.waitingCalls)
+        state.withLock { $0.serverURL = serverURL }
+    }
+
+    /// Why a process did not start.
+    struct StartFailure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Starts a process, and waits until it has loaded the file.
+    ///
+    /// - Throws: `StartFailure`, or what keeps a process from being started.
+    static func start(
+        _ settings: NodeSettings, owner: Owner, serverURL: String, on group: MultiThreadedEventLoopGroup,
+        logger: Logger
+    ) async throws -> NodeWorker {
+        let worker = NodeWorker(settings, owner: owner, serverURL: serverURL, logger: logger)
+        let folder = try HostFolder()
+        do {
+            try await worker.open(folder, on: group)
+        } catch {
+            folder.remove()
+            throw error
+        }
+        switch worker.started.value {
+        case .loaded:
+            worker.clock.withLock { $0 = .now }
+            Task { await worker.watch() }
+            return worker
+        case .failed(let reason):
+            worker.end(nil)
+            throw StartFailure(description: reason)
+        case nil:
+            worker.end(nil)
+            throw StartFailure(description: "\(settings.main) was not loaded within \(settings.startLimit)")
+        }
+    }
+
+    /// Starts the process, waits until it has loaded the file or failed to, and removes what it was started from.
+    private func open(_ folder: HostFolder, on group: MultiThreadedEventLoopGroup) async throws {
+        let secret = Identifiers.hexadecimal(64)
+        let listener = try await WorkerListener(
+            folder.socket, secret: secret, limit: settings.messageLimit + 1024 * 1024, on: group,
+            connected: { [weak self] in self?.connect($0) }, message: { [weak self] in self?.take($0) },
+            closed: { [weak self] in self?.end($0) })
+        try folder.protectSocket()
+        let command = NodeProcess.Command(
+            node: settings.node, arguments: [folder.script, settings.main],
+            folder: (settings.main as NSString).deletingLastPathComponent,
+            environment: HostEnvironment.changes(socket: folder.socket, secret: secret))
+        Task { await run(command, on: group) }
+        _ = await started.wait(settings.startLimit)
+        // The listener removes its socket, and must not meet the removal of the folder.
+        await listener.close()
+        folder.remove()
+    }
+
+    private func run(_ command: NodeProcess.Command, on group: MultiThreadedEventLoopGroup) async {
+        let way: String
+        do {
+            way = try await NodeProcess.run(
+                command, until: isOver, on: group,
+                started: { identifier in self.state.withLock { $0.processIdentifier = identifier } },
+                lines: { self.printed($0) },
+                // A process that never connected has no connection that ends with it.
+                silent: { if self.state.withLock({ $0.channel == nil }) { self.end(nil) } })
+        } catch {
+            way = "it cannot be started: \(error)"
+        }
+        let (reason, lines) = state.withLock { ($0.reason, $0.lastLines) }
+        end(nil)
+        started.set(.failed(([reason ?? way] + lines).joined(separator: "\n")))
+        ended.set(reason.map { "\($0), \(way)" } ?? way)
+    }
+
+    private func printed(_ line: String) {
+        state.withLock { state in
+            state.lastLines.append(line)
+            if state.lastLines.count > 30 { state.lastLines.removeFirst() }
+        }
+        logger.info("\(line)", metadata: ["source": "cloud"])
+    }
+
+    /// Calls the code.
+    ///
+    /// - Throws: `CallGate.Closed` when the process is gone; 155 when too many wait; 141 when it ends meanwhile.
+    func call(
+        _ kind: CallWriter.Kind, _ call: CloudCall, progress: (@Sendable (String) -> Void)? = nil
+    ) async throws -> JSONObject {
+        try await gate.enter(isNested: call.depth > 1) {
+            try await calls.exchange(
+                call, progress: progress, send: { self.send(CallWriter.message(kind, $0, call).serialized()) },
+                giveUp: { self.send(["type": "cancel", "id": .number(Double($0))]) })
+        }
+    }
+
+    /// How many calls it has or is to have.
+    var load: Int { gate.load }
+
+    /// How long it has served.
+    var lifetime: Duration { .now - clock.withLock { $0 } }
+
+    /// The number of the process.
+    var processIdentifier: Int32 { state.withLock { $0.processIdentifier } }
+
+    /// What the file offers; nil before it is loaded.
+    var offer: HostOffer? { state.withLock { $0.offer } }
+
+    /// Says what the file offers. To be called once the process takes calls; what it offers later follows by itself.
+    func tellOffer() {
+        // Under the lock, so that the latest is told last.
+        state.withLock { state in
+            if !state.isRetired, let offer = state.offer { owner.offer(offer) }
+        }
+    }
+
+    /// Whether another process has taken its place.
+    var isRetired: Bool { state.withLock { $0.isRetired } }
+
+    /// Says that another process has taken its place.
+    func retire() { state.withLock { $0.isRetired = true } }
+
+    /// Lets the calls that are open end, and then the process.
+    func drain() async {
+        let deadline = ContinuousClock.now + settings.drainLimit
+        while gate.load > 0, ContinuousClock.now < deadline, ended.value == nil {
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        end(nil)
+        _ = await ended.wait()
+    }
+
+    /// Ends the process, and all calls with it.
+    func end(_ reason: String?) {
+        let channel = state.withLock { state in
+            state.reason = state.reason ?? reason
+            return state.channel
+        }
+        gate.close()
+        calls.close()
+        channel?.close(promise: nil)
+        isOver.set(())
+    }
+
+    /// Says where the server is reached by HTTP.
+    func serve(at url: String) {
+        let isConnected = state.withLock { state in
+            state.serverURL = url
+            return state.channel != nil
+        }
+        if isConnected { send(["type": "address", "serverURL": .string(url)]) }
+    }
+
+    private func send(_ message: JSONObject) { send(message.serialized()) }
+
+    private func send(_ bytes: [UInt8]) {
+        guard let channel = state.withLock({ $0.channel }) else { return }
+        channel.writeAndFlush(FrameDecoder.frame(bytes, in: channel.allocator), promise: nil)
+    }
+
+    private func connect(_ channel: any Channel) {
+        let serverURL = state.withLock { state in
+            state.channel = channel
+            return state.serverURL
+        }
+        var welcome: JSONObject = [
+            "type": "welcome", "protocol": 1, "applicationId": .string(settings.applicationId),
+            "masterKey": .string(settings.masterKey), "serverURL": .string(serverURL),
+            "limit": .number(Double(settings.messageLimit)), "validatorTimeout": 10_000,
+            "legacyCallbacks": .bool(settings.legacyCallbacks), "httpRequest": .bool(settings.httpRequest),
+            "decodesPointers": .bool(settings.decodesPointers),
+        ]
+        welcome["javascriptKey"] = settings.javascriptKey.map(JSONValue.string)
+        send(welcome)
+    }
+
+    private func take(_ message: HostMessage) {
+        switch message {
+        case .connect: break
+        case .hello(let offer):
+            state.withLock { $0.offer = offer }
+            started.set(.loaded)
+        case .register(let offer):
+            state.withLock { $0.offer = offer }
+            tellOffer()
+        case .failed(let stack): started.set(.failed(stack))
+        case .result(let id, let result): calls.answer(id, result)
+        case .log(let level, let text, let requestID):
+            var metadata: Logger.Metadata = ["source": "cloud"]
+            if let requestID { metadata["id"] = "\(requestID)" }
+            logger.log(level: Self.level(level), "\(text)", metadata: metadata)
+        case .progress(let call, let text): calls.progress(call, text)
+        case .rest(let id, let request): perform(id, request)
+        case .mail(let id, let mail): Task { await sendMail(id, mail) }
+        case .pong(let lag):
+            state.withLock { $0.missedPongs = 0 }
+            if lag > 1000 {
+                logger.warning("the event loop of cloud code was late", metadata: ["ms": "\(Int(lag))"])
+            }
+        }
+    }
+
+    private static func level(_ name: String) -> Logger.Level {
+        switch name {
+        case "error": .error
+        case "warn": .warning
+        case "verbose", "debug": .debug
+        case "silly": .trace
+        default: .info
+        }
+    }
+
+    private func perform(_ id: Int, _ message: JSONObject) {
+        let parent = RestRequest.parentNumber(message).flatMap { calls.call($0) }
+        Task {
+            guard let request = RestRequest.read(message, parent: parent) else {
+                return answer(id, ["error": "This is no request."])
+            }
+            send(RestRequest.answer(id, await owner.perform(request)))
+        }
+    }
+
+    private func sendMail(_ id: Int, _ mail: JSONObject) async {
+        do {
+            if let sendMail = owner.sendMail {
+                try await sendMail(mail)
+            } else {
+                logger.error("Failed to send email because no mail adapter is configured for Parse Server.")
+            }
+            answer(id, [:])
+        } catch let error as ParseError {
+            answer(id, ["code": .number(Double(error.code)), "error": .string(error.message)])
+        } catch {
+            answer(id, ["error": .string("\(error)")])
+        }
+    }
+
+    private func answer(_ id: Int, _ fields: JSONObject) {
+        let head: JSONObject = ["type": "answer", "id": .number(Double(id))]
+        send(head.merging(fields) { $1 })
+    }
+
+    /// Asks from time to time whether the event loop is alive, and kills a process that does not answer.
+    private func watch() async {
+        while ended.value == nil {
+            let missed = state.withLock { state in
+                defer { state.missedPongs += 1 }
+                return state.missedPongs
+            }
+            guard missed < 2 else {
+                logger.error("cloud code does not answer: its process is killed")
+                kill(processIdentifier, SIGKILL)
+                return end("its event loop hung")
+            }
+            send(["type": "ping"])
+            _ = await ended.wait(settings.pingInterval)
+        }
+    }
+}

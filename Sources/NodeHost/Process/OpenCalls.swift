@@ -1,0 +1,80 @@
+import CloudCode
+import JSON
+import ParseModel
+import Synchronization
+
+/// The calls that a process has been sent and has not answered.
+final class OpenCalls: Sendable {
+    private struct Entry {
+        let call: CloudCall
+        let progress: (@Sendable (String) -> Void)?
+        var continuation: CheckedContinuation<JSONObject, any Error>?
+    }
+
+    private struct State {
+        var isClosed = false
+        var lastNumber = 0
+        var entries: [Int: Entry] = [:]
+    }
+
+    /// What whoever waits is told when the process has ended.
+    static let stopped = ParseError(ParseError.scriptFailed, "Cloud code stopped.")
+
+    private let state = Mutex(State())
+
+    /// Sends a call, and waits for the answer.
+    ///
+    /// - Parameters:
+    ///   - progress: Takes what a job says of its progress.
+    ///   - send: Sends the call by its number.
+    ///   - giveUp: Tells the process that nobody waits any more.
+    /// - Throws: 141 when the process ends; `CancellationError`.
+    func exchange(
+        _ call: CloudCall, progress: (@Sendable (String) -> Void)?, send: @Sendable (Int) -> Void,
+        giveUp: @escaping @Sendable (Int) -> Void
+    ) async throws -> JSONObject {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let failure: (any Error)? = state.withLock { state in
+                    if state.isClosed { return Self.stopped }
+                    if Task.isCancelled { return CancellationError() }
+                    state.entries[number] = Entry(call: call, progress: progress, continuation: continuation)
+                    return nil
+                }
+                if let failure { continuation.resume(throwing: failure) } else { send(number) }
+            }
+        } onCancel: {
+            guard let entry = take(number) else { return }
+            giveUp(number)
+            entry.continuation?.resume(throwing: CancellationError())
+        }
+    }
+
+    private func take(_ number: Int) -> Entry? { state.withLock { $0.entries.removeValue(forKey: number) } }
+
+    /// Takes the answer to a call; one that nobody waits for is dropped.
+    func answer(_ number: Int, _ message: JSONObject) { take(number)?.continuation?.resume(returning: message) }
+
+    /// Takes what a job says of its progress.
+    func progress(_ number: Int, _ text: String) { state.withLock { $0.entries[number]?.progress }?(text) }
+
+    /// The call of a number; nil when it has ended.
+    func call(_ number: Int) -> CloudCall? { state.withLock { $0.entries[number]?.call } }
+
+    /// How many there are.
+    var count: Int { state.withLock { $0.entries.count } }
+
+    /// Ends all calls: the process is gone.
+    func close() {
+        let entries = state.withLock { state in
+            state.isClosed = true
+            defer { state.entries = [:] }
+            return state.entries
+        }
+        for entry in entries.values { entry.continuation?.resume(throwing: Self.stopped) }
+    }
+}

@@ -1,0 +1,80 @@
+import Encoding
+import NIOCore
+import NIOPosix
+
+/// Waits on a socket for the one process that knows the secret, and hands its messages on.
+struct WorkerListener {
+    private let channel: any Channel
+
+    /// Opens the socket.
+    ///
+    /// - Parameters:
+    ///   - limit: The most bytes of a message.
+    ///   - connected: Is called when the process has proved itself.
+    ///   - message: Takes its messages, on the thread of the connection.
+    ///   - closed: Is called when the connection has ended, with the reason when there was one.
+    /// - Throws: What keeps it from being opened.
+    init(
+        _ path: String, secret: String, limit: Int, on group: MultiThreadedEventLoopGroup,
+        connected: @escaping @Sendable (any Channel) -> Void,
+        message: @escaping @Sendable (HostMessage) -> Void, closed: @escaping @Sendable (String?) -> Void
+    ) async throws {
+        channel = try await ServerBootstrap(group: group).childChannelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let handler = ConnectionToWorker(
+                    secret: secret, connected: connected, message: message, closed: closed)
+                try channel.pipeline.syncOperations.addHandlers(FrameHandler(FrameDecoder(limit: limit)), handler)
+            }
+        }.bind(unixDomainSocketPath: path).get()
+    }
+
+    /// Takes no more connections.
+    func close() async { try? await channel.close() }
+}
+
+/// A connection to the socket.
+private final class ConnectionToWorker: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let secret: String
+    private let connected: @Sendable (any Channel) -> Void
+    private let message: @Sendable (HostMessage) -> Void
+    private let closed: @Sendable (String?) -> Void
+    private var isKnown = false
+    private var reason: String?
+
+    init(
+        secret: String, connected: @escaping @Sendable (any Channel) -> Void,
+        message: @escaping @Sendable (HostMessage) -> Void, closed: @escaping @Sendable (String?) -> Void
+    ) {
+        self.secret = secret
+        self.connected = connected
+        self.message = message
+        self.closed = closed
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        do {
+            let message = try HostMessage(parsing: unwrapInboundIn(data).readableBytesView)
+            if isKnown {
+                self.message(message)
+            } else if case .connect(let secret) = message, ConstantTime.areEqual(secret, self.secret) {
+                isKnown = true
+                connected(context.channel)
+            } else {
+                context.close(promise: nil)
+            }
+        } catch {
+            errorCaught(context: context, error: error)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        reason = reason ?? "\(error)"
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        if isKnown { closed(reason) }
+    }
+}

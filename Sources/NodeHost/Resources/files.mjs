@@ -1,0 +1,26 @@
+// Files in the triggers of their life.
+
+/** A file of the SDK. */
+export function fileOf(json) {
+  const file = json.url
+    ? Parse.File.fromJSON({ __type: 'File', name: json.name, url: json.url })
+    : new Parse.File(json.name, { base64: json.base64 ?? '' }, json.contentType);
+  if (json.url && json.base64 !== undefined) file._data = json.base64;
+  if (json.metadata) file.setMetadata?.(json.metadata);
+  if (json.tags) file.setTags?.(json.tags);
+  return file;
+}
+
+/** What is stored instead of the file that came. */
+export async function fileJSON(file, sent) {
+  const url = typeof file.url === 'function' ? file.url() : undefined;
+  const data = url ? undefined : await file.getData();
+  return {
+    name: file.name(),
+    url: url ?? undefined,
+    contentType: file._source?.type || sent.contentType,
+    base64: data === sent.base64 ? undefined : data,
+    metadata: file.metadata?.() ?? sent.metadata,
+    tags: file.tags?.() ?? sent.tags,
+  };
+}

@@ -1,0 +1,66 @@
+// Runs an app's cloud/main.js for the server that started this process: node host.mjs <main.js>
+
+import { Calls } from './calls.mjs';
+import { Connection } from './connection.mjs';
+import { LagMeter } from './lag.mjs';
+import { Log } from './logging.mjs';
+import { adaptRequire, loadMain } from './modules.mjs';
+import { Registry } from './registry.mjs';
+import { loadSDK, routeRequests } from './sdk.mjs';
+import { installCloud } from './services.mjs';
+import { currentCall } from './tracking.mjs';
+import { startWatchdog } from './watchdog.mjs';
+
+const { ROOST_CLOUD_SOCKET: socket, ROOST_CLOUD_SECRET: secret, ROOST_CLOUD_SERVER: server } = process.env;
+for (const name of ['ROOST_CLOUD_SOCKET', 'ROOST_CLOUD_SECRET', 'ROOST_CLOUD_SERVER']) delete process.env[name];
+const main = process.argv[2];
+// What the app sees of the command line is its own file, as if it had been started by itself.
+process.argv.splice(1, 1);
+
+startWatchdog(Number(server));
+const connection = await Connection.open(socket, secret);
+const settings = await connection.once('welcome');
+connection.limit = settings.limit;
+const log = new Log(connection);
+log.captureConsole();
+log.captureRejections();
+
+try {
+  adaptRequire(main);
+  const Parse = loadSDK(main, settings);
+  routeRequests(Parse, connection, currentCall);
+  const registry = new Registry(log);
+  installCloud(Parse, registry, connection, log, settings);
+  const calls = new Calls(connection, registry, log, settings);
+  const lag = new LagMeter();
+  connection.on('ping', () => connection.send('pong', { lagMs: lag.take() }));
+  connection.on('call', call => calls.carryOut(call));
+  connection.on('validate', call => calls.validate(call));
+  connection.on('cancel', ({ id }) => calls.cancel(id));
+  connection.on('address', ({ serverURL }) => {
+    Parse.serverURL = serverURL;
+  });
+  await loadMain(main);
+  connection.send('hello', {
+    protocol: 1, pid: process.pid, node: process.versions.node, sdk: Parse.CoreManager.get('VERSION'),
+    ...registry.describe(),
+  });
+  announce(registry);
+} catch (error) {
+  const stack = error instanceof Error ? error.stack ?? String(error) : String(error);
+  connection.send('failed', { stack });
+  connection.end(1);
+}
+
+/** Tells the server of what is registered later, once for all that is registered at the same time. */
+function announce(registry) {
+  let isPending = false;
+  registry.changed = () => {
+    if (isPending) return;
+    isPending = true;
+    queueMicrotask(() => {
+      isPending = false;
+      connection.send('register', registry.describe());
+    });
+  };
+}

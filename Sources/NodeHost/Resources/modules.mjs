@@ -1,0 +1,43 @@
+// How the app's modules are found and loaded.
+
+import fs from 'node:fs';
+import Module, { createRequire } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/** Has `require('cloud/x')` find what lies beside main.js, and refuses the insides of parse-server, which cannot work here. */
+export function adaptRequire(main) {
+  const folder = path.dirname(main);
+  const resolve = Module._resolveFilename;
+  Module._resolveFilename = function (request, ...rest) {
+    if (/^parse-server(\/|$)/.test(request)) {
+      throw new Error(`require('${request}'): the modules of parse-server do not work in Roost.`);
+    }
+    try {
+      return resolve.call(this, request, ...rest);
+    } catch (error) {
+      if (error.code !== 'MODULE_NOT_FOUND' || !request.startsWith('cloud/')) throw error;
+      return resolve.call(this, path.join(folder, request.slice('cloud/'.length)), ...rest);
+    }
+  };
+}
+
+/** Loads main.js, and waits for a promise that it gives. */
+export async function loadMain(main) {
+  const loaded = isModule(main) ? await import(pathToFileURL(main)) : createRequire(main)(main);
+  await (typeof loaded?.then === 'function' ? loaded : loaded?.default);
+}
+
+/** Whether a file is an ES module, by its name and by the nearest package.json. */
+function isModule(file) {
+  if (file.endsWith('.mjs')) return true;
+  if (file.endsWith('.cjs')) return false;
+  for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
+    try {
+      return JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8')).type === 'module';
+    } catch (error) {
+      if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
+    }
+    if (folder === path.dirname(folder)) return false;
+  }
+}

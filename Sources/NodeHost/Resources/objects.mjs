@@ -1,0 +1,106 @@
+// Objects of the SDK from what the server sends, and back.
+
+/** An object of the SDK as it is stored. */
+export function stored(json, className = json.className) {
+  return Parse.Object.fromJSON({ ...json, className });
+}
+
+/** The user of a request. */
+export function userOf(json) {
+  return json === undefined || json === null ? undefined : stored(json, '_User');
+}
+
+/** An object that is about to be saved: what is stored, and what the client sent as pending operations. */
+export function pending(call) {
+  const { object, original, changes = {} } = call.request;
+  const className = object.className;
+  const server = original === undefined || original === null ? { className } : { ...original, className };
+  const sent = { ...changes };
+  const constructor = Parse.Object.fromJSON({ className }).constructor;
+  for (const name of constructor.readOnlyAttributes?.() ?? []) {
+    if (!original && Object.hasOwn(sent, name)) server[name] = sent[name];
+    delete sent[name];
+  }
+  const result = Parse.Object.fromJSON(server);
+  for (const key of Object.keys(sent)) {
+    if (!key.includes('.') || typeof sent[key]?.__op === 'string') continue;
+    const [parent, ...rest] = key.split('.');
+    sent[parent] = withMember(sent[parent] ?? original?.[parent], rest, sent[key]);
+    delete sent[key];
+  }
+  result.set(Parse._decode(undefined, sent), { ignoreValidation: true });
+  return result;
+}
+
+/** A copy of a value in which a member, however deep, is another one. */
+function withMember(value, [name, ...rest], member) {
+  const copy = value !== null && typeof value === 'object' && !Array.isArray(value) ? { ...value } : {};
+  const inner = Object.hasOwn(copy, name) ? copy[name] : undefined;
+  // Defined, not assigned: a member named __proto__ is a member.
+  Object.defineProperty(copy, name, {
+    value: rest.length === 0 ? member : withMember(inner, rest, member),
+    enumerable: true, configurable: true, writable: true,
+  });
+  return copy;
+}
+
+/**
+ * What code did to an object that is about to be saved, by comparison of its operations before and after: what is done
+ * besides what the client sent, and which of the client's fields are not to be written.
+ */
+export function difference(before, after, changes = {}) {
+  const operations = {};
+  const reverted = [];
+  for (const [key, operation] of Object.entries(after)) {
+    if (Object.hasOwn(before, key) && JSON.stringify(before[key]) === JSON.stringify(operation)) continue;
+    operations[key] = operation;
+    for (const sent of Object.keys(changes)) if (sent.startsWith(`${key}.`)) reverted.push(sent);
+  }
+  for (const key of Object.keys(before)) {
+    if (Object.hasOwn(after, key)) continue;
+    for (const sent of Object.keys(changes)) {
+      if (sent === key || sent.startsWith(`${key}.`)) reverted.push(sent);
+    }
+  }
+  return { operations, reverted };
+}
+
+/** The parameters of a function as code gets them: dates and files are objects of the SDK, and so are pointers where asked. */
+export function decodeParams(value, withPointers) {
+  if (Array.isArray(value)) return value.map(element => decodeParams(element, withPointers));
+  if (value === null || typeof value !== 'object') return value;
+  switch (value.__type) {
+    case 'Date': return new Date(value.iso);
+    case 'File': return Parse.File.fromJSON(value);
+    case 'Pointer':
+      if (withPointers && typeof value.className === 'string') {
+        return Parse.Object.fromJSON({ __type: 'Pointer', className: value.className, objectId: value.objectId });
+      }
+  }
+  const result = {};
+  for (const [key, member] of Object.entries(value)) {
+    Object.defineProperty(result, key, {
+      value: decodeParams(member, withPointers), enumerable: true, configurable: true, writable: true,
+    });
+  }
+  return result;
+}
+
+/** A query of the SDK. */
+export function queryOf(className, json) {
+  const query = new Parse.Query(className);
+  query.withJSON(json);
+  return query;
+}
+
+/** An element of what a trigger of a find gives: an object of the SDK with all that it holds, or what it is. */
+export function foundJSON(element) {
+  return element instanceof Parse.Object ? element._toFullJSON() : Parse._encode(element);
+}
+
+/** The config of a request. */
+export function configOf(json) {
+  const config = new Parse.Config();
+  config.attributes = Parse._decode(undefined, json.params ?? {});
+  return config;
+}

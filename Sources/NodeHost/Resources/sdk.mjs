@@ -1,0 +1,51 @@
+// The app's own copy of the package `parse`, and what this process puts in place of its parts.
+
+import { createRequire } from 'node:module';
+import path from 'node:path';
+
+/** Loads the SDK from the app's node_modules, and makes it the global `Parse`. */
+export function loadSDK(main, settings) {
+  const require = createRequire(main);
+  let loaded;
+  try {
+    loaded = require('parse/node');
+  } catch (error) {
+    if (error.code !== 'MODULE_NOT_FOUND' || !error.message.includes("'parse/node'")) throw error;
+    throw new Error(`The package parse was not found from ${path.dirname(main)}. `
+      + 'Cloud code needs the SDK of the app: npm install parse');
+  }
+  const Parse = [loaded, loaded.default, loaded.Parse].find(candidate => typeof candidate?.initialize === 'function');
+  if (Parse === undefined) throw new Error('The package parse has no Parse.initialize.');
+  Parse.initialize(settings.applicationId, settings.javascriptKey ?? 'unused', settings.masterKey);
+  Parse.serverURL = settings.serverURL;
+  globalThis.Parse = Parse;
+  return Parse;
+}
+
+/** Has the SDK's requests go over the connection: no HTTP, no keys, and the server knows which call they belong to. */
+export function routeRequests(Parse, connection, currentCall) {
+  const original = Parse.CoreManager.getRESTController();
+
+  const parentOf = call => call && { id: call.id, depth: call.depth, requestId: call.requestId };
+
+  async function request(method, requestPath, data, options = {}) {
+    // Files are uploaded by HTTP: their bytes are no JSON.
+    if (/^\/?files(\/|$)/.test(requestPath)) return original.request(method, requestPath, data, options);
+    const answer = await connection.ask('rest', {
+      method,
+      path: requestPath.startsWith('/') ? requestPath : `/${requestPath}`,
+      body: data ?? {},
+      master: options.useMasterKey ?? Parse.CoreManager.get('USE_MASTER_KEY') ?? false,
+      sessionToken: typeof options.sessionToken === 'string' ? options.sessionToken : undefined,
+      installationId: typeof options.installationId === 'string' ? options.installationId : undefined,
+      context: options.context,
+      parent: parentOf(currentCall()),
+    });
+    const body = answer.body ?? {};
+    if (answer.status >= 400) throw new Parse.Error(body.code ?? Parse.Error.INTERNAL_SERVER_ERROR, body.error);
+    if (options.returnStatus) return { ...body, _status: answer.status, _headers: answer.headers };
+    return answer.headers?.['X-Parse-Job-Status-Id'] ?? answer.headers?.['X-Parse-Push-Status-Id'] ?? body;
+  }
+
+  Parse.CoreManager.setRESTController({ ...original, request });
+}

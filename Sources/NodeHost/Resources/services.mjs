@@ -1,0 +1,49 @@
+// What `Parse.Cloud` has in the server besides what the SDK brings.
+
+import { httpRequest } from './httpRequest.mjs';
+
+/** Fills in `Parse.Cloud`. */
+export function installCloud(Parse, registry, connection, log, settings) {
+  const cloud = Parse.Cloud;
+  cloud.define = (name, handler, validator) => registry.define(name, handler, validator);
+  cloud.job = (name, handler) => registry.job(name, handler);
+  for (const event of ['beforeSave', 'afterSave', 'beforeDelete', 'afterDelete', 'beforeFind', 'afterFind']) {
+    cloud[event] = (parseClass, handler, validator) => registry.trigger(event, parseClass, handler, validator);
+  }
+  const accountEvents = {
+    beforeLogin: '_User', afterLogin: '_User', afterLogout: '_Session', beforePasswordResetRequest: '_User',
+  };
+  for (const [event, className] of Object.entries(accountEvents)) {
+    cloud[event] = (first, ...rest) => {
+      // The class may be named, though there is only one.
+      const isNamed = typeof first === 'string' || first?.className !== undefined;
+      const [handler, validator] = isNamed ? rest : [first, ...rest];
+      registry.trigger(event, isNamed ? first : className, handler, validator);
+    };
+  }
+  cloud.beforeConnect = (handler, validator) => registry.trigger('beforeConnect', '@Connect', handler, validator);
+  cloud.beforeSubscribe = (parseClass, handler, validator) =>
+    registry.trigger('beforeSubscribe', parseClass, handler, validator);
+  cloud.afterLiveQueryEvent = (parseClass, handler, validator) =>
+    registry.trigger('afterEvent', parseClass, handler, validator);
+  cloud.onLiveQueryEvent = () => {
+    log.write('warn', 'Parse.Cloud.onLiveQueryEvent is not called: it is about the insides of parse-server.');
+  };
+  cloud.useMasterKey = () => {
+    log.write('warn', 'Parse.Cloud.useMasterKey has no effect. Give {useMasterKey: true} to the call that needs it.');
+  };
+  cloud.sendEmail = async mail => {
+    const answer = await connection.ask('mail', { mail });
+    if (answer.error !== undefined) throw new Parse.Error(answer.code ?? 141, answer.error);
+  };
+  cloud.httpRequest = settings.httpRequest ? httpRequest : () => {
+    throw new Error('Parse.Cloud.httpRequest was removed in parse-server 6. '
+      + 'Use fetch, or switch it on by the option cloudHttpRequest.');
+  };
+  Object.defineProperty(Parse, 'Server', {
+    configurable: true,
+    get() {
+      throw new Error('Parse.Server is the inside of parse-server, which is not here.');
+    },
+  });
+}

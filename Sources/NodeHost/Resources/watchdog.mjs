@@ -1,0 +1,19 @@
+// Ends this process when the server is gone, also while code keeps the event loop busy for ever: a thread of its own
+// looks whose child the process is.
+
+import { Worker } from 'node:worker_threads';
+
+const code = `
+const { workerData } = require('node:worker_threads');
+const pause = new Int32Array(new SharedArrayBuffer(4));
+// The pause can be broken off, so that the thread holds up no end of the process.
+while (process.ppid === workerData) Atomics.wait(pause, 0, 0, 500);
+process.kill(process.pid, 'SIGKILL');
+`;
+
+/** Starts the thread. */
+export function startWatchdog(server) {
+  const limits = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 };
+  const options = { eval: true, workerData: server, env: {}, execArgv: [], resourceLimits: limits };
+  new Worker(code, options).unref();
+}

@@ -1,0 +1,82 @@
+import CloudCode
+import Foundation
+import JSON
+
+/// Calls as the process gets them.
+enum CallWriter {
+    /// What is asked of the process.
+    enum Kind: String {
+        /// To run the code.
+        case call
+        /// To ask the functions in its validator.
+        case validate
+    }
+
+    /// The message of a call.
+    static func message(_ kind: Kind, _ id: Int, _ call: CloudCall) -> JSONObject {
+        var message: JSONObject = [
+            "type": .string(kind.rawValue), "id": .number(Double(id)), "depth": .number(Double(call.depth)),
+            "requestId": .string(call.requestID),
+        ]
+        if let deadline = call.deadline {
+            message["deadlineMs"] = .number(max(0, (deadline - .now) / .milliseconds(1)))
+        }
+        var request = caller(call)
+        switch call.target {
+        case .function(let name):
+            message["kind"] = "function"
+            message["name"] = .string(name.text)
+            request["params"] = .object(call.params)
+        case .job(let name):
+            message["kind"] = "job"
+            message["name"] = .string(name.text)
+            request["params"] = .object(call.params)
+            request["jobId"] = call.jobId.map(JSONValue.string)
+        case .trigger(let event, let name):
+            message["kind"] = "trigger"
+            message["event"] = .string(event.rawValue)
+            message["name"] = .string(name.text)
+            addSubject(of: call, event, to: &request)
+        }
+        if kind == .validate { request["roles"] = .array(call.caller.roles.map { .string($0.text) }) }
+        message["request"] = .object(request)
+        return message
+    }
+
+    private static func caller(_ call: CloudCall) -> JSONObject {
+        var request: JSONObject = [
+            "master": .bool(call.caller.isMaster), "isReadOnly": .bool(call.caller.isReadOnly),
+            "headers": .object(call.headers), "ip": .string(call.ip), "context": .object(call.context),
+        ]
+        request["user"] = call.caller.user.map(JSONValue.object)
+        request["installationId"] = call.caller.installationId.map(JSONValue.string)
+        return request
+    }
+
+    /// What a trigger is about.
+    private static func addSubject(of call: CloudCall, _ event: CloudEvent, to request: inout JSONObject) {
+        request["object"] = call.object.map(JSONValue.object)
+        request["original"] = call.original.map(JSONValue.object)
+        switch event {
+        case .beforeSave, .afterSave: request["changes"] = .object(call.changes)
+        case .beforeFind, .afterFind:
+            request["query"] = .object(call.query ?? [:])
+            request["isGet"] = .bool(call.isGet)
+            request["count"] = .bool(call.isCount)
+            if event == .afterFind { request["objects"] = .array(call.objects.map(JSONValue.object)) }
+        default: break
+        }
+        if let file = call.file { request["file"] = .object(json(file)) }
+    }
+
+    private static func json(_ file: CloudFile) -> JSONObject {
+        var json: JSONObject = [
+            "name": .string(file.name), "metadata": .object(file.metadata), "tags": .object(file.tags),
+        ]
+        json["url"] = file.url.map(JSONValue.string)
+        json["contentType"] = file.contentType.map(JSONValue.string)
+        json["size"] = file.size.map { .number(Double($0)) }
+        json["base64"] = file.bytes.map { .string(Data($0).base64EncodedString()) }
+        return json
+    }
+}

@@ -1,0 +1,58 @@
+import JSON
+
+/// A message of a process.
+enum HostMessage {
+    /// The first: it proves that the server started the process.
+    case connect(secret: String)
+    /// The file is loaded.
+    case hello(HostOffer)
+    /// The file offers something else from now on.
+    case register(HostOffer)
+    /// The file could not be loaded.
+    case failed(stack: String)
+    /// The answer to a call.
+    case result(id: Int, JSONObject)
+    /// A line for the log.
+    case log(level: String, text: String, requestID: String?)
+    /// What a job says of its progress.
+    case progress(call: Int, text: String)
+    /// A request of the code.
+    case rest(id: Int, JSONObject)
+    /// A mail of the code.
+    case mail(id: Int, JSONObject)
+    /// The event loop is alive, and was late by so many milliseconds at most.
+    case pong(lag: Double)
+
+    /// Reads a message.
+    ///
+    /// - Throws: `Invalid` for what is none.
+    init(parsing bytes: some Sequence<UInt8>) throws {
+        guard case .object(let object) = try JSONValue(parsing: bytes), let type = object["type"]?.stringValue else {
+            throw Invalid()
+        }
+        func text(_ name: Name) -> String { object[name]?.stringValue ?? "" }
+        func id() throws -> Int {
+            guard let number = object["id"]?.numberValue, let id = Int(exactly: number) else { throw Invalid() }
+            return id
+        }
+        switch type {
+        case "connect": self = .connect(secret: text("secret"))
+        case "hello": self = .hello(HostOffer(object))
+        case "register": self = .register(HostOffer(object))
+        case "failed": self = .failed(stack: text("stack"))
+        case "result": self = .result(id: try id(), object)
+        case "log":
+            self = .log(level: text("level"), text: text("text"), requestID: object["request"]?.stringValue)
+        case "message": self = .progress(call: try id(), text: text("text"))
+        case "rest": self = .rest(id: try id(), object)
+        case "mail": self = .mail(id: try id(), object["mail"]?.objectValue ?? [:])
+        case "pong": self = .pong(lag: object["lagMs"]?.numberValue ?? 0)
+        default: throw Invalid()
+        }
+    }
+
+    /// What is no message.
+    struct Invalid: Error, CustomStringConvertible {
+        var description: String { "a message came that is none" }
+    }
+}

@@ -1,0 +1,43 @@
+import CloudCode
+import JSON
+import ParseModel
+
+/// What an app's file offers, and what runs it.
+struct HostOffer: Sendable {
+    private(set) var registrations: [CloudRegistration] = []
+    /// What cannot be used, in words for the log.
+    private(set) var problems: [String] = []
+    /// The versions of Node and of the SDK.
+    let node: String
+    let sdk: String
+
+    /// Reads what a process says.
+    init(_ message: JSONObject) {
+        node = message["node"]?.stringValue ?? ""
+        sdk = message["sdk"]?.stringValue ?? ""
+        for entry in message["functions"]?.arrayValue ?? [] {
+            if let name = entry["name"]?.nameValue { add(.function(name), entry) }
+        }
+        for entry in message["jobs"]?.arrayValue ?? [] {
+            if let name = entry["name"]?.nameValue { add(.job(name), entry) }
+        }
+        for entry in message["triggers"]?.arrayValue ?? [] {
+            guard let name = entry["class"]?.nameValue, let text = entry["event"]?.stringValue else { continue }
+            guard let event = CloudEvent(rawValue: text) else {
+                problems.append("\(text) of \(name) is not called")
+                continue
+            }
+            add(.trigger(event, name), entry)
+        }
+    }
+
+    private mutating func add(_ target: CloudTarget, _ entry: JSONValue) {
+        do throws(ParseError) {
+            var validator: CloudValidator?
+            if let json = entry["validator"]?.objectValue { validator = try CloudValidator(json: json) }
+            registrations.append(CloudRegistration(target, validator: validator))
+        } catch {
+            problems.append("\(target): \(error.message)")
+        }
+    }
+}

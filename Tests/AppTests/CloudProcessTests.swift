@@ -1,0 +1,60 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// The processes of cloud code beside a server that is a process itself.
+@Suite("Cloud code beside the server", .timeLimit(.minutes(2)))
+struct CloudProcessTests {
+    private static let code = """
+        Parse.Cloud.define('pid', () => process.pid);
+        Parse.Cloud.define('spin', () => { for (;;); });
+        """
+
+    private static func pid(_ server: TestServer) async throws -> pid_t {
+        let answer = try await server.send("POST", "/functions/pid", [:])
+        return pid_t(try #require(answer["result"]?.numberValue, "\(answer.text)"))
+    }
+
+    private static func ends(_ process: pid_t) async throws -> Bool {
+        try await eventually { kill(process, 0) != 0 }
+    }
+
+    @Test("A process of cloud code ends with the server, also when that is killed", arguments: [SIGTERM, SIGKILL])
+    func end(signal: Int32) async throws {
+        try await CloudApp.with(["main.js": Self.code]) { app in
+            try await ServerProcesses.run(1, ["cloud": .string(app.main)]) { processes in
+                let node = try await Self.pid(processes.servers[0])
+                kill(processes.identifiers[0], signal)
+                #expect(try await Self.ends(node))
+            }
+        }
+    }
+
+    @Test("One whose event loop hangs ends with a server that is killed")
+    func hung() async throws {
+        try await CloudApp.with(["main.js": Self.code]) { app in
+            try await ServerProcesses.run(1, ["cloud": .string(app.main)]) { processes in
+                let server = processes.servers[0]
+                let node = try await Self.pid(server)
+                async let _ = try? server.send("POST", "/functions/spin", [:])
+                try await Task.sleep(for: .milliseconds(300))
+                kill(processes.identifiers[0], SIGKILL)
+                #expect(try await Self.ends(node))
+            }
+        }
+    }
+
+    @Test("SIGHUP loads the code again, and the server serves on")
+    func hangUp() async throws {
+        try await CloudApp.with(["main.js": Self.code]) { app in
+            try await ServerProcesses.run(1, ["cloud": .string(app.main)]) { processes in
+                let server = processes.servers[0]
+                let first = try await Self.pid(server)
+                kill(processes.identifiers[0], SIGHUP)
+                #expect(try await eventually { try await Self.pid(server) != first })
+                #expect(try await Self.ends(first))
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Functions of `cloud/main.js`, as clients see them.
+@Suite("Functions in JavaScript", .timeLimit(.minutes(2)))
+struct FunctionScenarioTests {
+    /// A call and what is answered.
+    private struct Scenario: Sendable {
+        let name: String
+        let function: String
+        var params: JSONValue = [:]
+        var identity = TestServer.Identity.anonymous
+        var status = 200
+        let answer: JSONValue
+    }
+
+    private static func error(_ code: Double, _ text: String) -> JSONValue {
+        ["code": .number(code), "error": .string(text)]
+    }
+
+    private static let date: JSONValue = .date("2016-05-22T09:00:00.000Z")
+
+    private static let answers = [
+        Scenario(name: "echo", function: "echo", params: ["a": 1], answer: ["result": ["a": 1]]),
+        Scenario(name: "nothing", function: "nothing", answer: [:]),
+        Scenario(name: "null", function: "null", answer: ["result": .null]),
+        Scenario(name: "a date that comes in", function: "typeOfDate", params: ["d": date], answer: ["result": "Date"]),
+        Scenario(
+            name: "a pointer that comes in", function: "typeOfPointer", params: ["p": .pointer("Thing", "one")],
+            answer: ["result": "one"]),
+        Scenario(name: "a date that goes out", function: "date", answer: ["result": date]),
+        Scenario(name: "the query string wins", function: "echo?a=2", params: ["a": 1], answer: ["result": ["a": "2"]]),
+        Scenario(name: "a name with a dot", function: "a.b", answer: ["result": "dotted"]),
+        Scenario(name: "a module by cloud/", function: "place", answer: ["result": "found beside main.js"]),
+        Scenario(name: "its own environment", function: "environment", answer: ["result": []]),
+        Scenario(name: "a helper that answers", function: "status", status: 201, answer: ["result": ["made": true]]),
+        Scenario(name: "a second answer is refused in the code", function: "twice", answer: ["result": 1]),
+        Scenario(name: "no config", function: "config", answer: ["result": .null]),
+        Scenario(name: "no mail adapter", function: "mail", answer: ["result": .null]),
+    ]
+
+    private static let errors = [
+        Scenario(
+            name: "unknown", function: "x", status: 400, answer: error(141, "Invalid function: \"x\"")),
+        Scenario(
+            name: "a name of every object", function: "constructor", status: 400,
+            answer: error(141, "Invalid function: \"constructor\"")),
+        Scenario(name: "a string is thrown", function: "throwString", status: 400, answer: error(141, "no")),
+        Scenario(name: "an error is thrown", function: "throwError", status: 400, answer: error(141, "no")),
+        Scenario(name: "a Parse error is thrown", function: "throwCode", status: 404, answer: error(101, "gone")),
+        Scenario(name: "null is thrown", function: "throwNull", status: 400, answer: error(141, "Script failed.")),
+        Scenario(
+            name: "an object is thrown", function: "throwObject", status: 400,
+            answer: error(141, #"{"why":"because"}"#)),
+        Scenario(
+            name: "a code that is no number", function: "wrongName", status: 400, answer: error(141, "not a number")),
+        Scenario(
+            name: "a helper that refuses", function: "refuse", status: 400,
+            answer: error(141, "refused by the response")),
+        Scenario(
+            name: "an object that is not there", function: "missing", status: 404,
+            answer: error(101, "Object not found.")),
+        Scenario(
+            name: "the insides of parse-server", function: "insides", status: 400,
+            answer: error(141, "Parse.Server is the inside of parse-server, which is not here.")),
+        Scenario(
+            name: "a module of parse-server", function: "insideModule", status: 400,
+            answer: error(141, "require('parse-server/lib/Config'): the modules of parse-server do not work in Roost.")),
+        Scenario(
+            name: "httpRequest is gone", function: "httpRequest", status: 400,
+            answer: error(
+                141,
+                "Parse.Cloud.httpRequest was removed in parse-server 6. "
+                    + "Use fetch, or switch it on by the option cloudHttpRequest.")),
+        Scenario(
+            name: "a result that is nested too deep", function: "deep", status: 400,
+            answer: error(
+                141, "Cloud code gave what cannot be sent: The value is nested deeper than 250 levels.")),
+        Scenario(
+            name: "a file that is not saved", function: "unsavedFile", status: 400,
+            answer: error(141, "Tried to encode an unsaved file.")),
+    ]
+
+    private static let validations = [
+        Scenario(
+            name: "a validator throws null", function: "null", status: 400, answer: error(142, "Validation failed.")),
+        Scenario(
+            name: "a validator gives false", function: "false", params: ["a": 1], answer: ["result": ["a": 1]]),
+        Scenario(
+            name: "no user", function: "requireUser", status: 400,
+            answer: error(142, "Validation failed. Please login to continue.")),
+        Scenario(name: "the master is no user", function: "requireUser", identity: .master, answer: ["result": [:]]),
+        Scenario(
+            name: "the master is checked", function: "masterKey", identity: .master, status: 400,
+            answer: error(142, "Validation failed. Please specify data for foo.")),
+        Scenario(
+            name: "a wrong type", function: "type", params: ["n": "1"], status: 400,
+            answer: error(142, "Validation failed. Invalid type for n. Expected: number")),
+        Scenario(name: "a right type", function: "type", params: ["n": 1], answer: ["result": ["n": 1]]),
+        Scenario(name: "a date is a date", function: "date", params: ["d": date], answer: ["result": ["d": date]]),
+        Scenario(
+            name: "none of the options", function: "options", params: ["x": "c"], status: 400,
+            answer: error(142, "Validation failed. Invalid option for x. Expected: a, b")),
+        Scenario(
+            name: "a function that refuses", function: "optionsByFunction", params: ["x": 3], status: 400,
+            answer: error(142, "more than three")),
+        Scenario(
+            name: "a function that accepts", function: "optionsByFunction", params: ["x": 4],
+            answer: ["result": ["x": 4]]),
+        Scenario(name: "a default", function: "default", answer: ["result": ["x": 5]]),
+        Scenario(
+            name: "keys of a user, without one", function: "userKeys", status: 400,
+            answer: error(142, "Validation failed. Please login to continue.")),
+    ]
+
+    @Test("Functions give and refuse what the reference says, and validators check before them")
+    func scenarios() async throws {
+        try await CloudApp.serve(try CloudApp.files("scenarios")) { server, _ in
+            for scenario in Self.answers + Self.errors {
+                let answer = try await server.call(scenario.function, scenario.params, as: scenario.identity)
+                #expect(answer.status == scenario.status, "\(scenario.name): \(answer.text)")
+                #expect(same(answer.json, scenario.answer), "\(scenario.name): \(answer.text)")
+            }
+            for scenario in Self.validations {
+                let name = "validator-" + scenario.function
+                let answer = try await server.call(name, scenario.params, as: scenario.identity)
+                #expect(answer.status == scenario.status, "\(scenario.name): \(answer.text)")
+                #expect(same(answer.json, scenario.answer), "\(scenario.name): \(answer.text)")
+            }
+            #expect(try await server.call("status").headers["x-test"] == "yes")
+            #expect(try await server.logs("Cannot call success() after response has already been sent."))
+            #expect(try await server.logs("Failed to send email because no mail adapter is configured"))
+            try await Self.objects(server)
+            try await Self.callers(server)
+            try await Self.lateRegistration(server)
+        }
+    }
+
+    private static func objects(_ server: TestServer) async throws {
+        let saved = try await server.call("object")
+        #expect(saved["result"]?["__type"] == "Object", "\(saved.text)")
+        #expect(saved["result"]?["className"] == "Thing")
+        #expect(saved["result"]?["title"] == "one")
+        let dirty = try await server.call("dirtyObject")
+        #expect(dirty["result"]?["__type"] == "Pointer", "\(dirty.text)")
+    }
+
+    private static func callers(_ server: TestServer) async throws {
+        let user = try await server.signUp("caller")
+        let headers = ["X-Test": "yes", "X-Parse-Installation-Id": "phone", "X-Parse-Cloud-Context": #"{"a":1}"#]
+        let answer = try await server.call("who", as: .session(user.token), headers: headers)
+        let expected: JSONValue = [
+            "user": "caller", "master": false, "ip": "127.0.0.1", "installation": "phone", "header": "yes",
+            "context": ["a": 1], "secret": .null, "name": "who",
+        ]
+        #expect(same(answer["result"], expected), "\(answer.text)")
+        let master = try await server.call("who", as: .master)
+        #expect(master["result"]?["master"] == true)
+        #expect(master["result"]?["secret"] == .null)
+        // What code calls, it calls as whom it says, from the place of its caller.
+        let nested = try await server.call("run", as: .session(user.token), headers: headers)
+        #expect(nested["result"]?["user"] == "caller", "\(nested.text)")
+        #expect(nested["result"]?["installation"] == "cloud")
+        #expect(nested["result"]?["header"] == "yes")
+        #expect(try await server.call("login", ["username": "caller"])["result"] == "caller")
+        try await roles(server, user.id, user.token)
+    }
+
+    private static func roles(_ server: TestServer, _ id: String, _ token: String) async throws {
+        for name in ["validator-roles", "validator-rolesByFunction"] {
+            let refused = try await server.call(name, as: .session(token))
+            #expect(refused.code == 142 && refused.error?.hasSuffix("required roles.") == true, "\(refused.text)")
+        }
+        let acl: JSONValue = ["*": ["read": true]]
+        let inner = try await server.send(
+            "POST", "/roles", ["name": "B", "ACL": acl, "users": .operation("AddRelation", [.pointer("_User", id)])],
+            as: .master
+        ).succeeded().string("objectId")
+        let roles = JSONValue.operation("AddRelation", [.pointer("_Role", inner)])
+        _ = try await server.send("POST", "/roles", ["name": "A", "ACL": acl, "roles": roles], as: .master).succeeded()
+        for name in ["validator-roles", "validator-rolesByFunction"] {
+            let answer = try await server.call(name, as: .session(token))
+            #expect(answer.status == 200, "\(name): \(answer.text)")
+        }
+    }
+
+    private static func lateRegistration(_ server: TestServer) async throws {
+        #expect(try await server.call("later").code == 141)
+        _ = try await server.call("late").succeeded()
+        #expect(try await eventually { try await server.call("later")["result"] == "here" })
+    }
+}

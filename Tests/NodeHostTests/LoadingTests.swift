@@ -1,0 +1,160 @@
+import Foundation
+import JSON
+import NodeHost
+import TestSupport
+import Testing
+
+/// How an app's file is found and loaded, and what is said when it is not.
+@Suite("Loading cloud code", .timeLimit(.minutes(2)))
+struct LoadingTests {
+    /// The text of the error that keeps a server from starting.
+    private static func failure(
+        _ files: [String: String], _ options: JSONObject? = nil, hasSDK: Bool = true
+    ) async throws -> String {
+        try await CloudApp.with(files, hasSDK: hasSDK) { app in
+            var options = options ?? [:]
+            if options["cloud"] == nil { options["cloud"] = .string(app.main) }
+            do {
+                try await TestServer.run(options) { _ in }
+                return "it starts"
+            } catch {
+                return "\(error)"
+            }
+        }
+    }
+
+    @Test("A file that is not there, and a program that is none, keep the server from starting")
+    func refused() async throws {
+        let missing = try await Self.failure([:], ["cloud": "/nowhere/main.js"])
+        #expect(missing.contains("option cloud: there is no file /nowhere/main.js"), "\(missing)")
+        let folder = try await Self.failure([:], ["cloud": "/"])
+        #expect(folder.contains("option cloud: there is no file /"), "\(folder)")
+        let program = try await Self.failure(["main.js": ""], ["cloudNode": "/nowhere/node"])
+        #expect(program.contains("option cloudNode: /nowhere/node is no program"), "\(program)")
+        let other = try await Self.failure(["main.js": ""], ["cloudNode": "/bin/true"])
+        #expect(other.contains("Node.js 18 or later is needed, and /bin/true tells no version"), "\(other)")
+    }
+
+    @Test("Code that cannot be loaded keeps the server from starting, with its stack")
+    func failing() async throws {
+        let thrown = try await Self.failure(["main.js": "throw new Error('not today');"])
+        #expect(thrown.contains("not today") && thrown.contains("main.js:1"), "\(thrown)")
+        let syntax = try await Self.failure(["main.js": "this is no JavaScript"])
+        #expect(syntax.contains("SyntaxError"), "\(syntax)")
+        let exiting = try await Self.failure(["main.js": "console.log('so long'); process.exit(7);"])
+        #expect(exiting.contains("7"), "\(exiting)")
+        let sdk = try await Self.failure(["main.js": ""], hasSDK: false)
+        #expect(sdk.contains("The package parse was not found from"), "\(sdk)")
+        #expect(sdk.contains("npm install parse"))
+        let wrong = "Parse.Cloud.define('f', () => {}, { requireUsr: true });"
+        let declaration = try await Self.failure(["main.js": wrong])
+        #expect(
+            declaration.contains("requireUsr is not a supported parameter for Cloud Function validations."),
+            "\(declaration)")
+        let kind = try await Self.failure(["main.js": "Parse.Cloud.define('f', () => {}, { requireUser: 'yes' });"])
+        #expect(
+            kind.contains(
+                "Invalid type for Cloud Function validation key requireUser. Expected boolean, actual string"),
+            "\(kind)")
+        let session = try await Self.failure(["main.js": "Parse.Cloud.beforeSave('_Session', () => {});"])
+        #expect(session.contains("Only the afterLogout trigger is allowed for the _Session class."), "\(session)")
+    }
+
+    @Test("A file that is not loaded in time keeps the server from starting")
+    func late() async throws {
+        try await CloudApp.with(["main.js": "module.exports = new Promise(() => setInterval(() => {}, 1000));"]) {
+            app in
+            let settings = try TunedServer.settings(app) { $0.startLimit = .milliseconds(500) }
+            let host = NodeHost(settings, sendMail: nil, logger: TestServer.quietLogger)
+            await #expect(throws: (any Error).self) { try await TunedServer.start(host) }
+        }
+    }
+
+    @Test("ES modules are loaded, their imports are the same SDK, and what they wait for is waited for")
+    func modules() async throws {
+        let main = """
+            import Parse from 'parse/node.js';
+            import { number } from './part.js';
+            await new Promise(resolve => setTimeout(resolve, 50));
+            Parse.Cloud.define('number', () => number);
+            """
+        let files = [
+            "main.js": main, "part.js": "export const number = 5;", "package.json": #"{"type":"module"}"#,
+        ]
+        try await CloudApp.serve(files) { server, _ in
+            let answer = try await server.call("number")
+            #expect(answer["result"] == 5)
+        }
+    }
+
+    @Test("With cloudLegacyCallbacks, handlers say by their second parameter when they are done")
+    func legacy() async throws {
+        let code = """
+            Parse.Cloud.define('hello', function (request, response) {
+              setTimeout(function () { response.success('hello ' + request.params.name); }, 20);
+            });
+            Parse.Cloud.define('no', function (request, response) { response.error('no'); });
+            Parse.Cloud.define('coded', function (request, response) { response.error(101, 'gone'); });
+            Parse.Cloud.define('thrown', function (request, response) { throw new Error('thrown'); });
+            Parse.Cloud.define('modern', request => 'modern');
+            Parse.Cloud.beforeSave('Old', function (request, response) {
+              if (request.object.get('bad')) { response.error('bad'); return; }
+              request.object.set('seen', true);
+              response.success();
+            });
+            """
+        try await CloudApp.serve(["main.js": code], ["cloudLegacyCallbacks": true]) { server, _ in
+            #expect(try await server.call("hello", ["name": "you"])["result"] == "hello you")
+            let refused = try await server.call("no")
+            #expect(refused.code == 141 && refused.error == "no", "\(refused.text)")
+            let coded = try await server.call("coded")
+            #expect(coded.status == 404 && coded.code == 101 && coded.error == "gone", "\(coded.text)")
+            #expect(try await server.call("thrown").error == "thrown")
+            #expect(try await server.call("modern")["result"] == "modern")
+            #expect(try await server.send("POST", "/classes/Old", [:])["seen"] == true)
+            #expect(try await server.send("POST", "/classes/Old", ["bad": true]).error == "bad")
+        }
+    }
+
+    @Test("With cloudHttpRequest, code asks other servers as before, and files are uploaded to the server itself")
+    func requests() async throws {
+        let code = """
+            Parse.Cloud.define('health', async () => {
+              const response = await Parse.Cloud.httpRequest({ url: `${Parse.serverURL}/health` });
+              return { status: response.status, body: response.data };
+            });
+            Parse.Cloud.define('upload', async () => {
+              const file = new Parse.File('a.txt', { base64: 'aGVsbG8=' }, 'text/plain');
+              await file.save({ useMasterKey: true });
+              return file;
+            });
+            """
+        try await CloudApp.serve(["main.js": code], ["cloudHttpRequest": true]) { server, _ in
+            let health = try await server.call("health")
+            #expect(health["result"]?["body"]?["status"] == "ok", "\(health.text)")
+            let file = try await server.call("upload")
+            #expect(file["result"]?["__type"] == "File", "\(file.text)")
+        }
+    }
+
+    @Test("Twenty megabytes go in and come back, and a larger answer is an error that says so")
+    func largeValues() async throws {
+        let code = """
+            Parse.Cloud.define('length', request => request.params.text.length);
+            Parse.Cloud.define('echo', request => request.params.text);
+            Parse.Cloud.define('huge', () => 'x'.repeat(300 * 1024 * 1024));
+            """
+        try await CloudApp.serve(["main.js": code]) { server, _ in
+            let text = String(repeating: "x", count: 19 * 1024 * 1024)
+            #expect(
+                try await server.call("length", ["text": .string(text)])["result"] == .number(Double(text.utf8.count)))
+            #expect(
+                try await server.call("echo", ["text": .string(text)])["result"]?.stringValue?.utf8.count
+                    == text.utf8.count)
+            let huge = try await server.call("huge")
+            #expect(
+                huge.code == 141 && huge.error?.contains("The value has more than") == true, "\(huge.text.prefix(200))")
+            #expect(try await server.call("length", ["text": "x"])["result"] == 1)
+        }
+    }
+}

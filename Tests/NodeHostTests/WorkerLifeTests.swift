@@ -1,0 +1,164 @@
+import Foundation
+import JSON
+import NodeHost
+import TestSupport
+import Testing
+
+/// Processes that die, hang, are too busy, or are loaded again.
+@Suite("The life of a process of cloud code", .timeLimit(.minutes(2)))
+struct WorkerLifeTests {
+    private static let code = """
+        Parse.Cloud.define('pid', () => process.pid);
+        Parse.Cloud.define('wait', request => new Promise(resolve => setTimeout(() => resolve('done'), request.params.ms)));
+        Parse.Cloud.define('die', () => process.exit(3));
+        Parse.Cloud.define('spin', () => { for (;;); });
+        Parse.Cloud.define('lost', () => { Promise.reject(new Error('nobody waits for this')); return 1; });
+        Parse.Cloud.beforeSave('Guarded', request => request.object.set('checked', true));
+        """
+
+    private static func pid(_ server: TestServer) async throws -> pid_t? {
+        try await server.call("pid")["result"]?.numberValue.map { pid_t($0) }
+    }
+
+    @Test("Calls that are open when the process is killed fail with 141, and the next ones reach another process")
+    func killed() async throws {
+        try await TunedServer(Self.code).run { server, _, _ in
+            let first = try #require(try await Self.pid(server))
+            async let open = server.call("wait", ["ms": 20_000])
+            try await Task.sleep(for: .milliseconds(300))
+            kill(first, SIGKILL)
+            let broken = try await open
+            #expect(
+                broken.status == 400 && broken.code == 141 && broken.error == "Cloud code stopped.", "\(broken.text)")
+            // It waits for the process that is being started.
+            let second = try #require(try await Self.pid(server))
+            #expect(second != first)
+            #expect(try await server.send("POST", "/classes/Guarded", [:])["checked"] == true)
+        }
+    }
+
+    @Test("After five deaths within a minute it stays down: what it guards is not written, and the rest is served")
+    func staysDown() async throws {
+        try await TunedServer(Self.code) { $0.startWait = .milliseconds(500) }.run { server, _, host in
+            for _ in 0..<5 {
+                #expect(try await server.call("die").error == "Cloud code stopped.")
+                // Either the next process, or the end.
+                try await Task.sleep(for: .milliseconds(200))
+            }
+            let refused = try await server.send("POST", "/classes/Guarded", ["a": 1])
+            #expect(refused.code == 141 && refused.error == "Cloud code stopped.", "\(refused.text)")
+            #expect(try await server.find("Guarded", as: .master).results.isEmpty)
+            #expect(try await server.send("POST", "/classes/Free", ["a": 1]).status == 201)
+            await host.reload()
+            #expect(try await server.send("POST", "/classes/Guarded", ["a": 1])["checked"] == true)
+        }
+    }
+
+    @Test("A process whose event loop hangs is killed, and another one takes its place")
+    func hung() async throws {
+        try await TunedServer(Self.code) { $0.pingInterval = .milliseconds(400) }.run { server, _, _ in
+            let first = try #require(try await Self.pid(server))
+            #expect(try await server.call("spin").error == "Cloud code stopped.")
+            let second = try #require(try await Self.pid(server))
+            #expect(second != first)
+            #expect(try await eventually { kill(first, 0) != 0 })
+        }
+    }
+
+    @Test("A promise that nobody waits for is a line in the log with the request's id, and not the end of the process")
+    func unhandledRejection() async throws {
+        try await CloudApp.serve(["main.js": Self.code]) { server, _ in
+            let first = try #require(try await Self.pid(server))
+            #expect(try await server.call("lost")["result"] == 1)
+            #expect(try await server.logs("Unhandled promise rejection: Error: nobody waits for this"))
+            let line = try await server.log().last {
+                $0["message"]?.stringValue?.contains("nobody waits for this") ?? false
+            }
+            #expect(line?["id"]?.stringValue?.isEmpty == false, "\(line?.text ?? "")")
+            #expect(line?["level"] == "error")
+            #expect(try await Self.pid(server) == first)
+        }
+    }
+
+    @Test("More calls than may wait are told that the code is overloaded, and those that wait are answered")
+    func overload() async throws {
+        try await TunedServer(Self.code) { settings in
+            settings.openCalls = 2
+            settings.waitingCalls = 2
+        }.run { server, _, _ in
+            let answers = try await withThrowingTaskGroup(of: TestAnswer.self) { group in
+                for _ in 0..<8 { group.addTask { try await server.call("wait", ["ms": 1000]) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(answers.filter { $0["result"] == "done" }.count == 4)
+            let refused = answers.filter { $0.code == 155 }
+            #expect(refused.count == 4)
+            #expect(refused.allSatisfy { $0.error == "Cloud code is overloaded." })
+        }
+    }
+
+    @Test("A call that takes too long ends with 124, and its late answer changes nothing")
+    func timeLimit() async throws {
+        try await TunedServer(Self.code) { $0.timeLimit = .milliseconds(300) }.run { server, _, _ in
+            let late = try await server.call("wait", ["ms": 600])
+            #expect(late.code == 124 && late.error == "Cloud code timed out.", "\(late.text)")
+            #expect(try await server.call("wait", ["ms": 1])["result"] == "done")
+            try await Task.sleep(for: .milliseconds(500))
+            #expect(try await server.call("wait", ["ms": 1])["result"] == "done")
+        }
+    }
+
+    @Test(
+        "Reloaded code answers new calls, calls that are open end with the old one, and code that cannot be loaded changes nothing"
+    )
+    func reload() async throws {
+        try await TunedServer(Self.version(1)).run { server, app, host in
+            #expect(try await server.call("version")["result"] == 1)
+            async let open = server.call("slow")
+            try await Task.sleep(for: .milliseconds(200))
+            try app.write(Self.version(2), to: "main.js")
+            await host.reload()
+            #expect(try await server.call("version")["result"] == 2)
+            #expect(try await open["result"] == 1)
+            try app.write("this is no JavaScript", to: "main.js")
+            await host.reload()
+            #expect(try await server.call("version")["result"] == 2)
+        }
+    }
+
+    private static func version(_ number: Int) -> String {
+        """
+        Parse.Cloud.define('version', () => \(number));
+        Parse.Cloud.define('slow', () => new Promise(resolve => setTimeout(() => resolve(\(number)), 1500)));
+        """
+    }
+
+    @Test("With the option watch, a file that changes is loaded again")
+    func watch() async throws {
+        let files = ["main.js": "const part = require('./part'); Parse.Cloud.define('part', () => part);"]
+        try await CloudApp.serve(
+            files.merging(["part.js": "module.exports = 1;"]) { $1 }, ["watch": true]
+        ) { server, app in
+            #expect(try await server.call("part")["result"] == 1)
+            try app.write("module.exports = 'two';", to: "part.js")
+            #expect(try await eventually { try await server.call("part")["result"] == "two" })
+        }
+    }
+
+    @Test("Several processes share the calls")
+    func workers() async throws {
+        try await CloudApp.serve(["main.js": Self.code], ["cloudWorkers": 2]) { server, _ in
+            // While one is busy, the other one answers.
+            async let busy = server.call("wait", ["ms": 1000])
+            async let other = server.call("wait", ["ms": 1000])
+            var pids: Set<Double> = []
+            for _ in 0..<20 {
+                async let first = server.call("pid")
+                async let second = server.call("pid")
+                for answer in try await [first, second] { pids.insert(answer["result"]?.numberValue ?? 0) }
+            }
+            #expect(pids.count == 2)
+            #expect(try await [busy, other].allSatisfy { $0["result"] == "done" })
+        }
+    }
+}

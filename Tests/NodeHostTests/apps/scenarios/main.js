@@ -1,0 +1,148 @@
+// The code of the scenarios: functions, validators, triggers, each as small as what it shows.
+'use strict';
+
+const { places } = require('cloud/places');
+
+const { define, beforeSave, afterSave, beforeDelete, afterDelete, beforeFind, afterFind } = Parse.Cloud;
+
+// Functions.
+define('echo', request => request.params);
+define('nothing', () => undefined);
+define('null', () => null);
+define('typeOfDate', request => (request.params.d instanceof Date ? 'Date' : typeof request.params.d));
+define('typeOfPointer', request => (request.params.p instanceof Parse.Object ? request.params.p.id : typeof request.params.p));
+define('date', () => new Date(Date.UTC(2016, 4, 22, 9)));
+define('object', async () => new Parse.Object('Thing').save({ title: 'one' }, { useMasterKey: true }));
+define('dirtyObject', async () => {
+  const object = await new Parse.Object('Thing').save({ title: 'one' }, { useMasterKey: true });
+  return object.set('title', 'two');
+});
+define('throwString', () => { throw 'no'; });
+define('throwError', async () => { throw new Error('no'); });
+define('throwCode', () => { throw new Parse.Error(101, 'gone'); });
+define('throwNull', () => { throw null; });
+define('throwObject', () => { throw { why: 'because' }; });
+define('a.b', () => 'dotted');
+define('place', () => places.first);
+define('who', request => ({
+  user: request.user ? request.user.get('username') : null, master: request.master, ip: request.ip,
+  installation: request.installationId ?? null, header: request.headers['x-test'] ?? null, context: request.context,
+  secret: request.headers['x-parse-master-key'] ?? null, name: request.functionName,
+}));
+define('status', (request, response) => response.status(201).header('X-Test', 'yes').success({ made: true }));
+define('refuse', (request, response) => response.error('refused by the response'));
+define('twice', (request, response) => {
+  response.success(1);
+  try {
+    response.success(2);
+  } catch (error) {
+    console.log(`twice: ${error.message}`);
+  }
+});
+define('environment', () => Object.keys(process.env).filter(name => /MASTER_KEY|DATABASE_URI|ROOST_CLOUD/.test(name)));
+define('run', request => Parse.Cloud.run('who', request.params, { sessionToken: request.user?.getSessionToken() }));
+define('login', async request => {
+  const user = await Parse.User.logIn(request.params.username, 'secret');
+  return user.get('username');
+});
+define('config', async () => (await Parse.Config.get()).get('motto') ?? null);
+define('missing', () => new Parse.Query('Thing').get('nowhere', { useMasterKey: true }));
+define('insides', () => Parse.Server.database);
+define('insideModule', () => require('parse-server/lib/Config'));
+define('mail', async () => (await Parse.Cloud.sendEmail({ to: 'a@example.com', subject: 's', text: 't' })) ?? null);
+define('httpRequest', () => Parse.Cloud.httpRequest({ url: 'http://127.0.0.1:1/' }));
+define('wrongName', () => { throw new Parse.Error('FB_FAILED', 'not a number'); });
+define('deep', () => {
+  let value = 1;
+  for (let level = 0; level < 1000; level++) value = [value];
+  return value;
+});
+define('unsavedFile', () => new Parse.File('a.txt', { base64: 'aGk=' }));
+define('late', () => { define('later', () => 'here'); });
+
+// Validators.
+const validators = {
+  requireUser: { requireUser: true },
+  masterKey: { validateMasterKey: true, fields: ['foo'] },
+  roles: { requireAnyUserRoles: ['A'] },
+  rolesByFunction: { requireAllUserRoles: async () => ['A'] },
+  type: { fields: { n: { type: Number, required: true } } },
+  date: { fields: { d: { type: Date, required: true } } },
+  options: { fields: { x: { options: ['a', 'b'], required: true } } },
+  optionsByFunction: { fields: { x: { options: value => value > 3, required: true, error: 'more than three' } } },
+  default: { fields: { x: { default: 5 } } },
+  userKeys: { requireUserKeys: { nickname: { options: ['a', 'b'] } } },
+  null: () => { throw null; },
+  false: () => false,
+};
+for (const [name, validator] of Object.entries(validators)) {
+  define(`validator-${name}`, request => request.params, validator);
+}
+
+// Saves.
+beforeSave('Set', request => { request.object.set('b', 2); });
+beforeSave('Same', request => { request.object.set('a', 1); });
+beforeSave('Unset', request => { request.object.unset('a'); });
+beforeSave('Increment', request => { request.object.increment('n'); });
+beforeSave('Null', () => { throw null; });
+beforeSave('List', request => { request.object.get('list')?.push('pushed'); });
+beforeSave('Revert', request => { request.object.revert('a'); });
+beforeSave('Original', request => {
+  const { object, original } = request;
+  request.context.seen = {
+    old: original?.get('a') ?? null, new: object.get('a'), dirty: object.dirtyKeys(), isNew: object.isNew(),
+    n: object.get('n') ?? null,
+  };
+});
+afterSave('Original', request => ({ ...request.context.seen, existed: request.object.existed(), id: request.object.id }));
+beforeSave('Context', request => { request.context.k = 'from beforeSave'; });
+afterSave('Context', request => request.context);
+beforeSave('Default', request => { request.context.d = request.object.get('d') ?? null; });
+afterSave('Default', request => console.log(`default: ${request.context.d}`));
+afterSave('Failing', () => { throw new Error('after the save'); });
+afterSave('Json', () => ({ x: 1 }));
+beforeSave('Constant', () => {}, { fields: { x: { constant: true, default: 5 } } });
+beforeSave('Forbidden', () => { console.log('Forbidden was called'); });
+beforeSave('Typed', () => { console.log('Typed was called'); });
+beforeSave('Recursive', async () => { await new Parse.Object('Recursive').save(null, { useMasterKey: true }); });
+beforeSave('Pointing', async request => {
+  const other = await new Parse.Object('Thing').save({ title: 'pointed at' }, { useMasterKey: true });
+  request.object.set('other', other);
+});
+
+// Deletions and finds.
+beforeDelete('Kept', () => { throw 'kept'; });
+afterDelete('Mourned', () => { throw new Error('gone all the same'); });
+beforeDelete('Sought', () => {});
+beforeFind('Sought', () => { throw 'found before it is deleted'; });
+beforeFind('Limited', request => { request.query.limit(1); });
+beforeFind('Made', () => [Parse.Object.fromJSON({ className: 'Made', objectId: 'made', a: 1 })]);
+afterFind('Made', request => request.objects.map(object => object.set('seen', true)));
+afterFind('Hidden', () => []);
+beforeFind('Included', request => { console.log(`Included ${request.isGet}`); });
+beforeFind('Counted', request => { console.log(`Counted ${request.count}`); });
+afterFind('Marked', request => { for (const object of request.objects) object.set('mark', object.get('a') * 2); });
+
+// Users.
+beforeSave(Parse.User, request => {
+  if (request.object.get('username') === 'named') request.object.set('sawPassword', request.object.get('password'));
+});
+Parse.Cloud.beforeLogin(request => {
+  if (request.object.get('username') === 'barred') throw new Parse.Error(1, 'barred');
+});
+Parse.Cloud.afterLogin(request => {
+  if (request.object.get('username') === 'late') throw 'too late';
+});
+
+// Files and the config.
+beforeSave(Parse.File, request => {
+  const { file } = request;
+  if (file.name() === 'bad.txt') throw 'no such files';
+  if (file.name() === 'renamed.txt') {
+    return new Parse.File('other.txt', { base64: Buffer.from('other').toString('base64') }, 'text/plain');
+  }
+  return undefined;
+});
+beforeSave(Parse.Config, request => {
+  if (request.object.get('motto') === 'bad') throw 'not that one';
+});

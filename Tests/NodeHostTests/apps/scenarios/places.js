@@ -1,0 +1,3 @@
+'use strict';
+
+exports.places = { first: 'found beside main.js' };

@@ -1,0 +1,70 @@
+import Foundation
+import JSON
+
+/// An app with cloud code, in a folder of its own that is removed with the test.
+public struct CloudApp: Sendable {
+    /// The folder.
+    public let folder: String
+    /// The file that the option `cloud` names.
+    public var main: String { folder + "/cloud/main.js" }
+
+    private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("NodeHostTests")
+
+    /// The SDK: the one that `PARSE_SDK` names, or the stand-in.
+    private static var sdk: String {
+        ProcessInfo.processInfo.environment["PARSE_SDK"] ?? tests.appendingPathComponent("sdk").path
+    }
+
+    /// Makes an app.
+    ///
+    /// - Parameters:
+    ///   - files: The files of the folder `cloud`, by name.
+    ///   - hasSDK: Whether the SDK is installed.
+    private init(_ files: [String: String], hasSDK: Bool) throws {
+        folder = FileManager.default.temporaryDirectory.path + "/roost-app-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder + "/cloud", withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: folder + "/node_modules", withIntermediateDirectories: true)
+        if hasSDK {
+            try FileManager.default.createSymbolicLink(
+                atPath: folder + "/node_modules/parse", withDestinationPath: Self.sdk)
+        }
+        for (name, text) in files { try write(text, to: name) }
+    }
+
+    /// Writes a file of the folder `cloud`.
+    public func write(_ text: String, to name: String) throws {
+        try text.write(toFile: folder + "/cloud/\(name)", atomically: true, encoding: .utf8)
+    }
+
+    /// The files of an app that lies beside the tests.
+    public static func files(_ name: String) throws -> [String: String] {
+        let place = tests.appendingPathComponent("apps/\(name)")
+        var files: [String: String] = [:]
+        for file in try FileManager.default.contentsOfDirectory(atPath: place.path) {
+            files[file] = try String(contentsOf: place.appendingPathComponent(file), encoding: .utf8)
+        }
+        return files
+    }
+
+    /// Makes an app, runs `body` with it, and removes it.
+    public static func with<R>(
+        _ files: [String: String], hasSDK: Bool = true, _ body: (CloudApp) async throws -> R
+    ) async throws -> R {
+        let app = try CloudApp(files, hasSDK: hasSDK)
+        defer { try? FileManager.default.removeItem(atPath: app.folder) }
+        return try await body(app)
+    }
+
+    /// Starts a server with an app, runs `body` with it, and stops it.
+    public static func serve<R: Sendable>(
+        _ files: [String: String], _ options: JSONObject? = nil,
+        _ body: @escaping @Sendable (TestServer, CloudApp) async throws -> R
+    ) async throws -> R {
+        try await with(files) { app in
+            var options = options ?? [:]
+            options["cloud"] = .string(app.main)
+            return try await TestServer.run(options, logger: UnwrittenLog.logger()) { try await body($0, app) }
+        }
+    }
+}
