@@ -121,7 +121,14 @@ let package = Package(
                 "JSON", "ServerConfiguration", httpClient,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: stayOnExecutor),
+        .target(
+            name: "Webhooks",
+            dependencies: [
+                "CloudCode", "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", logging,
             ],
             swiftSettings: stayOnExecutor),
         .target(
@@ -166,7 +173,7 @@ let package = Package(
                 "Migration", "NodeHost", "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage", "Postgres",
                 "REST",
                 "Schema",
-                "ServerConfiguration", "SignIn", logging,
+                "ServerConfiguration", "SignIn", "Webhooks", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -246,6 +253,7 @@ let package = Package(
         .testTarget(
             name: "OperationsTests",
             dependencies: ["Operations", "JSON", "ParseModel", "Rules", "TestTools"]),
+        .testTarget(name: "CloudCodeTests", dependencies: ["CloudCode", "JSON", "Operations", "ParseModel", logging]),
         .testTarget(
             name: "HTTPTests",
             dependencies: [
@@ -263,7 +271,7 @@ let package = Package(
         .testTarget(
             name: "RESTTests",
             dependencies: [
-                "App", "FileStorage", "JSON", "LocalPostgres", "Mail", "Operations", "Pages", "ParseModel",
+                "App", "CloudCode", "FileStorage", "JSON", "LocalPostgres", "Mail", "Operations", "Pages", "ParseModel",
                 "ParseStorage", "Postgres", "REST", "Encoding", "Rules", "ServerConfiguration", "SignIn", "Tasks",
                 "TestSupport", "TestTools",
                 logging,

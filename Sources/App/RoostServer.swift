@@ -16,6 +16,7 @@ import Schema
 public import ServerConfiguration
 public import ServiceLifecycle
 import SignIn
+import Webhooks
 
 /// The whole server over one database: driver, storage, rules, routes and HTTP.
 public struct RoostServer: Service {
@@ -110,6 +111,7 @@ public struct RoostServer: Service {
                 cost: passwordCost, threads: configuration.passwordHashingThreads,
                 places: configuration.passwordHashingQueue), logger: logger, log: log,
             extensions: additions)
+        cloud.attach(try WebhookHost(configuration, backend: backend, logger: logger))
         state = ServerState(.starting)
         let storage = extensions.files ?? DiskStorage(directory: filesDirectory)
         files = Deployment.files(storage, configuration)

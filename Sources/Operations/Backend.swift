@@ -22,6 +22,8 @@ public final class Backend: Sendable {
     /// Whose sessions are to be forgotten when the transaction that this is part of is committed; nil outside of one.
     private let deferred: DeferredInvalidation?
     let log: LogRing
+    /// Who wants to know that the declared webhooks changed.
+    public let hookChanges: HookChanges
     /// What runs before and after objects are saved; nil for nothing.
     let triggers: (any TriggerSet)?
     /// Who wants to know what became of objects; nil for nobody.
@@ -50,6 +52,7 @@ public final class Backend: Sendable {
         log: LogRing = LogRing(), extensions: BackendExtensions = BackendExtensions()
     ) {
         triggers = extensions.triggers
+        hookChanges = HookChanges()
         observer = extensions.observer
         mailer = extensions.mailer
         jobs = extensions.jobs.map {
@@ -82,6 +85,7 @@ public final class Backend: Sendable {
         logger = other.logger
         log = other.log
         triggers = other.triggers
+        hookChanges = other.hookChanges
         observer = other.observer
         mailer = other.mailer
         jobs = other.jobs
@@ -150,6 +154,15 @@ public final class Backend: Sendable {
         sessions.invalidateAll()
         await announce("roles")
     }
+
+    /// Has the declared webhooks read anew, here and in every other process.
+    func hooksChanged() async {
+        await hookChanges.tell()
+        await announce(Self.hooksPayload)
+    }
+
+    /// What processes tell each other when the declared webhooks changed.
+    static let hooksPayload = "hooks"
 
     private func announce(_ payload: String) async {
         do {

@@ -10,8 +10,12 @@ extension Backend {
             catalog: catalog, sessions: sessions, period: configuration.databaseOptions.schemaCacheTtl, logger: logger)
         // Classes are read once for however many announcements came meanwhile, and users do not wait for it.
         let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (hooks, hook) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.listen(watch) { change.yield() } }
+            group.addTask {
+                await self.listen(watch, hooksChanged: { hook.yield() }, classesChanged: { change.yield() })
+            }
+            group.addTask { for await _ in hooks { await self.hookChanges.tell() } }
             group.addTask { await watch.run() }
             group.addTask { for await _ in changes { await self.reloadSchema(watch) } }
             // Listening ends only with the client.
@@ -20,7 +24,9 @@ extension Backend {
         }
     }
 
-    private func listen(_ watch: SchemaWatch, classesChanged: @Sendable () -> Void) async {
+    private func listen(
+        _ watch: SchemaWatch, hooksChanged: @Sendable () -> Void, classesChanged: @Sendable () -> Void
+    ) async {
         for await event in store.client.listen(channels: [Self.cacheChannel, "schema.change"]) {
             switch event {
             case .connected:
@@ -28,8 +34,10 @@ extension Backend {
                 // Whatever was announced while nobody listened is lost: forget everything.
                 sessions.invalidateAll()
                 classesChanged()
+                hooksChanged()
             case .notification("schema.change", let payload):
                 if !payload.contains(catalog.senderId) { classesChanged() }
+            case .notification(_, Self.hooksPayload): hooksChanged()
             case .notification(_, let payload):
                 if let id = payload.dropping(prefix: "user:") {
                     sessions.invalidate(user: id)

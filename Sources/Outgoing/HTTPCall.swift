@@ -43,9 +43,26 @@ public struct HTTPReply: Sendable {
 
 /// Why a server of others gave no answer. Tells nothing of what was sent.
 public struct HTTPCallFailure: Error, CustomStringConvertible {
+    /// What went wrong.
+    public enum Kind: Sendable {
+        /// There is no such host, or nobody listens there.
+        case unreachable
+        /// The connection ended before the answer did.
+        case closed
+        /// The answer is larger than it may be.
+        case tooLarge
+        /// Anything else.
+        case other
+    }
+
     /// What to tell the operator.
     public var description: String
+    /// What went wrong.
+    public var kind: Kind
 
     /// Makes a failure.
-    public init(description: String) { self.description = description }
+    public init(description: String, kind: Kind = .other) {
+        self.description = description
+        self.kind = kind
+    }
 }

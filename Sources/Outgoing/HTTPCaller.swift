@@ -1,7 +1,9 @@
 import AsyncHTTPClient
+import Foundation
 import JSON
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import NIOSSL
 public import ServerConfiguration
 import Synchronization
@@ -22,8 +24,11 @@ public final class HTTPCaller: Sendable {
 
     /// Makes a caller, which connects when it is used.
     ///
+    /// - Parameters:
+    ///   - connectionsPerHost: How many calls are under way to one host at a time; others wait.
+    ///   - keptFor: How long a connection is kept for the next call; nil for a minute.
     /// - Throws: When the file of certificates cannot be read.
-    public init(_ settings: Configuration.Outgoing) throws {
+    public init(_ settings: Configuration.Outgoing, connectionsPerHost: Int = 8, keptFor: Duration? = nil) throws {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         if let path = settings.trustedCertificates {
@@ -32,6 +37,12 @@ public final class HTTPCaller: Sendable {
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
         configuration.httpVersion = .http1Only
         configuration.timeout.connect = .seconds(5)
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsPerHost
+        if let keptFor {
+            configuration.connectionPool.idleTimeout = TimeAmount(keptFor)
+            // Who cannot be reached is said to be so at once.
+            configuration.connectionPool.retryConnectionEstablishment = false
+        }
         configuration.proxy = settings.proxy.map { .server(host: $0.host, port: $0.port) }
         state = Mutex(.unused(configuration))
     }
@@ -62,13 +73,14 @@ public final class HTTPCaller: Sendable {
     /// Sends a request and reads the whole answer.
     ///
     /// - Parameters:
-    ///   - timeLimit: How long it may take altogether.
+    ///   - timeLimit: How long it may take altogether; nil where the caller cancels.
     ///   - mostBytes: The largest body of an answer, in bytes.
     /// - Throws: `HTTPCallFailure` when there is no answer within the limits; `CancellationError`.
-    public func send(_ call: HTTPCall, timeLimit: Duration = .seconds(5), mostBytes: Int = 65_536) async throws
+    public func send(_ call: HTTPCall, timeLimit: Duration? = .seconds(5), mostBytes: Int = 65_536) async throws
         -> HTTPReply
     {
         do {
+            guard let timeLimit else { return try await exchange(call, mostBytes) }
             return try await withThrowingTaskGroup(of: HTTPReply?.self) { group in
                 group.addTask { try await self.exchange(call, mostBytes) }
                 group.addTask {
@@ -84,10 +96,23 @@ public final class HTTPCaller: Sendable {
         } catch let failure as HTTPCallFailure {
             throw failure
         } catch is NIOTooManyBytesError {
-            throw HTTPCallFailure(description: "an answer of more than \(mostBytes) bytes")
+            throw HTTPCallFailure(description: "an answer of more than \(mostBytes) bytes", kind: .tooLarge)
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            throw HTTPCallFailure(description: (error as? HTTPClientError)?.shortDescription ?? "\(error)")
+            throw HTTPCallFailure(
+                description: (error as? HTTPClientError)?.shortDescription ?? "\(error)", kind: Self.kind(of: error))
+        }
+    }
+
+    private static func kind(of error: any Error) -> HTTPCallFailure.Kind {
+        switch error {
+        case let error as HTTPClientError:
+            return error == .connectTimeout ? .unreachable : error == .remoteConnectionClosed ? .closed : .other
+        case is NIOConnectionError: return .unreachable
+        case let error as IOError:
+            return [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode) ? .unreachable : .closed
+        case is ChannelError: return .closed
+        default: return .other
         }
     }
 

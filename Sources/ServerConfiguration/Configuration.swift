@@ -114,6 +114,8 @@ public struct Configuration: Sendable {
     public var enableInsecureAuthAdapters = true
     /// How the server reaches others.
     public var outgoing = Outgoing()
+    /// How webhooks are called.
+    public var webhooks = Webhooks()
     /// How many requests of a kind there may be in a time.
     public var rateLimits: [RateLimit] = []
     /// Where requests are counted.

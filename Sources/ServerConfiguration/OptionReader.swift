@@ -7,7 +7,7 @@ struct OptionReader {
     private func string(_ name: String) -> String? { values[name]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
     private func bool(_ name: String, _ fallback: Bool) -> Bool { values[name]?.boolValue ?? fallback }
 
-    private func int(_ name: String, _ fallback: Int, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int {
+    func int(_ name: String, _ fallback: Int, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int {
         guard let number = values[name]?.numberValue else { return fallback }
         guard let integer = Int(exactly: number.rounded(.towardZero)), range.contains(integer) else {
             throw ConfigurationError("Key \(name) has invalid value \(JSONValue.number(number).text)")
@@ -34,6 +34,7 @@ struct OptionReader {
         configuration.cloudMain = try Configuration.CloudMain(values: values, preset: preset)
         try readFiles(&configuration)
         try readProtection(&configuration)
+        try readWebhooks(&configuration)
         configuration.logLevel =
             bool("silent", false) ? "silent" : bool("verbose", false) ? "verbose" : string("logLevel") ?? "info"
         configuration.jsonLogs = bool("jsonLogs", false)

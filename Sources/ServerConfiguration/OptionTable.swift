@@ -4,7 +4,7 @@ public enum OptionTable {
     public static let all: [OptionDefinition] =
         roost + essential + access + aggregation + schemas + users + AccountMailOptions.table + SignInOptions.table
         + RateLimitOptions.table + HTTPSOptions.table
-        + PagesOptions.table + JobOptions.table + CloudMainOptions.table
+        + PagesOptions.table + JobOptions.table + CloudMainOptions.table + WebhookOptions.table
         + files + protection
         + operations
         + reports + unbuilt + ignored
@@ -287,7 +287,6 @@ public enum OptionTable {
     private static let unbuilt = [
         none("push", "PARSE_SERVER_PUSH", .object, "Push notifications"),
         none("scheduledPush", "PARSE_SERVER_SCHEDULED_PUSH", .boolean, "Push notifications at a time"),
-        none("webhookKey", "PARSE_SERVER_WEBHOOK_KEY", .string, "Cloud code over webhooks"),
         none("liveQuery", "PARSE_SERVER_LIVE_QUERY", .object, "Live queries"),
         none("startLiveQueryServer", "PARSE_SERVER_START_LIVE_QUERY_SERVER", .boolean, "Live queries"),
         none("liveQueryServerOptions", "PARSE_SERVER_LIVE_QUERY_SERVER_OPTIONS", .object, "Live queries"),

@@ -30,6 +30,7 @@ import Testing
         "Templates": [],
         "Pages": ["Encoding", "JSON", "ServerConfiguration", "Templates"],
         "Outgoing": ["JSON", "ServerConfiguration"],
+        "Webhooks": ["CloudCode", "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration"],
         "SignIn": ["Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration"],
         "Mail": [
             "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseStorage", "ServerConfiguration", "Templates",
@@ -40,9 +41,8 @@ import Testing
         "NodeHost": ["CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration"],
         "App": [
             "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail",
-            "Migration", "NodeHost", "Operations", "ParseModel", "Outgoing", "Pages", "ParseStorage", "Postgres", "REST", "Schema",
-            "ServerConfiguration",
-            "SignIn",
+            "Migration", "NodeHost", "Operations", "ParseModel", "Outgoing", "Pages", "ParseStorage", "Postgres", "REST",
+            "Schema", "ServerConfiguration", "SignIn", "Webhooks",
         ],
         "CLI": ["App", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "ServerConfiguration"],
         "Roost": ["App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration"],

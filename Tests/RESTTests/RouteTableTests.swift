@@ -20,7 +20,7 @@ struct RouteTableTests {
             ("GET", ["Classes", "Song"], "classes/Song"), ("GET", ["USERS", "ME"], "users/me"),
             ("GET", ["users", "Me2"], "users/Me2"), ("POST", ["loginas"], "loginAs"),
             ("GET", ["hooks", "FUNCTIONS", "Add"], "hooks/functions/Add"), ("GET", ["CONFIG", "x"], "config/x"),
-            ("POST", ["functions", "a", "B"], "functions/a/B"), ("GET", ["nosuch"], "nosuch"),
+            ("POST", ["functions", "a.B"], "functions/a.B"), ("GET", ["nosuch"], "nosuch"),
             // A KELVIN SIGN is no letter of a name.
             ("GET", ["hoo\u{212A}s", "functions"], "hoo\u{212A}s/functions"),
         ])

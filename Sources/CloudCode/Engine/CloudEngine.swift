@@ -18,6 +18,7 @@ public final class CloudEngine: Sendable {
 
     private let state = Mutex(State())
     private let callsTriggers = Atomic(false)
+    private let callsFindTriggers = Atomic(false)
     let logger: Logger
 
     /// Makes an engine without hosts.
@@ -46,10 +47,12 @@ public final class CloudEngine: Sendable {
     }
 
     func register(_ registrations: [CloudRegistration], of kind: CloudHostKind) {
-        let (duplicates, hasTriggers) = state.withLock { state in
-            (state.registry.register(registrations, of: kind), state.registry.hasTriggers)
+        let duplicates = state.withLock { state in
+            let duplicates = state.registry.register(registrations, of: kind)
+            callsFindTriggers.store(state.registry.hasFindTriggers, ordering: .releasing)
+            callsTriggers.store(state.registry.hasTriggers, ordering: .releasing)
+            return duplicates
         }
-        callsTriggers.store(hasTriggers, ordering: .releasing)
         for duplicate in duplicates { logger.warning("cloud code: \(duplicate)") }
     }
 
@@ -89,6 +92,9 @@ public final class CloudEngine: Sendable {
     /// Whether any trigger is offered.
     public var isActive: Bool { callsTriggers.load(ordering: .acquiring) }
 
+    /// Whether any trigger around finds is offered.
+    public var hasFindTriggers: Bool { callsFindTriggers.load(ordering: .acquiring) }
+
     /// Calls cloud code: checks what its validator asks, and waits for it no longer than its host says.
     ///
     /// - Returns: What it gave; nil when nobody offers the target.
@@ -126,7 +132,7 @@ public final class CloudEngine: Sendable {
             let result = try await TimeLimit.run(limit) { try await host.call(ready) }
             return validation.map { result.adding($0) } ?? result
         } catch let failure as CloudFailure {
-            throw failure.parseError(for: call.target)
+            throw failure.parseError(for: call)
         }
     }
 }

@@ -15,9 +15,6 @@ enum CloudQuery {
             guard let value = find.query[name], value.isTruthy || name == "pipeline" else { continue }
             query[name] = value
         }
-        if !find.isGet, find.query["limit"] == nil, find.query["pipeline"] == nil, find.query["distinct"] == nil {
-            query["limit"] = 100
-        }
         return query
     }
 }

@@ -13,6 +13,8 @@ struct CloudRegistry: Sendable {
     private(set) var entries: [CloudTarget: Entry] = [:]
     /// Whether any trigger is offered.
     private(set) var hasTriggers = false
+    /// Whether any trigger around finds is.
+    private(set) var hasFindTriggers = false
 
     /// Puts all that a host offers in the place of what it offered before.
     ///
@@ -25,6 +27,12 @@ struct CloudRegistry: Sendable {
             for registration in offers[kind] ?? [] {
                 entries[registration.target] = Entry(
                     kind: kind, validator: registration.validator, isExclusive: registration.isExclusive)
+            }
+        }
+        hasFindTriggers = entries.keys.contains {
+            switch $0 {
+            case .trigger(.beforeFind, _), .trigger(.afterFind, _): true
+            default: false
             }
         }
         hasTriggers = entries.keys.contains { if case .trigger = $0 { true } else { false } }

@@ -54,13 +54,13 @@ public struct CloudFailure: Error, Sendable {
 
     /// The error that the client gets when the code fails.
     ///
-    /// - Parameter target: What was called.
-    public func parseError(for target: CloudTarget) -> ParseError {
+    /// - Parameter call: The call.
+    public func parseError(for call: CloudCall) -> ParseError {
         let message = message ?? ""
-        switch target {
+        switch call.target {
         case .trigger(let event, "@File"):
             let isDeletion = event == .beforeDelete || event == .afterDelete
-            let text = isDeletion ? "Could not delete file." : "Could not store file."
+            let text = isDeletion ? "Could not delete file." : "Could not store file: \(call.file?.name ?? "")."
             return ParseError(
                 isDeletion ? ParseError.fileDeleteError : ParseError.fileSaveError, message.isEmpty ? text : message)
         case .trigger:

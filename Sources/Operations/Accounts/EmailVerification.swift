@@ -51,6 +51,12 @@ extension Backend {
                 try await store.forgetSpentToken(token)
                 return .invalid
             }
+        } catch let error as ParseError where isObserved && error.code != ParseError.internalServerError {
+            // A trigger refused it, which the page has no words for.
+            try await store.forgetSpentToken(token)
+            logger.warning(
+                "an address was not confirmed", metadata: ["user": "\(user.id)", "error": "\(error.message)"])
+            return .invalid
         } catch {
             try await store.forgetSpentToken(token)
             throw error
@@ -116,7 +122,8 @@ extension Backend {
         let options = configuration.accountMail
         guard options.verifyUserEmails, save.body["email"]?.stringValue?.isEmpty == false else { return nil }
         let token = Self.mailToken()
-        save.body["emailVerified"] = false
+        // A trigger may say that the address needs no confirmation.
+        if save.told["emailVerified"] == nil { save.body["emailVerified"] = false }
         save.hidden["_email_verify_token"] = .string(token)
         if let end = Self.expiry(after: options.emailVerifyTokenValidityDuration, save.context) {
             save.hidden["_email_verify_token_expires_at"] = end.json

@@ -63,6 +63,18 @@ extension Backend {
         }
     }
 
+    /// The row that a new installation is the same as, as far as can be said before it is stored; nil for none.
+    func sameInstallation(_ save: Save) async throws -> String? {
+        let device = DeviceIdentity(
+            installationId: save.body["installationId"]?.stringValue,
+            deviceToken: save.body["deviceToken"]?.stringValue)
+        guard device.installationId != nil || device.deviceToken != nil else { return nil }
+        let rows = try await installations(nil, device)
+        let resolution = try? InstallationResolution.resolve(
+            nil, device, save.body, among: rows, kept: configuration.installation.kept)
+        return resolution?.target
+    }
+
     /// The rows that a write of an installation could be about.
     func installations(_ objectId: String?, _ device: DeviceIdentity) async throws -> [InstallationRow] {
         var conditions: [Filter] = []

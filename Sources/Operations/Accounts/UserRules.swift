@@ -12,6 +12,8 @@ struct UserRules: SaveRules {
     private var linking: LoginDataChange?
     /// The name that a user without one got.
     private var generatedName: String?
+    /// Whether the user needs a name that says nothing, unless a trigger gives another.
+    private var needsName = false
     private var changesPassword = false
     /// The link that confirms the address, and the address before it where it was another.
     private var verification: (token: String, username: String, former: String?)?
@@ -53,9 +55,7 @@ struct UserRules: SaveRules {
                 throw ParseError(ParseError.passwordMissing, "password is required")
             }
         } else if save.body["username"]?.stringValue?.isEmpty ?? true {
-            let name = Identifiers.alphanumeric(25)
-            save.body["username"] = .string(name)
-            generatedName = name
+            needsName = true
         }
     }
 
@@ -71,6 +71,11 @@ struct UserRules: SaveRules {
     private mutating func completeSignUp(_ save: inout Save, _ backend: Backend) async throws {
         let objectId = try backend.newObjectId(save.body, "_User")
         save.newId = objectId
+        if needsName, save.body["username"]?.stringValue?.isEmpty ?? true {
+            let name = Identifiers.alphanumeric(25)
+            save.body["username"] = .string(name)
+            generatedName = name
+        }
         if let password = save.body["password"]?.stringValue {
             let columns = try await backend.columns(ofNew: password, save.body, save.context)
             save.hidden.merge(columns) { $1 }

@@ -51,6 +51,11 @@ extension Backend {
         "afterLogin", "afterLogout", "beforeConnect", "beforeSubscribe", "afterEvent", "beforePasswordResetRequest",
     ]
 
+    /// All hooks, those first that were declared first.
+    public func allHooks() async throws -> [JSONObject] {
+        try await store.find(ObjectStore.FindRequest(className: "_Hooks")).objects
+    }
+
     /// All function hooks, or all trigger hooks.
     public func hooks(functions: Bool) async throws -> [JSONObject] {
         var request = ObjectStore.FindRequest(className: "_Hooks")
@@ -85,6 +90,7 @@ extension Backend {
         guard try await find(name) != nil else { throw name.missing }
         if body["__op"]?.stringValue == "Delete" {
             try await store.deleteAll("_Hooks", where: name.filter)
+            await hooksChanged()
             return [:]
         }
         guard let url = body["url"]?.stringValue else { throw Self.invalidHook }
@@ -130,6 +136,7 @@ extension Backend {
         var hook = name.json
         hook["url"] = .string(url)
         try await store.replaceHook(name.filter, with: hook)
+        await hooksChanged()
         return hook
     }
 }

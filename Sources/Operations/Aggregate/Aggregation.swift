@@ -17,15 +17,19 @@ extension Backend {
         -> JSONObject
     {
         let place = try place(parameters["readPreference"])
-        if let distinct = parameters["distinct"], distinct.isTruthy {
+        let triggered = try await callAggregateTrigger(className, parameters, context)
+        if let given = triggered.given { return ["results": .array(given.map { .object($0) })] }
+        let asked = triggered.query
+        if let distinct = asked["distinct"], distinct.isTruthy {
             guard let field = distinct.stringValue else { return ["results": []] }
-            let options = try FindOptions(find: parameters.filter { $0.key == "where" })
+            let options = try FindOptions(find: asked.filter { $0.key == "where" })
             let parser = FilterParser(isMaster: true, now: context.now.milliseconds)
             let filter = try parser.parse(options.condition)
             let values = try await store.distinct(className, field, filter, place: place)
             return ["results": .array(values)]
         }
-        var stages = try Self.stages(parameters, preset: configuration.preset)
+        var stages = try Self.stages(asked, preset: configuration.preset)
+        if let condition = triggered.condition { stages.insert(("$match", .object(condition)), at: 0) }
         if configuration.preset < 8 {
             stages = stages.map { ($0.name, StoredFieldNames.replaced(in: $0.operand, of: $0.name)) }
         }

@@ -20,6 +20,9 @@ struct FindOptions: Sendable {
     var readPreference: JSONValue?
     var includeReadPreference: JSONValue?
 
+    /// Whether neither objects nor a count nor a plan are asked for.
+    var asksForNothing: Bool { limit == 0 && !wantsCount && explain == nil }
+
     private static let ignored: Set<Name> = ["hint", "comment", "subqueryReadPreference", "trace", "watch"]
     private static let getParameters: Set<Name> = [
         "keys", "include", "excludeKeys", "readPreference", "includeReadPreference", "subqueryReadPreference",

@@ -27,6 +27,10 @@ struct Save: Sendable {
     var original: JSONObject?
     /// The object as it was, as far as the caller sees it, where a trigger wants to know.
     var seen: JSONObject?
+    /// The object that a new installation is the same as, as far as triggers are told.
+    var sameId: String?
+    /// The login data that the client sent, where a trigger wants to know.
+    var sentLoginData: JSONValue?
     /// What triggers hand on, where one was called.
     var cloudContext: JSONObject?
     /// What must hold of the object besides, as that it has a token which is spent by the save.

@@ -68,6 +68,7 @@ public struct SavePipeline {
         var result = stored.result
         if !save.told.isEmpty { backend.tellChanges(save, &result) }
         try await stored.planned.rules?.finish(save, &result, backend)
+        if backend.isObserved { backend.tellTriggered(save, &result) }
         let answer = backend.isObserved ? await backend.afterSave(save, result) : nil
         result = try await backend.shown(result, save.className, save.objectId, save.context)
         result.replacement = answer

@@ -64,3 +64,72 @@ extension Backend {
         return triggers.findTrigger(for: event, of: Name(className))
     }
 }
+
+/// What triggers made of a find before it.
+struct TriggeredFind: Sendable {
+    /// What is asked for, as the triggers after it are told.
+    var query: JSONObject
+    /// The one object that is asked for; nil for a find.
+    var objectId: String?
+    /// What is handed on; nil for what the request brought.
+    var cloudContext: JSONObject?
+    /// What is answered without a find; nil for the find.
+    var given: [JSONObject]?
+    /// Whether a trigger before the find was called, so that another may be asked for than by the client.
+    var isChanged = false
+}
+
+extension Backend {
+    /// Whether anything is called around finds, of whatever class.
+    var hasFindTriggers: Bool {
+        guard let triggers, triggers.isActive else { return false }
+        return triggers.hasFindTriggers
+    }
+
+    /// Calls the trigger before a find or a get.
+    ///
+    /// - Parameters:
+    ///   - objectId: The one object that is asked for; nil for a find.
+    ///   - isInner: Whether it is a query inside of another.
+    /// - Returns: nil when nothing is called.
+    /// - Throws: What the trigger throws.
+    func beforeFind(
+        _ className: String, _ parameters: JSONObject, objectId: String? = nil, isInner: Bool = false,
+        _ context: RequestContext
+    ) async throws -> TriggeredFind? {
+        guard let before = findTrigger(.beforeFind, className) else {
+            guard findTrigger(.afterFind, className) != nil else { return nil }
+            return TriggeredFind(query: told(parameters, objectId, isInner), objectId: objectId)
+        }
+        var call = FindCall(
+            .beforeFind, className, query: told(parameters, objectId, isInner), objectId: objectId,
+            user: try await userRecord(context), context)
+        try await before(&call)
+        return TriggeredFind(
+            query: call.query, objectId: objectId, cloudContext: call.context, given: call.objects, isChanged: true)
+    }
+
+    /// What a find says that is asked for: a client's find has a limit, whether it says so or not.
+    private func told(_ parameters: JSONObject, _ objectId: String?, _ isInner: Bool) -> JSONObject {
+        guard objectId == nil, !isInner, parameters["limit"] == nil else { return parameters }
+        var told = parameters
+        told["limit"] = .number(Double(configuration.defaultLimit))
+        return told
+    }
+
+    /// Calls the trigger after a find or a get.
+    ///
+    /// - Returns: What is answered.
+    /// - Throws: What the trigger throws.
+    func afterFind(
+        _ className: String, _ objects: [JSONObject], _ triggered: TriggeredFind, _ context: RequestContext
+    ) async throws -> [JSONObject] {
+        guard let after = findTrigger(.afterFind, className) else { return objects }
+        var call = FindCall(
+            .afterFind, className, query: triggered.query, objectId: triggered.objectId,
+            user: try await userRecord(context), cloudContext: triggered.cloudContext, context)
+        call.objects = objects
+        try await after(&call)
+        return call.objects ?? objects
+    }
+}

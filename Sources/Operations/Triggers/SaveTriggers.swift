@@ -17,10 +17,21 @@ extension Backend {
         if let objectId = save.objectId, !save.isMadeInTransaction {
             if hasTrigger { save.seen = try await changeable(save.className, objectId, save) }
             if isObserved { save.original = try await original(save.className, objectId) }
-        } else if hasTrigger, let schema = catalog.schema(save.className) {
+        } else if hasTrigger, save.isNew, let schema = catalog.schema(save.className) {
             _ = try schema.permit(.create, to: save.caller)
+            if save.newId == nil { _ = try newObjectId(save.body, save.className) }
+            if save.className == "_Installation", let id = try await sameInstallation(save) {
+                // Of a row that a new one is the same as, triggers are told its id, as with parse-server.
+                save.sameId = id
+                save.seen = ["objectId": .string(id)]
+            }
         }
+        if hasTrigger { save.sentLoginData = save.body["authData"] }
         guard let before else { return }
+        // The trigger is told what will be stored: no list that is added to has repetitions.
+        for (key, value) in save.body where value["__op"] == "AddUnique" {
+            save.body[key] = Save.withoutRepetitions(value)
+        }
         save.cloudContext = save.cloudContext ?? save.context.facts?.cloudContext
         let call = TriggerCall(
             event: .beforeSave, className: save.className, object: try save.objectBefore(), original: save.seen,
@@ -29,6 +40,11 @@ extension Backend {
         let answer = try await before(call)
         if let context = answer.context { save.cloudContext = context }
         save.told = answer.told
+        // Of an object that is changed in its midst, all is told where there is a trigger.
+        for (key, value) in save.body where value["__op"] == nil && !FieldPath(key).steps.isEmpty {
+            let root = FieldPath(key).root
+            if let whole = call.object[root] { save.told[root] = whole }
+        }
         guard let body = answer.body else { return }
         try configuration.requestKeywordDenylist.check(body)
         try FileURLRules.check(.object(body), allowed: configuration.fileUpload.allowedFileUrlDomains)
@@ -43,6 +59,19 @@ extension Backend {
         }
     }
 
+    /// Adds what servers tell only where there is a trigger after saves: the name of a user, the relations of a new object.
+    func tellTriggered(_ save: Save, _ result: inout WriteResult) {
+        guard trigger(.afterSave, save.className) != nil else { return }
+        if save.className == "_User", result.body["username"] == nil {
+            result.body["username"] =
+                save.body["username"].flatMap { $0["__op"] == nil ? $0 : nil } ?? save.seen?["username"]
+        }
+        guard save.isNew else { return }
+        for (key, value) in save.body where value["__op"] != nil && result.body[key] == nil {
+            result.body[key] = Save.relation(of: value)
+        }
+    }
+
     /// Tells a trigger and an observer of a save. What a trigger throws is logged.
     ///
     /// - Returns: What is answered instead of the usual; nil for that.
@@ -50,7 +79,7 @@ extension Backend {
         let after = trigger(.afterSave, save.className)
         let isObserved = observes(save.className)
         guard after != nil || isObserved,
-            let objectId = save.objectId ?? result.body["objectId"]?.stringValue
+            let objectId = save.objectId ?? result.body["objectId"]?.stringValue ?? save.sameId
         else { return nil }
         if isObserved, let object = try? save.objectAfter(save.original, result.body) {
             await observer?.observe(
@@ -58,7 +87,9 @@ extension Backend {
                     className: save.className, objectId: objectId, before: save.original, after: object,
                     origin: save.caller))
         }
-        guard let after, let object = try? save.objectAfter(save.seen, result.body) else { return nil }
+        guard let after, let object = try? save.objectAfter(save.seen, result.body, tellsSession: true) else {
+            return nil
+        }
         return await logging(.afterSave, save.className) {
             let call = TriggerCall(
                 event: .afterSave, className: save.className, object: object, original: save.seen,
@@ -67,6 +98,23 @@ extension Backend {
                 facts: save.context.facts)
             return try await after(call).answer
         }
+    }
+
+    /// Tells the trigger after saves of users of a log-in by a provider, as parse-server does. What it throws is logged.
+    ///
+    /// - Returns: Whether there is one: then the answer tells no login data, as there.
+    func tellOfProviderLogin(_ userId: String, _ user: JSONObject, _ context: RequestContext) async -> Bool {
+        guard let after = trigger(.afterSave, "_User") else { return false }
+        _ = await logging(.afterSave, "_User") { () -> TriggerAnswer? in
+            var object = try await original("_User", userId) ?? user
+            object["sessionToken"] = user["sessionToken"]
+            return try await after(
+                TriggerCall(
+                    event: .afterSave, className: "_User", object: object, original: nil, changes: [:],
+                    caller: context.caller, user: nil, address: context.address,
+                    context: context.facts?.cloudContext ?? [:], facts: context.facts))
+        }
+        return true
     }
 
     /// The object that is to be changed, as far as the caller sees it.

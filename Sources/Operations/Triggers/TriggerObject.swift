@@ -19,15 +19,17 @@ extension Save {
                 object[path.root] = Self.applying(operation, at: path.steps[...], to: object[path.root])
             }
         }
-        if let objectId = objectId ?? newId { object["objectId"] = .string(objectId) }
+        if let objectId = objectId ?? newId ?? sameId { object["objectId"] = .string(objectId) }
         return object
     }
 
     /// The object as it was saved: the stored object with the changes carried out, and what the answer tells.
     ///
-    /// - Parameter before: The object as it was.
+    /// - Parameters:
+    ///   - before: The object as it was.
+    ///   - tellsSession: Whether the token of a session that the save opened is told, as cloud code is.
     /// - Throws: The errors of operations that are none.
-    func objectAfter(_ before: JSONObject?, _ result: JSONObject) throws -> JSONObject {
+    func objectAfter(_ before: JSONObject?, _ result: JSONObject, tellsSession: Bool = false) throws -> JSONObject {
         var object = before ?? [:]
         for (key, value) in body where key != "password" {
             let path = FieldPath(key)
@@ -36,21 +38,41 @@ extension Save {
             object[path.root] = operation.isOnRelation ? Self.relation(of: operation) ?? object[key] : changed
         }
         if let acl { object["ACL"] = .object(acl.json) }
-        if let objectId = objectId ?? newId { object["objectId"] = .string(objectId) }
-        for (key, value) in result where key != "sessionToken" && key != "authDataResponse" {
+        if let objectId = objectId ?? newId ?? sameId { object["objectId"] = .string(objectId) }
+        for (key, value) in result where (tellsSession || key != "sessionToken") && key != "authDataResponse" {
             object[key] = value["__op"] == nil ? value : nil
         }
-        if isNew, object["updatedAt"] == nil { object["updatedAt"] = object["createdAt"] }
+        if isNew, sameId == nil, object["updatedAt"] == nil { object["updatedAt"] = object["createdAt"] }
+        if tellsSession, className == "_User" { tellAccount(&object) }
         return object
     }
 
+    /// What parse-server tells of users after a save: login data as they were sent, the ACL of a new one as it makes it.
+    private func tellAccount(_ object: inout JSONObject) {
+        if !isNew, let sentLoginData { object["authData"] = sentLoginData }
+        guard isNew, body["ACL"] == nil, var acl = object["ACL"]?.objectValue,
+            var everybody = acl["*"]?.objectValue, everybody["write"] == nil
+        else { return }
+        everybody["write"] = false
+        acl["*"] = .object(everybody)
+        object["ACL"] = .object(acl)
+    }
+
     /// `AddUnique` is told without repetitions, as it is carried out.
-    private static func withoutRepetitions(_ value: JSONValue) -> JSONValue {
+    static func withoutRepetitions(_ value: JSONValue) -> JSONValue {
         guard value["__op"] == "AddUnique", case .object(var operation) = value,
             let objects = operation["objects"]?.arrayValue
         else { return value }
         operation["objects"] = FieldOperation.addUnique(objects).applied(to: nil)
         return .object(operation)
+    }
+
+    /// What is told of a relation that an operator changes; nil for other operators.
+    static func relation(of value: JSONValue) -> JSONValue? {
+        guard let operation = try? FieldOperation(json: value, isCreating: true), operation.isOnRelation else {
+            return nil
+        }
+        return relation(of: operation)
     }
 
     private static func relation(of operation: FieldOperation) -> JSONValue? {

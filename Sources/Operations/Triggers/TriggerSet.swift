@@ -8,6 +8,9 @@ public protocol TriggerSet: Sendable {
     /// Whether there is anything at all to be called. Where there is not, nothing is asked.
     var isActive: Bool { get }
 
+    /// Whether anything is called around finds, of whatever class.
+    var hasFindTriggers: Bool { get }
+
     /// What is called for an event of a class, or of `@Config`; nil for nothing.
     func trigger(for event: TriggerEvent, of className: Name) -> Trigger?
 
@@ -20,6 +23,7 @@ public protocol TriggerSet: Sendable {
 
 extension TriggerSet {
     public var isActive: Bool { true }
+    public var hasFindTriggers: Bool { isActive }
 
     /// Nothing: most sets look at no finds.
     public func findTrigger(for event: FindEvent, of className: Name) -> FindTrigger? { nil }

@@ -6,7 +6,7 @@ import ParseModel
 /// `POST /functions/<name>`.
 extension RouteTable {
     static let functions = [
-        Route(.post, "functions/*name", [.batchable, .idempotent]) { routes, call in try await routes.callFunction(call)
+        Route(.post, "functions/:name", [.batchable, .idempotent]) { routes, call in try await routes.callFunction(call)
         }
     ]
 }
@@ -16,7 +16,7 @@ extension ParseRoutes {
     ///
     /// - Throws: 141 for a name that there is not; what the function throws.
     fileprivate func callFunction(_ call: RouteCall) async throws -> Reply {
-        let name = call.arguments.joined(separator: "/")
+        let name = call[0]
         let target = CloudTarget.function(Name(name))
         guard let cloud, cloud.offers(target) else { throw Self.noFunction(name) }
         var request = CloudCall(target, call.context, user: try await backend.userRecord(call.context))

@@ -1,5 +1,6 @@
 import HTTP
 public import JSON
+public import Operations
 public import Rules
 
 /// Finds out who a caller is, for the routes that answer before the ordinary ones.
@@ -14,6 +15,30 @@ public protocol CallerResolver: Sendable {
     /// - Parameter details: The metadata or the tags.
     /// - Throws: `ParseError` 105 when a keyword in it is not allowed.
     func check(fileDetails details: JSONObject) throws
+
+    /// What is called in the life of a file; nil for nothing.
+    func fileTrigger(_ event: FileEvent) -> FileTrigger?
+
+    /// The context of a request about a file.
+    ///
+    /// - Throws: `ParseError` 209 when the session token is not valid.
+    func context(ofFile envelope: Envelope) async throws -> RequestContext
+
+    /// The record of the caller's user as cloud code is told it; nil without a user.
+    func userRecord(_ context: RequestContext) async throws -> JSONObject?
+}
+
+extension CallerResolver {
+    /// Nothing: there is no cloud code.
+    public func fileTrigger(_ event: FileEvent) -> FileTrigger? { nil }
+
+    public func context(ofFile envelope: Envelope) async throws -> RequestContext {
+        RequestContext(
+            caller: try await caller(of: envelope), mountURL: envelope.mountURL, now: .now,
+            address: envelope.origin.address, facts: envelope.origin)
+    }
+
+    public func userRecord(_ context: RequestContext) async throws -> JSONObject? { nil }
 }
 
 extension ParseRoutes: CallerResolver {
@@ -27,5 +52,13 @@ extension ParseRoutes: CallerResolver {
 
     public func check(fileDetails details: JSONObject) throws {
         try configuration.requestKeywordDenylist.check(details)
+    }
+
+    public func fileTrigger(_ event: FileEvent) -> FileTrigger? { backend.fileTrigger(event) }
+
+    public func context(ofFile envelope: Envelope) async throws -> RequestContext { try await context(of: envelope) }
+
+    public func userRecord(_ context: RequestContext) async throws -> JSONObject? {
+        try await backend.userRecord(context)
     }
 }

@@ -51,15 +51,16 @@ struct FileUpload {
             try routes.resolver.check(fileDetails: details)
         }
         // The random digits keep others from guessing it.
-        let name =
-            (directory.map { $0 + "/" } ?? "") + (settings.keepsNames ? "" : Identifiers.hexadecimal(32) + "_")
-            + naming.name
+        let prefix = (directory.map { $0 + "/" } ?? "") + (settings.keepsNames ? "" : Identifiers.hexadecimal(32) + "_")
+        let triggers = FileTriggers(resolver: routes.resolver, envelope: envelope)
+        if triggers.has(.beforeSave, .afterSave) {
+            return try await performTriggered(content, naming, prefix, triggers, limit: limit)
+        }
+        let name = prefix + naming.name
         let details = FileDetails(metadata: content.metadata, tags: content.tags, contentType: naming.typeToKeep)
         try await store(content, name: name, details: details, limit: limit)
         let url = routes.url(of: name, mountURL: envelope.mountURL)
-        var reply = Reply.object(["url": .string(url), "name": .string(name)], status: 201)
-        reply.headers = [("Location", url)]
-        return reply
+        return Self.reply(name, url)
     }
 
     private var settings: FileSettings { routes.settings.files }
@@ -157,7 +158,7 @@ struct FileUpload {
 
     // MARK: Storing
 
-    private func store(_ content: Content, name: String, details: FileDetails, limit: Int) async throws {
+    func store(_ content: Content, name: String, details: FileDetails, limit: Int) async throws {
         do {
             switch content.bytes {
             case .raw:

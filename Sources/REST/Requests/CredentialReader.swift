@@ -64,9 +64,8 @@ struct CredentialReader: Sendable {
         try Self.move("_InstallationId", from: &body, to: &credentials.installationID)
         try Self.move("_SessionToken", from: &body, to: &credentials.sessionToken)
         try Self.move("_MasterKey", from: &body, to: &credentials.masterKey)
-        if let context = body["_context"], !context.isFalsy {
+        if let context = body.removeValue(forKey: "_context"), !context.isFalsy {
             credentials.context = try Self.context(context)
-            body["_context"] = nil
         }
         return BodyFindings(contentType: try Self.take("_ContentType", from: &body))
     }

@@ -51,6 +51,7 @@ extension Backend {
             for: id, createdWith: ["action": "login", "authProvider": .string(claims.names)], context)
         var user = try await ownRecord(id, session.user, context)
         user["sessionToken"] = .string(session.token)
+        if await tellOfProviderLogin(id, user, context) { user["authData"] = nil }
         return answer(user, id, change, context)
     }
 

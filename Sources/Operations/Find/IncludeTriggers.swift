@@ -1,0 +1,142 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Rules
+
+/// The find triggers of classes whose objects are included in others: each path is a find of its own.
+extension Backend {
+    /// Whether objects that a find includes may be of classes with find triggers.
+    func mayIncludeTriggered(_ className: String, _ options: FindOptions) -> Bool {
+        options.includesAll
+            || options.includes.contains { path in
+                path.indices.contains { mayMeetTrigger(className, path[...$0]) }
+            }
+    }
+
+    /// The paths of a find whose objects may be of classes with find triggers.
+    func triggeredIncludes(_ className: String, _ options: FindOptions) -> [[Name]] {
+        guard let schema = catalog.schema(className) else { return [] }
+        var paths: OrderedSet<[Name]> = []
+        for include in options.includes {
+            for length in include.indices { paths.append(Array(include[...length])) }
+        }
+        if options.includesAll { for name in schema.fields.keys { paths.append([name]) } }
+        return paths.filter { mayMeetTrigger(className, $0[...]) }.sorted { $0.count < $1.count }
+    }
+
+    private func mayMeetTrigger(_ className: String, _ path: ArraySlice<Name>) -> Bool {
+        guard let step = path.first else { return hasFindTrigger(className) }
+        switch catalog.schema(className)?.type(of: step.text) {
+        case .pointer(let target): return mayMeetTrigger(target.text, path.dropFirst())
+        case .array, .object: return true
+        default: return false
+        }
+    }
+
+    func hasFindTrigger(_ className: String) -> Bool {
+        findTrigger(.beforeFind, className) != nil || findTrigger(.afterFind, className) != nil
+    }
+
+    /// Calls the find triggers of included objects, and puts in what they leave.
+    ///
+    /// - Throws: What a trigger throws.
+    func callIncludeTriggers(
+        _ objects: [JSONObject], _ paths: [[Name]], cloudContext: JSONObject?, _ context: RequestContext
+    ) async throws -> [JSONObject] {
+        var objects = objects
+        for path in paths {
+            var classes: OrderedDictionary<Name, OrderedDictionary<Name, JSONObject>> = [:]
+            for object in objects {
+                _ = Self.rewriting(.object(object), path[...]) { included in
+                    if let (className, id) = Self.identity(included) { classes[className, default: [:]][id] = included }
+                    return included
+                }
+            }
+            for (className, included) in classes where hasFindTrigger(className.text) {
+                let left = try await callTriggers(className.text, included, cloudContext, context)
+                objects = objects.map { object in
+                    let rewritten = Self.rewriting(.object(object), path[...]) { included in
+                        guard let identity = Self.identity(included), identity.className == className else {
+                            return included
+                        }
+                        // What a trigger leaves out is not lost: the pointer stays, as it was before the include.
+                        return left[identity.id]
+                            ?? [
+                                "__type": "Pointer", "className": .string(className.text),
+                                "objectId": .string(identity.id.text),
+                            ]
+                    }
+                    return rewritten.objectValue ?? object
+                }
+            }
+        }
+        return objects
+    }
+
+    /// Calls the triggers for the objects of one class at one path.
+    private func callTriggers(
+        _ className: String, _ included: OrderedDictionary<Name, JSONObject>, _ cloudContext: JSONObject?,
+        _ context: RequestContext
+    ) async throws -> [Name: JSONObject] {
+        let ids = included.keys.map { JSONValue.string($0.text) }
+        let user = try await userRecord(context)
+        var query: JSONObject = ids.count == 1 ? [:] : ["where": ["objectId": ["$in": .array(ids)]]]
+        let objectId = ids.count == 1 ? ids[0].stringValue : nil
+        var found = included.values.filter { $0["__type"] == "Object" }.map { object in
+            object.filter { $0.key != "__type" && $0.key != "className" }
+        }
+        var cloudContext = cloudContext
+        if let before = findTrigger(.beforeFind, className) {
+            var call = FindCall(
+                .beforeFind, className, query: query, objectId: objectId, user: user, cloudContext: cloudContext,
+                context)
+            let asked = call.query["where"]
+            try await before(&call)
+            (query, cloudContext) = (call.query, call.context)
+            if let given = call.objects {
+                found = given
+            } else if call.query["where"] != asked {
+                found = try await search(className, try FindOptions(find: call.query), context).objects
+            }
+        }
+        if let after = findTrigger(.afterFind, className) {
+            var call = FindCall(
+                .afterFind, className, query: query, objectId: objectId, user: user, cloudContext: cloudContext,
+                context)
+            call.objects = found
+            try await after(&call)
+            found = call.objects ?? found
+        }
+        var left: [Name: JSONObject] = [:]
+        for var object in found {
+            guard let id = object["objectId"]?.nameValue else { continue }
+            object["__type"] = "Object"
+            object["className"] = .string(className)
+            left[id] = object
+        }
+        return left
+    }
+
+    private static func identity(_ object: JSONObject) -> (className: Name, id: Name)? {
+        guard object["__type"] == "Object" || object["__type"] == "Pointer",
+            let className = object["className"]?.nameValue, let id = object["objectId"]?.nameValue
+        else { return nil }
+        return (className, id)
+    }
+
+    /// A value with the objects at the end of a path replaced.
+    private static func rewriting(
+        _ value: JSONValue, _ path: ArraySlice<Name>, _ replace: (JSONObject) -> JSONObject
+    ) -> JSONValue {
+        switch value {
+        case .array(let list): return .array(list.map { rewriting($0, path, replace) })
+        case .object(var object):
+            guard let step = path.first else { return .object(replace(object)) }
+            guard let member = object[step] else { return value }
+            object[step] = rewriting(member, path.dropFirst(), replace)
+            return .object(object)
+        default: return value
+        }
+    }
+}

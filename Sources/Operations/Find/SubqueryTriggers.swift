@@ -1,0 +1,95 @@
+import JSON
+import ParseModel
+import Rules
+
+/// Queries inside of queries on classes with find triggers: each is a find of its own, whose objects stand in its place.
+extension Backend {
+    /// How many objects such a find may give: all of them pass through its triggers.
+    private static let mostInner = 10_000
+
+    private static let inner: [Name: (list: Name, selects: Bool)] = [
+        "$inQuery": ("$in", false), "$notInQuery": ("$nin", false), "$select": ("$in", true),
+        "$dontSelect": ("$nin", true),
+    ]
+
+    /// A condition with the queries on classes with find triggers answered.
+    ///
+    /// - Throws: What a trigger throws, and the errors of finds.
+    func answeringSubqueries(in condition: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+        return try await answering(.object(condition), context).objectValue ?? condition
+    }
+
+    private func answering(_ value: JSONValue, _ context: RequestContext) async throws -> JSONValue {
+        switch value {
+        case .array(let list):
+            guard list.contains(where: Self.isNested) else { return value }
+            var answered: [JSONValue] = []
+            for element in list { answered.append(try await answering(element, context)) }
+            return .array(answered)
+        case .object(let object):
+            guard object.contains(where: { Self.isNested($0.value) }) else { return value }
+            var answered: JSONObject = [:]
+            for (name, member) in object {
+                guard let inner = Self.inner[name], let operand = member.objectValue,
+                    let query = inner.selects ? operand["query"]?.objectValue : operand,
+                    let className = query["className"]?.stringValue, hasFindTrigger(className)
+                else {
+                    answered[name] = try await answering(member, context)
+                    continue
+                }
+                let key = inner.selects ? operand["key"]?.stringValue ?? "" : nil
+                let values = try await objects(of: query, className, context).compactMap { object in
+                    key.map { Self.member($0, of: .object(object)) }
+                        ?? Pointer(className: className, objectId: object["objectId"]?.stringValue ?? "").json
+                }
+                let others = answered[inner.list]?.arrayValue ?? object[inner.list]?.arrayValue
+                answered[inner.list] = .array(Self.joined(values, others, isUnion: inner.list == "$nin"))
+            }
+            return .object(answered)
+        default: return value
+        }
+    }
+
+    /// Whether a condition has a query inside.
+    static func hasSubquery(_ value: JSONValue) -> Bool {
+        switch value {
+        case .array(let list): list.contains(where: hasSubquery)
+        case .object(let object): object.contains { inner[$0.key] != nil || hasSubquery($0.value) }
+        default: false
+        }
+    }
+
+    private static func isNested(_ value: JSONValue) -> Bool {
+        switch value {
+        case .array, .object: true
+        default: false
+        }
+    }
+
+    private static func joined(_ values: [JSONValue], _ others: [JSONValue]?, isUnion: Bool) -> [JSONValue] {
+        guard let others else { return values }
+        if isUnion { return values + others }
+        let known = Set(others)
+        return values.filter { known.contains($0) }
+    }
+
+    private static func member(_ key: String, of value: JSONValue) -> JSONValue? {
+        key.split(separator: ".").reduce(value as JSONValue?) { $0?[Name($1)] }
+    }
+
+    private func objects(of query: JSONObject, _ className: String, _ context: RequestContext) async throws
+        -> [JSONObject]
+    {
+        let parameters = query.filter { $0.key != "className" }
+        let answer = try JSONValue(
+            parsing: try await findTriggered(className, parameters, context, most: Self.mostInner + 1))
+        let objects = answer["results"]?.arrayValue?.compactMap(\.objectValue) ?? []
+        guard objects.count <= Self.mostInner else {
+            throw ParseError(
+                ParseError.invalidQuery,
+                "A query inside of a query on class \(className), which has find triggers, finds more than "
+                    + "\(Self.mostInner) objects.")
+        }
+        return objects
+    }
+}

@@ -1,0 +1,144 @@
+public import CloudCode
+import JSON
+public import Logging
+public import Operations
+import Outgoing
+import ParseModel
+public import ServerConfiguration
+import Synchronization
+
+/// The servers that `/hooks` names, as a host of cloud code: each call is one request over HTTP.
+///
+/// What `_Hooks` holds is read at the start, after each change, and whenever other processes say that they changed it.
+public final class WebhookHost: CloudHost {
+    private struct State {
+        var addresses: [CloudTarget: WebhookAddress] = [:]
+        /// Which reading of the table is in force, so that an older one that ends later changes nothing.
+        var reading = 0
+        var lastReading = 0
+        var services: CloudServices?
+    }
+
+    private let backend: Backend
+    private let caller: HTTPCaller
+    private let options: Configuration.Webhooks
+    private let encoder: WebhookRequest
+    private let gate: WebhookGate
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    /// Makes the host.
+    ///
+    /// - Throws: When the file of certificates cannot be read.
+    public init(_ configuration: Configuration, backend: Backend, logger: Logger) throws {
+        self.backend = backend
+        self.logger = logger
+        options = configuration.webhooks
+        encoder = WebhookRequest(tellsMore: configuration.preset >= 9)
+        gate = WebhookGate(open: options.connections)
+        caller = try HTTPCaller(
+            configuration.outgoing, connectionsPerHost: options.connections, keptFor: .seconds(4))
+    }
+
+    public var kind: CloudHostKind { .webhooks }
+
+    public func start(_ services: CloudServices) async throws {
+        state.withLock { $0.services = services }
+        backend.hookChanges.follow { [weak self] in await self?.reload() }
+        try await read()
+    }
+
+    public func shutdown() async { await caller.shutdown() }
+
+    public func timeLimit(of target: CloudTarget) -> Duration? { options.timeout }
+
+    private func reload() async {
+        do {
+            try await read()
+        } catch {
+            logger.warning("the webhooks could not be read", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func read() async throws {
+        let number = state.withLock { state in
+            state.lastReading += 1
+            return state.lastReading
+        }
+        var addresses: [CloudTarget: WebhookAddress] = [:]
+        for hook in try await backend.allHooks() {
+            guard let target = CloudTarget(hook: hook), let url = hook["url"]?.stringValue else { continue }
+            addresses[target] = WebhookAddress(url)
+        }
+        let services: CloudServices? = state.withLock { state in
+            guard number > state.reading else { return nil }
+            state.reading = number
+            state.addresses = addresses
+            return state.services
+        }
+        services?.offer(addresses.keys.map { CloudRegistration($0) })
+    }
+
+    public func call(_ call: CloudCall) async throws -> CloudResult {
+        guard let address = state.withLock({ $0.addresses[call.target] }) else {
+            throw CloudFailure("The webhook was removed.")
+        }
+        let authority = try address.checked()
+        let body = encoder.body(of: call)
+        guard body.count <= Self.mostSent else {
+            throw CloudFailure("Request body larger than maxBodyLength limit")
+        }
+        var request = HTTPCall("POST", authority.url, headers: [("Content-Type", "application/json")], body: body)
+        request.headers.append(("X-Parse-Cloud-Depth", "\(call.depth)"))
+        if let key = options.key {
+            request.headers.append(("X-Parse-Webhook-Key", key))
+        } else {
+            logger.warning("Making outgoing webhook request without webhookKey being set!")
+        }
+        if let authorization = authority.authorization {
+            request.headers.append(("Authorization", authorization))
+        }
+        try gate.enter(authority.host)
+        defer { gate.leave(authority.host) }
+        let reply: HTTPReply
+        do {
+            reply = try await caller.send(request, timeLimit: nil, mostBytes: Self.mostReceived)
+        } catch let failure as HTTPCallFailure {
+            logger.warning(
+                "a webhook failed",
+                metadata: ["call": "\(call.target)", "host": "\(authority.host)", "error": "\(failure)"])
+            throw CloudFailure(Self.text(failure.kind))
+        }
+        return try WebhookAnswer.read(reply, call.target)
+    }
+
+    /// What is told of a failure: nothing of where the webhook is.
+    private static func text(_ kind: HTTPCallFailure.Kind) -> String {
+        switch kind {
+        case .unreachable: "Webhook could not be reached."
+        case .closed: "Webhook closed the connection without an answer."
+        case .tooLarge: "Webhook answered with more than \(mostReceived) bytes."
+        case .other: "Webhook could not be called."
+        }
+    }
+
+    /// The largest body of a call, which is parse-server's limit.
+    private static let mostSent = 10 * 1024 * 1024
+    /// The largest body of an answer.
+    private static let mostReceived = 20 * 1024 * 1024
+}
+
+extension CloudTarget {
+    /// What a row of `_Hooks` is called for; nil for what is none.
+    init?(hook: JSONObject) {
+        if let name = hook["functionName"]?.nameValue {
+            self = .function(name)
+        } else if let className = hook["className"]?.nameValue, let trigger = hook["triggerName"]?.stringValue,
+            let event = CloudEvent(rawValue: trigger)
+        {
+            self = .trigger(event, className)
+        } else {
+            return nil
+        }
+    }
+}

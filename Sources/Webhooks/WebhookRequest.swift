@@ -1,0 +1,60 @@
+import CloudCode
+import JSON
+
+/// The body of a call, with the members that parse-server's has.
+struct WebhookRequest: Sendable {
+    /// Whether calls tell what servers before 9 did not: the class of a query, the read-only key.
+    let tellsMore: Bool
+
+    func body(of call: CloudCall) -> [UInt8] {
+        var body = members(of: call)
+        body["master"] = .bool(call.caller.isMaster)
+        if tellsMore { body["isReadOnly"] = .bool(call.caller.isReadOnly) }
+        if let user = call.caller.user { body["user"] = .object(user) }
+        if let id = call.caller.installationId { body["installationId"] = .string(id) }
+        body["headers"] = .object(call.headers)
+        body["ip"] = .string(call.ip)
+        return JSONValue.object(body).serialized()
+    }
+
+    private func members(of call: CloudCall) -> JSONObject {
+        guard case .trigger(let event, let className) = call.target else {
+            return [
+                "functionName": .string(call.target.name.text), "params": .object(call.params),
+                "context": .object(call.context),
+            ]
+        }
+        var body: JSONObject = ["triggerName": .string(event.rawValue)]
+        if let file = call.file {
+            body["file"] = .object(file.json)
+            body["fileSize"] = file.size.map { .number(Double($0)) } ?? .null
+            return body
+        }
+        if event != .afterLogout { body["context"] = .object(call.context) }
+        switch event {
+        case .beforeFind, .afterFind:
+            body["query"] = .object(call.query ?? [:])
+            if tellsMore { body["className"] = .string(className.text) }
+            if event == .beforeFind {
+                body["count"] = .bool(call.isCount)
+                body["isGet"] = .bool(call.isGet)
+            } else {
+                body["object"] = .null
+                body["objects"] = .array(call.objects.map { .object($0) })
+            }
+        default:
+            body["object"] = call.object.map { .object($0) } ?? .null
+            if let original = call.original { body["original"] = .object(original) }
+        }
+        return body
+    }
+}
+
+extension CloudTarget {
+    /// The name of a function or job; the class of a trigger.
+    var name: Name {
+        switch self {
+        case .function(let name), .job(let name), .trigger(_, let name): name
+        }
+    }
+}

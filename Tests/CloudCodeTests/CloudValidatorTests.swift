@@ -1,0 +1,139 @@
+import CloudCode
+import JSON
+import ParseModel
+import Testing
+
+/// Validators in their object form.
+@Suite struct CloudValidatorTests {
+    private static let target = CloudTarget.function("f")
+
+    /// Calls a function with a validator, and gives the parameters that arrive.
+    private func call(
+        _ validator: JSONObject, _ params: JSONObject = [:], _ caller: CloudCaller = CloudCaller()
+    ) async throws -> JSONObject? {
+        let host = PlainHost([CloudRegistration(Self.target, validator: try CloudValidator(json: validator))]) {
+            CloudResult(value: .object($0.params))
+        }
+        var call = CloudCall(Self.target, caller: caller)
+        call.params = params
+        return try await CloudEngine.with(host).call(call)?.value?.objectValue
+    }
+
+    private static let user: CloudCaller = {
+        var caller = CloudCaller()
+        caller.user = ["objectId": "kim", "phone": "1", "color": "red"]
+        caller.roles = ["role:A", "role:B"]
+        return caller
+    }()
+
+    private static let master: CloudCaller = {
+        var caller = CloudCaller()
+        caller.isMaster = true
+        return caller
+    }()
+
+    /// A validator, parameters, who calls, and the text of the refusal; nil where the call goes through.
+    private static let cases:
+        [(name: String, validator: JSONObject, params: JSONObject, CloudCaller, refusal: String?)] = [
+            ("nobody", ["requireUser": true], [:], CloudCaller(), "Validation failed. Please login to continue."),
+            ("a user", ["requireUser": true], [:], user, nil),
+            ("the master", ["requireUser": true], [:], master, nil),
+            (
+                "the master, who is checked", ["validateMasterKey": true, "fields": ["foo"]], [:], master,
+                "Validation failed. Please specify data for foo."
+            ),
+            (
+                "no master", ["requireMaster": true], [:], user,
+                "Validation failed. Master key is required to complete this request."
+            ),
+            ("one role", ["requireAnyUserRoles": ["A", "C"]], [:], user, nil),
+            (
+                "no role", ["requireAnyUserRoles": ["C"]], [:], user,
+                "Validation failed. User does not match the required roles."
+            ),
+            (
+                "no user with a role", ["requireAnyUserRoles": ["C"]], [:], CloudCaller(),
+                "Validation failed. Please login to continue."
+            ),
+            ("all roles", ["requireAllUserRoles": ["A", "B"]], [:], user, nil),
+            (
+                "not all roles", ["requireAllUserRoles": ["A", "C"]], [:], user,
+                "Validation failed. User does not match all the required roles."
+            ),
+            ("a field of the user", ["requireUserKeys": ["phone"]], [:], user, nil),
+            (
+                "a missing field of the user", ["requireUserKeys": ["mail"]], [:], user,
+                "Validation failed. Please set data for mail on your account."
+            ),
+            (
+                "a field of nobody", ["requireUserKeys": ["mail"]], [:], CloudCaller(),
+                "Please login to make this request."
+            ),
+            (
+                "options of nobody", ["requireUserKeys": ["color": ["options": ["red"]]]], [:], CloudCaller(),
+                "Validation failed. Please login to continue."
+            ),
+            ("an option of the user", ["requireUserKeys": ["color": ["options": ["red"]]]], [:], user, nil),
+            (
+                "no option of the user", ["requireUserKeys": ["color": ["options": "blue", "error": "Blue only."]]],
+                [:], user,
+                "Blue only."
+            ),
+            ("a null", ["fields": ["a"]], ["a": .null], user, "Validation failed. Please specify data for a."),
+            ("another field", ["fields": ["a": "b"]], ["a": 1], user, "Validation failed. Please specify data for b."),
+            ("a type", ["fields": ["n": ["type": "Number"]]], ["n": 1], user, nil),
+            (
+                "another type", ["fields": ["n": ["type": "Number"]]], ["n": "1"], user,
+                "Validation failed. Invalid type for n. Expected: number"
+            ),
+            ("a missing value of a type", ["fields": ["n": ["type": "Number"]]], [:], user, nil),
+            ("a list", ["fields": ["l": ["type": "Array"]]], ["l": []], user, nil),
+            (
+                "a date", ["fields": ["d": ["type": "Date"]]],
+                ["d": ["__type": "Date", "iso": "2016-05-22T09:00:00.000Z"]], user, nil
+            ),
+            ("an option", ["fields": ["o": ["options": ["a", "b"]]]], ["o": "a"], user, nil),
+            (
+                "no option", ["fields": ["o": ["options": ["a", "b"]]]], ["o": "c"], user,
+                "Validation failed. Invalid option for o. Expected: a, b"
+            ),
+            ("an option that is missing", ["fields": ["o": ["options": ["a", "b"]]]], [:], user, nil),
+            ("what the host says", ["asksHost": true], ["host": "refuses"], user, "The host refuses."),
+        ]
+
+    @Test("A validator refuses with its text, or lets through")
+    func refusals() async throws {
+        for (name, validator, params, caller, refusal) in Self.cases {
+            do {
+                #expect(try await call(validator, params, caller) != nil, "\(name)")
+                #expect(refusal == nil, "\(name) is let through")
+            } catch let error as ParseError {
+                let code = name == "what the host says" ? 141 : 142
+                #expect(error == ParseError(code, refusal ?? "nothing"), "\(name)")
+            }
+        }
+    }
+
+    @Test("A default stands in for what is missing")
+    func defaults() async throws {
+        let validator: JSONObject = ["fields": ["a": ["default": 5, "required": true], "b": ["default": 6]]]
+        #expect(try await call(validator, ["b": 1]) == ["b": 1, "a": 5])
+    }
+
+    @Test(
+        "What is no validator is refused when it is declared",
+        arguments: [
+            (["nosuch": true], "nosuch is not a supported parameter for Cloud Function validations."),
+            (
+                ["requireUser": "yes"],
+                "Invalid type for Cloud Function validation key requireUser. Expected boolean, actual string"
+            ),
+            (["fields": 1], "Invalid type for Cloud Function validation key fields. Expected array, actual number"),
+            (["fields": ["a": ["nosuch": 1]]], "nosuch is not a supported parameter for Cloud Function validations."),
+        ] as [(JSONObject, String)])
+    func declarations(json: JSONObject, text: String) {
+        func read() throws { _ = try CloudValidator(json: json) }
+        let error = #expect(throws: ParseError.self) { try read() }
+        #expect(error?.message == text)
+    }
+}

@@ -1,0 +1,55 @@
+import CloudCode
+import JSON
+import Logging
+import ParseModel
+import Synchronization
+
+/// A host of the tests, in this process: what it offers does what a closure says.
+final class PlainHost: CloudHost {
+    typealias Body = @Sendable (CloudCall) async throws -> CloudResult
+
+    let kind: CloudHostKind
+    private let limit: Duration?
+    private let registrations: [CloudRegistration]
+    private let body: Body
+    private let services = Mutex<CloudServices?>(nil)
+
+    init(
+        _ registrations: [CloudRegistration], kind: CloudHostKind = .swift, limit: Duration? = nil,
+        _ body: @escaping Body
+    ) {
+        self.kind = kind
+        self.registrations = registrations
+        self.limit = limit
+        self.body = body
+    }
+
+    func start(_ services: CloudServices) async throws {
+        self.services.withLock { $0 = services }
+        services.offer(registrations)
+    }
+
+    /// Offers something else from now on.
+    func offer(_ registrations: [CloudRegistration]) { services.withLock { $0?.offer(registrations) } }
+
+    func timeLimit(of target: CloudTarget) -> Duration? { limit }
+
+    func call(_ call: CloudCall) async throws -> CloudResult { try await body(call) }
+
+    /// What functions of its own would check.
+    func validate(_ call: CloudCall) async throws {
+        if call.params["host"] == "refuses" { throw CloudFailure("The host refuses.") }
+    }
+}
+
+extension CloudEngine {
+    /// An engine with hosts, started.
+    static func with(_ hosts: PlainHost...) async throws -> CloudEngine {
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let engine = CloudEngine(logger: logger)
+        for host in hosts { engine.attach(host) }
+        try await engine.start()
+        return engine
+    }
+}

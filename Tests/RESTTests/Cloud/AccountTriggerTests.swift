@@ -1,0 +1,152 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Triggers around log-ins, files and the configuration, over webhooks.
+@Suite struct AccountTriggerTests {
+    @Test("Triggers see a log-in and a log-out; an error after them is answered, and what happened stays")
+    func sessions() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                let kim = try await server.signUp("kim", password: "p")
+                for (event, className) in [
+                    ("beforeLogin", "_User"), ("afterLogin", "_User"), ("afterLogout", "_Session"),
+                ] {
+                    try await hooks.trigger(event, className, on: server) { _ in .nothing }
+                }
+                let user = try await server.send(
+                    "POST", "/login", ["username": "kim", "password": "p"],
+                    headers: ["X-Parse-Cloud-Context": "{\"a\":1}"]
+                ).succeeded()
+                let before = try #require(hooks.calls("_User.beforeLogin").first)
+                #expect(before["object"]?["className"] == "_User")
+                #expect(before["object"]?["username"] == "kim")
+                #expect(before["object"]?["password"] == nil)
+                #expect(before["user"] == nil)
+                #expect(before["context"] == ["a": 1])
+                let after = try #require(hooks.calls("_User.afterLogin").first)
+                #expect(after["object"]?["sessionToken"] == user["sessionToken"])
+                #expect(after["user"]?["objectId"] == .string(kim.id))
+                hooks.on("_Session.afterLogout") { _ in .error("too late") }
+                let token = try user.string("sessionToken")
+                let logout = try await server.send("POST", "/logout", as: .session(token))
+                #expect(logout.json == ["code": 141, "error": "too late"])
+                let call = try #require(hooks.calls("_Session.afterLogout").first)
+                #expect(call["object"]?["sessionToken"] == .string(token))
+                #expect(call["context"] == nil)
+                #expect(try await server.send("GET", "/users/me", as: .session(token)).code == 209)
+                hooks.on("_User.afterLogin") { _ in .error("too late") }
+                let sessions = try await server.find("_Session", nil, as: .master).results.count
+                let refused = try await server.send("POST", "/login", ["username": "kim", "password": "p"])
+                #expect(refused.json == ["code": 141, "error": "too late"])
+                #expect(try await server.find("_Session", nil, as: .master).results.count == sessions + 1)
+            }
+        }
+    }
+
+    @Test("A log-in by a provider calls the trigger before log-ins, and that after saves, as parse-server does")
+    func providers() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                for event in ["beforeLogin", "afterLogin", "beforeSave", "afterSave"] {
+                    try await hooks.trigger(event, "_User", on: server) { _ in .nothing }
+                }
+                let body: JSONValue = ["authData": ["anonymous": ["id": "anonymous-device"]]]
+                let signedUp = try await server.send("POST", "/users", body).succeeded()
+                #expect(hooks.calls.map(\.name) == ["_User.beforeSave", "_User.afterSave"])
+                #expect(signedUp["username"] != nil)
+                #expect(hooks.calls[1]["object"]?["sessionToken"] == signedUp["sessionToken"])
+                hooks.forgetCalls()
+                let loggedIn = try await server.send("POST", "/users", body).succeeded()
+                #expect(hooks.calls.map(\.name) == ["_User.beforeLogin", "_User.afterSave"])
+                #expect(hooks.calls[1]["object"]?["sessionToken"] == loggedIn["sessionToken"])
+                hooks.on("_User.beforeLogin") { _ in .error("no") }
+                #expect(try await server.send("POST", "/users", body).json == ["code": 141, "error": "no"])
+            }
+        }
+    }
+
+    @Test("Triggers see files before and after they are stored, read and removed, and refuse them")
+    func files() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run(["fileUpload": ["enableForPublic": true]]) { server in
+                let events = ["beforeSave", "afterSave", "beforeFind", "afterFind", "beforeDelete", "afterDelete"]
+                for event in events { try await hooks.trigger(event, "@File", on: server) { _ in .nothing } }
+                func upload() async throws -> TestAnswer {
+                    try await server.send(
+                        "POST", "/files/a.txt", bytes: Array("hello".utf8), headers: ["Content-Type": "text/plain"])
+                }
+                let stored = try await upload().succeeded()
+                let (url, name) = (try stored.string("url"), try stored.string("name"))
+                let before = try #require(hooks.calls.first)
+                #expect(before["file"] == ["__type": "File", "name": "a.txt"])
+                #expect(before["fileSize"] == 5)
+                #expect(before["context"] == nil)
+                #expect(hooks.calls.last?["file"] == ["__type": "File", "name": .string(name), "url": .string(url)])
+                #expect(try await server.send("GET", url).text == "hello")
+                hooks.on("@File.afterFind") { _ in .error("not yours") }
+                let refused = try await server.send("GET", url)
+                #expect(refused.status == 403)
+                #expect(refused.error == "not yours")
+                hooks.on("@File.beforeDelete") { _ in .error("") }
+                _ = try await server.send("DELETE", "/files/\(name)", as: .master).succeeded()
+                #expect(hooks.calls.map(\.name).suffix(2) == ["@File.beforeDelete", "@File.afterDelete"])
+                hooks.on("@File.beforeSave") { _ in .error("no text") }
+                #expect(try await upload().json == ["code": 130, "error": "no text"])
+                hooks.on("@File.beforeSave") { _ in .error(["code": 1337, "message": "x"]) }
+                #expect(try await upload().json == ["code": 1337, "error": "x"])
+            }
+        }
+    }
+
+    @Test("Triggers see the parameters of the configuration before and after they change, and refuse them")
+    func configuration() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                for event in ["beforeSave", "afterSave"] {
+                    try await hooks.trigger(event, "@Config", on: server) { _ in .nothing }
+                }
+                func change(_ value: JSONValue) async throws -> TestAnswer {
+                    try await server.send(
+                        "PUT", "/config", ["params": ["a": value]], as: .master,
+                        headers: ["X-Parse-Cloud-Context": "{\"c\":1}"])
+                }
+                #expect(try await change(1).json == ["result": true])
+                #expect(try await change(2).json == ["result": true])
+                let last = try #require(hooks.calls.last)
+                #expect(last["object"] == ["params": ["a": 2], "className": "@Config"])
+                #expect(last["original"] == ["params": ["a": 1], "className": "@Config"])
+                #expect(last["context"] == ["c": 1])
+                hooks.on("@Config.beforeSave") { _ in .error("no") }
+                #expect(try await change(3).json == ["code": 141, "error": "no"])
+                #expect(try await server.send("GET", "/config")["params"] == ["a": 2])
+            }
+        }
+    }
+
+    @Test("Triggers see roles and installations whole")
+    func others() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                for className in ["_Role", "_Installation"] {
+                    for event in ["beforeSave", "afterSave"] {
+                        try await hooks.trigger(event, className, on: server) { _ in .nothing }
+                    }
+                }
+                _ = try await server.send(
+                    "POST", "/roles", ["name": "editors", "ACL": ["*": ["read": true]]], as: .master
+                ).succeeded()
+                let role = try #require(hooks.calls("_Role.afterSave").first)
+                #expect(role["object"]?["name"] == "editors")
+                #expect(role["object"]?["ACL"] == ["*": ["read": true]])
+                let body: JSONValue = ["deviceType": "ios", "installationId": "one"]
+                let first = try await server.send("POST", "/installations", body).succeeded()
+                let again = try await server.send("POST", "/installations", body)
+                #expect(again.status == 200)
+                let call = try #require(hooks.calls("_Installation.beforeSave").last)
+                #expect(call["object"]?["objectId"] == first["objectId"])
+                #expect(call["original"]?["objectId"] == first["objectId"])
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import JSON
+import TestSupport
+import Testing
+
+extension CloudScenario {
+    /// Deletions and finds.
+    static let finds: [CloudScenario] = [
+        // Before a deletion refuses objects whose `kept` is true, with `no`.
+        CloudScenario(40, "Kept") { server async throws in
+            let id = try await server.create("Kept", ["kept": true])
+            #expect(try await server.send("DELETE", "/classes/Kept/\(id)").json == ["code": 141, "error": "no"])
+            #expect(try await server.send("GET", "/classes/Kept/\(id)").status == 200)
+            let other = try await server.create("Kept", ["kept": false])
+            #expect(try await server.send("DELETE", "/classes/Kept/\(other)").json == [:])
+            let third = try await server.create("Kept", ["kept": true])
+            let deletion: JSONValue = ["method": "DELETE", "path": .string("/parse/classes/Kept/\(third)")]
+            let batch = try await server.send("POST", "/batch", ["requests": [deletion], "transaction": true])
+            #expect(batch.json == ["code": 141, "error": "no"])
+            #expect(try await server.send("GET", "/classes/Kept/\(third)").status == 200)
+        },
+        // After a deletion fails with `too late`.
+        CloudScenario(41, "TooLate") { server async throws in
+            let id = try await server.create("TooLate", [:])
+            #expect(
+                try await server.send("DELETE", "/classes/TooLate/\(id)").json == ["code": 141, "error": "too late"])
+            #expect(try await server.send("GET", "/classes/TooLate/\(id)").code == 101)
+        },
+        // Before a find refuses with `no`; there is a trigger before deletions, too.
+        CloudScenario(42, "NoFinds") { server async throws in
+            let id = try await server.create("NoFinds", [:])
+            #expect(try await server.send("DELETE", "/classes/NoFinds/\(id)").json == ["code": 141, "error": "no"])
+            #expect(try await server.send("GET", "/classes/NoFinds").json == ["code": 141, "error": "no"])
+            #expect(try await server.send("GET", "/classes/NoFinds/\(id)").json == ["code": 141, "error": "no"])
+            #expect(
+                try await server.send("GET", "/aggregate/NoFinds?distinct=a", as: .master).json
+                    == ["code": 141, "error": "no"])
+        },
+        // Before a find sets the limit to 1.
+        CloudScenario(43, "LimitOne") { server async throws in
+            for _ in 1...3 { _ = try await server.create("LimitOne", [:]) }
+            #expect(try await server.find("LimitOne").results.count == 1)
+        },
+        // Before a find answers with the objects `{"made": true}`.
+        CloudScenario(44, "Made") { server async throws in
+            #expect(try await server.find("Made").results == [["made": true]])
+        },
+        // After a find answers with none.
+        CloudScenario(45, "Emptied") { server async throws in
+            _ = try await server.create("Emptied", [:])
+            #expect(try await server.find("Emptied").results.isEmpty)
+        },
+        // After a find sets `seen` of each object to true; before it, finds of objects whose `secret` is true are left out.
+        CloudScenario(46, "Inner") { server async throws in
+            let open = try await server.create("Inner", ["secret": false])
+            let secret = try await server.create("Inner", ["secret": true])
+            for id in [open, secret] { _ = try await server.create("Outer", ["inner": .pointer("Inner", id)]) }
+            #expect(try await server.find("Inner").results.map { $0["objectId"] } == [.string(open)])
+            let outer = try await server.find("Outer", ["include": "inner", "order": "createdAt"]).results
+            #expect(outer.count == 2)
+            #expect(outer[0]["inner"]?["seen"] == true)
+            #expect(outer[0]["inner"]?["className"] == "Inner")
+            #expect(outer[1]["inner"]?["secret"] == nil)
+            let query: JSONValue = ["inner": ["$inQuery": ["className": "Inner", "where": [:]]]]
+            let found = try await server.find("Outer", ["where": query]).results
+            #expect(found.map { $0["inner"]?["objectId"] } == [.string(open)])
+        },
+        // Before a find answers `{"counted": whether the client counts}` as its only object.
+        CloudScenario(47, "Counted") { server async throws in
+            #expect(try await server.find("Counted", ["count": 1]).results == [["counted": true]])
+            #expect(try await server.find("Counted").results == [["counted": false]])
+        },
+    ]
+}

@@ -1,0 +1,158 @@
+import App
+import CloudCode
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+
+/// The way back into the server for code in its process.
+@Suite struct InternalRequestTests {
+    /// Code that makes the requests of a test.
+    private final class Code: CloudHost {
+        let kind = CloudHostKind.swift
+        private let services = Mutex<CloudServices?>(nil)
+        private let registrations: [CloudRegistration]
+        private let body: @Sendable (CloudCall, CloudServices) async throws -> CloudResult
+
+        init(
+            _ targets: [CloudTarget], _ body: @escaping @Sendable (CloudCall, CloudServices) async throws -> CloudResult
+        ) {
+            registrations = targets.map { CloudRegistration($0) }
+            self.body = body
+        }
+
+        func start(_ services: CloudServices) async throws {
+            self.services.withLock { $0 = services }
+            services.offer(registrations)
+        }
+
+        func call(_ call: CloudCall) async throws -> CloudResult {
+            guard let services = services.withLock({ $0 }) else { return CloudResult() }
+            return try await body(call, services)
+        }
+
+        func extensions() -> ServerExtensions {
+            var extensions = ServerExtensions()
+            extensions.cloudHosts = [self]
+            return extensions
+        }
+    }
+
+    private static func result(_ reply: InternalReply) -> CloudResult {
+        CloudResult(
+            value: ["status": .number(Double(reply.status)), "body": (try? JSONValue(parsing: reply.body)) ?? .null])
+    }
+
+    @Test("Code calls without keys, limits and the list of routes; whom it acts for is said with each request")
+    func authorities() async throws {
+        let code = Code([.function("ask")]) { call, services in
+            let authority: InternalRequest.Authority =
+                switch call.params["as"] {
+                case "master": .master
+                case "user": .session(call.caller.sessionToken ?? "")
+                case "sent": .asSent
+                default: .nobody
+                }
+            let key = call.params["key"]?.stringValue.map { [(name: "X-Parse-Master-Key", value: $0)] } ?? []
+            return Self.result(
+                await services.perform(
+                    InternalRequest(
+                        "GET", "/classes/Secret", headers: key, authority: authority, parent: .init(call))))
+        }
+        let options: JSONObject = [
+            "routeAllowList": ["functions/ask", "classes/Open", "users"],
+            "rateLimit": [
+                [
+                    "requestPath": "/classes/Secret", "requestTimeWindow": 60_000, "requestCount": 1,
+                    "errorResponseMessage": "x", "includeInternalRequests": true,
+                ]
+            ],
+        ]
+        try await TestServer.run(options, extensions: code.extensions()) { server in
+            let kim = try await server.signUp("kim")
+            _ = try await server.create(
+                "Secret", ["of": "kim", "ACL": [Name(kim.id): ["read": true]]], as: .master)
+            func count(_ params: JSONValue, as identity: TestServer.Identity = .anonymous) async throws -> Int? {
+                let answer = try await server.send("POST", "/functions/ask", params, as: identity)
+                #expect(answer["result"]?["status"] == 200, "\(answer.text)")
+                return answer["result"]?["body"]?["results"]?.arrayValue?.count
+            }
+            #expect(try await server.send("GET", "/classes/Secret").code == 119)
+            #expect(try await count([:], as: .session(kim.token)) == 0)
+            #expect(try await count(["as": "user"], as: .session(kim.token)) == 1)
+            #expect(try await count(["as": "master"]) == 1)
+            #expect(try await count(["as": "sent"]) == 0)
+            #expect(try await count(["as": "sent", "key": "wrong"]) == 0)
+            #expect(try await count(["as": "sent", "key": .string(TestServer.masterKey)]) == 1)
+        }
+    }
+
+    @Test("Errors of code's requests are answers, as for clients")
+    func errors() async throws {
+        let code = Code([.function("ask")]) { call, services in
+            Self.result(
+                await services.perform(
+                    InternalRequest(
+                        call.params["method"]?.stringValue ?? "", call.params["path"]?.stringValue ?? "",
+                        body: Array((call.params["body"]?.stringValue ?? "").utf8))))
+        }
+        try await TestServer.run(extensions: code.extensions()) { server in
+            let cases: [(String, String, String, JSONValue, JSONValue)] = [
+                ("GET", "/classes/Song/nobody", "", 404, ["code": 101, "error": "Object not found."]),
+                ("POST", "/classes/Song", "{", 400, .null), ("GET", "/nosuch", "", 404, .null),
+                ("BREW", "/classes/Song", "", 404, .null), ("GET", "nothing", "", 404, .null),
+                ("GET", "/schemas", "", 403, .null),
+            ]
+            for (method, path, body, status, expected) in cases {
+                let answer = try await server.send(
+                    "POST", "/functions/ask", ["method": .string(method), "path": .string(path), "body": .string(body)])
+                #expect(answer["result"]?["status"] == status, "\(method) \(path) \(answer.text)")
+                if !expected.isNull { #expect(answer["result"]?["body"] == expected) }
+            }
+        }
+    }
+
+    @Test("A save within a save carries the client's address and header fields, the installation cloud, and the depth")
+    func recursion() async throws {
+        let seen = Mutex<[CloudCall]>([])
+        let code = Code([.trigger(.beforeSave, "Echo")]) { call, services in
+            seen.withLock { $0.append(call) }
+            let reply = await services.perform(
+                InternalRequest(
+                    "POST", "/classes/Echo", body: Array("{}".utf8), authority: .nobody,
+                    context: ["from": .number(Double(call.depth))], parent: .init(call)))
+            guard reply.status == 201 else {
+                throw CloudFailure((try? JSONValue(parsing: reply.body))?["error"]?.stringValue)
+            }
+            return CloudResult()
+        }
+        try await TestServer.run(extensions: code.extensions()) { server in
+            let answer = try await server.send("POST", "/classes/Echo", [:], headers: ["X-Own": "own"])
+            #expect(answer.json == ["code": 141, "error": "Trigger recursion is too deep."])
+            let calls = seen.withLock { $0 }
+            #expect(calls.map(\.depth) == Array(1...16))
+            #expect(calls.allSatisfy { $0.headers["x-own"] == "own" && $0.ip == "127.0.0.1" })
+            #expect(calls.dropFirst().allSatisfy { $0.caller.installationId == "cloud" })
+            #expect(calls[1].context == ["from": 1])
+        }
+    }
+
+    @Test("Operations of code before a save are atomic; reverted fields are told as they are stored")
+    func operations() async throws {
+        let code = Code([.trigger(.beforeSave, "Song")]) { call, _ in
+            var result = CloudResult()
+            result.write = .operations(["n": ["__op": "Increment", "amount": 1]], reverted: ["fixed"])
+            result.context = ["k": 1]
+            return result
+        }
+        try await TestServer.run(extensions: code.extensions()) { server in
+            let id = try await server.create("Song", ["n": 5])
+            _ = try await server.send("POST", "/classes/Song", ["fixed": 1], as: .master)
+            let answer = try await server.send("PUT", "/classes/Song/\(id)", ["a": 1, "n": 10])
+            #expect(answer["n"] == 2)
+            let fixed = try await server.send("PUT", "/classes/Song/\(id)", ["fixed": 9])
+            #expect(fixed["fixed"] == ["__op": "Delete"])
+            #expect(try await server.send("GET", "/classes/Song/\(id)")["fixed"] == nil)
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import JSON
+import TestSupport
+import Testing
+
+extension CloudScenario {
+    /// Saves: what triggers change, refuse, and hand on.
+    static let saves: [CloudScenario] = [
+        // Before a save sets `b` to 2.
+        CloudScenario(27, "SetsB") { server async throws in
+            let created = try await server.send("POST", "/classes/SetsB", ["a": 1])
+            #expect(created.status == 201)
+            #expect(created["b"] == 2)
+            #expect(created["a"] == nil)
+            let id = try created.string("objectId")
+            let stored = try await server.send("GET", "/classes/SetsB/\(id)")
+            #expect(stored["a"] == 1)
+            #expect(stored["b"] == 2)
+        },
+        // Before a save sets `a` to what it is.
+        CloudScenario(28, "SetsSame") { server async throws in
+            let created = try await server.send("POST", "/classes/SetsSame", ["a": 1])
+            #expect(Set(created.json.objectValue?.keys ?? []) == ["objectId", "createdAt"])
+        },
+        // Before a save adds 1 to `n`, atomically.
+        CloudScenario(30, "Increments") { server async throws in
+            let id = try await server.create("Increments", ["x": 0])
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 1...20 {
+                    group.addTask {
+                        let answer = try await server.send(
+                            "PUT", "/classes/Increments/\(id)", ["x": .number(Double(number))])
+                        #expect(answer["n"] != nil)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await server.send("GET", "/classes/Increments/\(id)")["n"] == 21)
+        },
+        // Before a save refuses always, with the text `no`.
+        CloudScenario(0, "Refuses") { server async throws in
+            let refused = try await server.send("POST", "/classes/Refuses", ["a": 1, "newField": 2])
+            #expect(refused.status == 400)
+            #expect(refused.json == ["code": 141, "error": "no"])
+            // Nothing is left, not even the class.
+            #expect(try await server.send("GET", "/schemas/Refuses", as: .master).code == 103)
+        },
+        // Before a save refuses objects whose `a` is 1, with the number 1337 and the text `x`.
+        CloudScenario(55, "RefusesCode") { server async throws in
+            let refused = try await server.send("POST", "/classes/RefusesCode", ["a": 1])
+            #expect(refused.json == ["code": 1337, "error": "x"])
+            let id = try await server.create("RefusesCode", ["a": 2])
+            #expect(try await server.send("PUT", "/classes/RefusesCode/\(id)", ["a": 1]).code == 1337)
+            #expect(try await server.send("GET", "/classes/RefusesCode/\(id)")["a"] == 2)
+            let create: JSONValue = ["method": "POST", "path": "/parse/classes/RefusesCode", "body": ["a": 3]]
+            let bad: JSONValue = ["method": "POST", "path": "/parse/classes/RefusesCode", "body": ["a": 1]]
+            let batch = try await server.send("POST", "/batch", ["requests": [create, bad], "transaction": true])
+            #expect(batch.code == 1337)
+            #expect(try await server.find("RefusesCode", ["where": ["a": 3]]).results.isEmpty)
+        },
+        // Before a save refuses everything, with the text `called`: whoever may not save does not get that far.
+        CloudScenario(31, "Guarded") { server async throws in
+            _ = try await server.send(
+                "POST", "/schemas/Guarded",
+                [
+                    "className": "Guarded",
+                    "classLevelPermissions": [
+                        "find": ["*": true], "get": ["*": true], "create": [:], "update": [:],
+                    ],
+                ], as: .master
+            ).succeeded()
+            #expect(try await server.send("POST", "/classes/Guarded", ["a": 1]).code == 119)
+            #expect(try await server.send("PUT", "/classes/Guarded/abcdefghij", ["a": 1]).code == 119)
+            #expect(try await server.send("POST", "/classes/Guarded", ["a": 1], as: .master).error == "called")
+        },
+        // Before an update refuses with the text `called`.
+        CloudScenario(32, "Owned") { server async throws in
+            let kim = try await server.signUp("owned-kim")
+            let id = try await server.create(
+                "Owned", ["a": 1, "ACL": [Name(kim.id): ["read": true, "write": true], "*": ["read": true]]])
+            let refused = try await server.send("PUT", "/classes/Owned/\(id)", ["a": 2])
+            #expect(refused.status == 404)
+            #expect(refused.json == ["code": 101, "error": "Object not found."])
+            let own = try await server.send("PUT", "/classes/Owned/\(id)", ["a": 2], as: .session(kim.token))
+            #expect(own.error == "called")
+        },
+        // Before a save does nothing.
+        CloudScenario(34, "Typed") { server async throws in
+            _ = try await server.create("Typed", ["n": 1])
+            let refused = try await server.send("POST", "/classes/Typed", ["n": "text"])
+            #expect(refused.code == 111)
+        },
+        // Before an update sets `was` to what `a` was, and `is` to what it is to be.
+        CloudScenario(35, "Original") { server async throws in
+            let id = try await server.create("Original", ["a": 1])
+            let answer = try await server.send("PUT", "/classes/Original/\(id)", ["a": 2])
+            #expect(answer["was"] == 1)
+            #expect(answer["is"] == 2)
+        },
+        // Before a save sets `context.k` to 1; after it, the answer is replaced with `{"context": the context}`.
+        CloudScenario(36, "Chain") { server async throws in
+            let answer = try await server.send(
+                "POST", "/classes/Chain", ["n": 1], headers: ["X-Parse-Cloud-Context": "{\"a\":1}"])
+            #expect(answer["context"]?["a"] == 1)
+        },
+        // After a save fails.
+        CloudScenario(38, "AfterFails") { server async throws in
+            let created = try await server.send("POST", "/classes/AfterFails", ["a": 1])
+            #expect(created.status == 201)
+            #expect(Set(created.json.objectValue?.keys ?? []) == ["objectId", "createdAt"])
+        },
+        // After a save replaces the answer with `{"x": 1}`.
+        CloudScenario(39, "AfterReplaces") { server async throws in
+            let created = try await server.send("POST", "/classes/AfterReplaces", ["a": 1])
+            #expect(created.status == 201)
+            #expect(created.json == ["x": 1])
+        },
+        // Before a save of users sets `seen` to whether there is a password; a log-in is refused to `login-eve` with `no`.
+        CloudScenario(48, "_User") { server async throws in
+            let kim = try await server.send("POST", "/users", ["username": "login-kim", "password": "p"])
+            #expect(kim.status == 201)
+            #expect(kim["seen"] == true)
+            #expect(kim["sessionToken"] != nil)
+            _ = try await server.signUp("login-eve", password: "p")
+            let sessions = try await server.find("_Session", nil, as: .master).results.count
+            let eve = try await server.send("POST", "/login", ["username": "login-eve", "password": "p"])
+            #expect(eve.json == ["code": 141, "error": "no"])
+            #expect(try await server.find("_Session", nil, as: .master).results.count == sessions)
+            #expect(try await server.send("POST", "/login", ["username": "login-kim", "password": "p"]).status == 200)
+        },
+    ]
+}

@@ -1,0 +1,163 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Hosts of webhooks that are slow, dead or without measure: they hold up nobody but their own callers.
+@Suite struct WebhookLimitTests {
+    @Test("A host that never answers is given up at the time limit, and holds no connection to the database meanwhile")
+    func silence() async throws {
+        try await WebhookServer.run { hooks in
+            let options: JSONObject = [
+                "webhookTimeout": 1500, "databaseOptions": ["poolSize": 2, "sharedConnections": 1],
+            ]
+            try await TestServer.run(options) { server in
+                try await hooks.trigger("beforeSave", "Slow", on: server) { _ in .silence }
+                let id = try await server.create("Quick", ["n": 1])
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 1...40 {
+                        group.addTask {
+                            let answer = try await server.send("POST", "/classes/Slow", ["a": 1])
+                            #expect(answer.status == 400)
+                            #expect(answer.json == ["code": 124, "error": "Cloud code timed out."])
+                        }
+                    }
+                    #expect(try await eventually { hooks.calls.count == 40 })
+                    // All forty wait now.
+                    let start = ContinuousClock.now
+                    #expect(try await server.send("PUT", "/classes/Quick/\(id)", ["n": 2]).status == 200)
+                    let create: JSONValue = ["method": "POST", "path": "/parse/classes/Quick", "body": [:]]
+                    let batch = try await server.send(
+                        "POST", "/batch", ["requests": [create], "transaction": true])
+                    #expect(batch.status == 200)
+                    #expect(ContinuousClock.now - start < .milliseconds(1200))
+                    try await group.waitForAll()
+                }
+                #expect(try await server.find("Slow").results.isEmpty)
+            }
+        }
+    }
+
+    @Test("More calls than a host may have open wait, those beyond are refused, and other hosts are called")
+    func openCalls() async throws {
+        try await WebhookServer.run { slow in
+            try await WebhookServer.run { quick in
+                try await TestServer.run(["webhookConnections": 1, "webhookTimeout": 1000]) { server in
+                    try await slow.function("slow", on: server) { _ in .silence }
+                    try await quick.function("quick", on: server) { _ in .success(1) }
+                    let codes = try await withThrowingTaskGroup(of: Int?.self) { group in
+                        for _ in 1...20 {
+                            group.addTask { try await server.send("POST", "/functions/slow", [:]).code }
+                        }
+                        #expect(try await eventually { slow.calls.count == 1 })
+                        #expect(try await server.send("POST", "/functions/quick", [:])["result"] == 1)
+                        return try await group.reduce(into: [:] as [Int: Int]) { $0[$1 ?? 0, default: 0] += 1 }
+                    }
+                    #expect(codes == [124: 11, 155: 9])
+                    #expect(slow.calls.count < 11)
+                }
+            }
+        }
+    }
+
+    @Test("An answer without end is cut off")
+    func flood() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                try await hooks.function("f", on: server) { _ in .flood(bytes: 1 << 30) }
+                let answer = try await server.send("POST", "/functions/f", [:])
+                #expect(answer.json == ["code": 141, "error": "Webhook answered with more than 20971520 bytes."])
+                #expect(hooks.floodedBytes < 64 << 20)
+            }
+        }
+    }
+
+    @Test("A call that is larger than webhooks take is not sent")
+    func largeCall() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run(["maxUploadSize": "30mb"]) { server in
+                try await hooks.function("f", on: server) { .success(.number(Double($0.size))) }
+                func call(_ megabytes: Int) async throws -> TestAnswer {
+                    let text = String(repeating: "x", count: megabytes << 20)
+                    return try await server.send("POST", "/functions/f", ["text": .string(text)])
+                }
+                #expect(try await call(9)["result"] != nil)
+                let refused = try await call(20)
+                #expect(refused.json == ["code": 141, "error": "Request body larger than maxBodyLength limit"])
+                #expect(hooks.calls.count == 1)
+            }
+        }
+    }
+
+    @Test("A trigger that saves what calls it again is told to stop, when it hands the depth on")
+    func recursion() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                try await hooks.trigger("beforeSave", "Echo", on: server) { call in
+                    let depth = call.headers["x-parse-cloud-depth"] ?? ""
+                    let inner = try await server.send(
+                        "POST", "/classes/Echo", [:], headers: ["X-Parse-Cloud-Depth": depth])
+                    return inner.error.map { .error(.string($0)) } ?? .nothing
+                }
+                let answer = try await server.send("POST", "/classes/Echo", [:])
+                #expect(answer.json == ["code": 141, "error": "Trigger recursion is too deep."])
+                #expect(hooks.calls.count == 16)
+                #expect(try await server.find("Echo").results.isEmpty)
+            }
+        }
+    }
+
+    @Test("A trigger may change the object that is being saved, in a transaction, too: no lock is held for it")
+    func noLocks() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                let id = try await server.create("Song", ["a": 1])
+                try await hooks.trigger("beforeSave", "Song", on: server) { call in
+                    guard call["master"] == false else { return .nothing }
+                    let answer = try await server.send("PUT", "/classes/Song/\(id)", ["b": 1], as: .master)
+                    return answer.status == 200 ? .nothing : .error("not saved")
+                }
+                try await hooks.trigger("beforeDelete", "Song", on: server) { _ in
+                    let answer = try await server.send("PUT", "/classes/Song/\(id)", ["c": 1], as: .master)
+                    return answer.status == 200 ? .nothing : .error("not saved")
+                }
+                let update: JSONValue = [
+                    "method": "PUT", "path": .string("/parse/classes/Song/\(id)"), "body": ["a": 2],
+                ]
+                let deletion: JSONValue = ["method": "DELETE", "path": .string("/parse/classes/Song/\(id)")]
+                let start = ContinuousClock.now
+                let batch = try await server.send(
+                    "POST", "/batch", ["requests": [update, deletion], "transaction": true])
+                #expect(batch.json.arrayValue?.map { $0["success"] != nil } == [true, true], "\(batch.text)")
+                #expect(ContinuousClock.now - start < .seconds(3))
+                #expect(try await server.send("GET", "/classes/Song/\(id)").code == 101)
+            }
+        }
+    }
+
+    @Test("A webhook that is declared, changed or removed is so in every process within a second")
+    func processes() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                try await server.alongside { other in
+                    hooks.on("two") { _ in .success(2) }
+                    try await hooks.function("f", on: server) { _ in .success(1) }
+                    func becomes(_ result: JSONValue?) async throws -> Bool {
+                        try await withinOneSecond {
+                            try await other.send("POST", "/functions/f", [:])["result"] == result
+                        }
+                    }
+                    #expect(try await becomes(1))
+                    _ = try await server.send(
+                        "PUT", "/hooks/functions/f", ["url": .string(hooks.url("two"))], as: .master
+                    ).succeeded()
+                    #expect(try await server.send("POST", "/functions/f", [:])["result"] == 2)
+                    #expect(try await becomes(2))
+                    _ = try await server.send("PUT", "/hooks/functions/f", ["__op": "Delete"], as: .master)
+                    #expect(try await server.send("POST", "/functions/f", [:]).code == 141)
+                    #expect(try await becomes(nil))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+import JSON
+import TestSupport
+import Testing
+
+/// What webhooks are sent, and what their answers mean.
+@Suite struct WebhookTests {
+    @Test("A call tells the key, the caller and the client's header fields, and no key that opens the server")
+    func members() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run(["webhookKey": "open sesame"]) { server in
+                try await hooks.function("f", on: server) { _ in .success(1) }
+                _ = try await server.send(
+                    "POST", "/functions/f", ["a": .date("2016-05-22T09:00:00.000Z")], as: .master,
+                    headers: ["Cookie": "c=1", "X-Own": "own"])
+                let call = try #require(hooks.calls.first)
+                #expect(call.headers["content-type"] == "application/json")
+                #expect(call.headers["x-parse-webhook-key"] == "open sesame")
+                #expect(call["functionName"] == "f")
+                #expect(call["params"] == ["a": .date("2016-05-22T09:00:00.000Z")])
+                #expect(call["master"] == true)
+                #expect(call["isReadOnly"] == false)
+                #expect(call["context"] == [:])
+                let told = try #require(call["headers"]?.objectValue)
+                #expect(told["x-own"] == "own")
+                #expect(told["x-parse-application-id"] == .string(TestServer.applicationID))
+                for secret in ["x-parse-master-key", "cookie", "authorization"] as [Name] {
+                    #expect(told[secret] == nil)
+                }
+            }
+        }
+    }
+
+    @Test("Connections are kept from call to call")
+    func keptConnections() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                try await hooks.function("f", on: server) { _ in .success(1) }
+                for _ in 1...5 { _ = try await server.send("POST", "/functions/f", [:]).succeeded() }
+                #expect(Set(hooks.calls.map(\.connection)).count == 1)
+            }
+        }
+    }
+
+    @Test("User information in an address becomes Basic authentication, and no part of the address")
+    func userInformation() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                hooks.on("f") { _ in .success(1) }
+                let url = hooks.url("f").replacing("http://", with: "http://kim:s%40cret@")
+                _ = try await server.send(
+                    "POST", "/hooks/functions", ["functionName": "f", "url": .string(url)], as: .master
+                ).succeeded()
+                #expect(try await server.send("POST", "/functions/f", [:])["result"] == 1)
+                // kim:s@cret
+                #expect(hooks.calls.first?.headers["authorization"] == "Basic a2ltOnNAY3JldA==")
+            }
+        }
+    }
+
+    @Test("Webhooks are called over TLS by certificates that are trusted, and by no others")
+    func encrypted() async throws {
+        let answer: IdentityStandIn.Answer = { request in
+            .init(["success": .string("\(request.method) \(request.host) \(request.path)")])
+        }
+        try await IdentityStandIn.run(answer) { internet in
+            for isTrusted in [true, false] {
+                var options = internet.options
+                if !isTrusted { options["trustedCertificates"] = nil }
+                try await TestServer.run(options) { server in
+                    _ = try await server.send(
+                        "POST", "/hooks/functions", ["functionName": "f", "url": "https://hooks.example/f?a=1"],
+                        as: .master
+                    ).succeeded()
+                    let answer = try await server.send("POST", "/functions/f", [:])
+                    let expected: JSONValue =
+                        isTrusted
+                        ? ["result": "POST hooks.example /f?a=1"]
+                        : ["code": 141, "error": "Webhook could not be called."]
+                    #expect(answer.json == expected)
+                }
+            }
+        }
+    }
+
+    /// What a webhook answers, and what the caller of its function is answered.
+    private static let answers: [(name: String, answer: WebhookServer.Answer, expected: JSONValue)] = [
+        ("a text that is no JSON", .text("hello"), ["code": 141, "error": "Malformed response"]),
+        ("half of an object", .text("{\"success\":1"), ["code": 141, "error": "Malformed response"]),
+        ("a JSON string", .text("\"abc\""), ["code": 141, "error": "Malformed response"]),
+        ("a number", .text("5"), ["code": 141, "error": "Malformed response"]),
+        ("nothing", .text(""), [:]), ("null", .text("null"), [:]), ("false", .text("false"), [:]),
+        ("a list", .text("[1]"), [:]), ("no content", .text("", status: 204), [:]),
+        ("another status of success", .text("{\"success\":1}", status: 201), ["result": 1]),
+        ("an error text", .error("no"), ["code": 141, "error": "no"]),
+        ("an empty error", .error(""), [:]),
+        ("an error with a number", .error(["code": 1337, "error": "x"]), ["code": 1337, "error": "x"]),
+        ("an error with a message", .error(["code": 1337, "message": "x"]), ["code": 1337, "error": "x"]),
+        ("an error without a number", .error(["message": "x"]), ["code": 141, "error": "x"]),
+        ("an error that is a list", .error([1]), ["code": 141, "error": "[1]"]),
+        ("both", .text("{\"success\":1,\"error\":\"no\"}"), ["code": 141, "error": "no"]),
+        (
+            "a failure", .text("oh no", status: 500),
+            ["code": 141, "error": "Webhook answered with status 500."]
+        ),
+        ("a failure that says why", .text("{\"error\":\"why\"}", status: 400), ["code": 141, "error": "why"]),
+        (
+            "a redirect", .text("", status: 302, headers: [("Location", "http://169.254.169.254/")]),
+            ["code": 141, "error": "Webhook answered with status 302."]
+        ),
+        (
+            "a redirect with a success", .text("{\"success\":1}", status: 307),
+            ["code": 141, "error": "Webhook answered with status 307."]
+        ),
+        (
+            "no answer", .close,
+            ["code": 141, "error": "Webhook closed the connection without an answer."]
+        ),
+        (
+            "the beginning of an answer", .closeInTheMiddle,
+            ["code": 141, "error": "Webhook closed the connection without an answer."]
+        ),
+    ]
+
+    @Test("What a webhook answers decides what its caller is answered")
+    func meanings() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                try await hooks.function("f", on: server) { _ in .nothing }
+                for (name, answer, expected) in Self.answers {
+                    hooks.on("f") { _ in answer }
+                    #expect(try await server.send("POST", "/functions/f", [:]).json == expected, "\(name)")
+                }
+            }
+        }
+    }
+
+    @Test(
+        "A webhook that cannot be reached is said to be so, without its address",
+        arguments: [
+            ("http://127.0.0.1:9/f", "Webhook could not be reached."),
+            ("http://nosuch.invalid/f", "Webhook could not be reached."),
+            ("ftp://127.0.0.1/f", "The URL of a webhook must begin with http:// or https://."),
+            ("nothing", "The webhook has no URL."),
+            ("http://", "The webhook has no URL."),
+        ])
+    func unreachable(url: String, text: String) async throws {
+        try await TestServer.run { server in
+            _ = try await server.send(
+                "POST", "/hooks/functions", ["functionName": "f", "url": .string(url)], as: .master
+            ).succeeded()
+            let answer = try await server.send("POST", "/functions/f", [:])
+            #expect(answer.status == 400)
+            #expect(answer.json == ["code": 141, "error": .string(text)])
+        }
+    }
+
+    /// What a webhook before a save answers, and what is stored of `{"a": 1}`.
+    private static let writes: [(name: String, answer: WebhookServer.Answer, stored: JSONObject)] = [
+        ("an empty object", .success([:]), ["a": 1]), ("null", .success(.null), ["a": 1]),
+        ("true", .success(true), ["a": 1]), ("a number", .success(5), ["a": 1]),
+        ("a list", .success(["a"]), ["a": 1]), ("nothing", .nothing, ["a": 1]),
+        ("other fields", .success(["b": 2]), ["b": 2]),
+        ("an id", .success(["a": 1, "objectId": "chosen"]), ["a": 1]),
+        ("the name of another class", .success(["a": 1, "className": "Other"]), ["a": 1]),
+        ("an operator", .success(["a": .increment(3)]), ["a": 3]),
+        ("a removed field", .success(["a": ["__op": "Delete"], "b": 1]), ["b": 1]),
+    ]
+
+    @Test("What a webhook answers before a save is what is stored")
+    func beforeSave() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                try await hooks.trigger("beforeSave", "Song", on: server) { _ in .nothing }
+                for (name, answer, expected) in Self.writes {
+                    hooks.on("Song.beforeSave") { _ in answer }
+                    let id = try await server.create("Song", ["a": 1])
+                    #expect(id != "chosen")
+                    var stored = try await server.send("GET", "/classes/Song/\(id)").json.objectValue ?? [:]
+                    for key in ["objectId", "createdAt", "updatedAt"] as [Name] { stored[key] = nil }
+                    #expect(same(.object(stored), .object(expected)), "\(name)")
+                }
+                hooks.on("Song.beforeSave") { _ in .success(["_hashed_password": 1]) }
+                #expect(try await server.send("POST", "/classes/Song", ["a": 1]).code == 105)
+            }
+        }
+    }
+
+    @Test("What a webhook gives back as it was is told, but not written: what others changed meanwhile stays")
+    func lostUpdates() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                let id = try await server.create("Song", ["a": 1, "n": 1])
+                try await hooks.trigger("beforeSave", "Song", on: server) { call in
+                    if call["object"]?["a"] == 2 {
+                        _ = try await server.send("PUT", "/classes/Song/\(id)", ["n": 5], as: .master)
+                    }
+                    return .success(call["object"] ?? .null)
+                }
+                let answer = try await server.send("PUT", "/classes/Song/\(id)", ["a": 2])
+                #expect(answer["n"] == 1)
+                let stored = try await server.send("GET", "/classes/Song/\(id)")
+                #expect(stored["a"] == 2)
+                #expect(stored["n"] == 5)
+            }
+        }
+    }
+
+    @Test("A save is refused when the caller may no longer make it after its trigger")
+    func changedUnderTheTrigger() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                let locked = try await server.create("Song", ["a": 1])
+                let gone = try await server.create("Song", ["a": 1])
+                try await hooks.trigger("beforeSave", "Song", on: server) { call in
+                    guard call["master"] == false, let id = call["object"]?["objectId"]?.stringValue else {
+                        return .nothing
+                    }
+                    if id == locked {
+                        _ = try await server.send("PUT", "/classes/Song/\(id)", ["ACL": [:]], as: .master)
+                    } else {
+                        _ = try await server.send("DELETE", "/classes/Song/\(id)", as: .master)
+                    }
+                    return .nothing
+                }
+                for id in [locked, gone] {
+                    let answer = try await server.send("PUT", "/classes/Song/\(id)", ["a": 2])
+                    #expect(answer.json == ["code": 101, "error": "Object not found."])
+                }
+                #expect(try await server.send("GET", "/classes/Song/\(locked)", as: .master)["a"] == 1)
+            }
+        }
+    }
+}
