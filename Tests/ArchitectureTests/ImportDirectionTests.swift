@@ -41,7 +41,8 @@ import Testing
         "NodeHost": ["CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration"],
         "App": [
             "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail",
-            "Migration", "NodeHost", "Operations", "ParseModel", "Outgoing", "Pages", "ParseStorage", "Postgres", "REST",
+            "Migration", "NodeHost", "Operations", "ParseModel", "Outgoing", "Pages", "ParseStorage", "Postgres",
+            "REST",
             "Schema", "ServerConfiguration", "SignIn", "Webhooks",
         ],
         "CLI": ["App", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "ServerConfiguration"],
