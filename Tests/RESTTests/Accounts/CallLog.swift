@@ -17,7 +17,7 @@ final class CallLog: TriggerSet {
         return { call in
             let value = call.object["emailVerified"]?.text ?? ""
             self.calls.withLock { $0.append("\(event.rawValue) emailVerified \(value)") }
-            return [:]
+            return TriggerAnswer()
         }
     }
 }
