@@ -109,6 +109,7 @@ public final class HTTPCaller: Sendable {
         case let error as HTTPClientError:
             return error == .connectTimeout ? .unreachable : error == .remoteConnectionClosed ? .closed : .other
         case is NIOConnectionError: return .unreachable
+        case HTTPParserError.invalidEOFState: return .closed
         case let error as IOError:
             return [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode) ? .unreachable : .closed
         case is ChannelError: return .closed

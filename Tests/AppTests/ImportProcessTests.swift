@@ -2,7 +2,6 @@ import Foundation
 import JSON
 import Subprocess
 import TestSupport
-import TestTools
 import Testing
 
 #if canImport(System)
@@ -98,16 +97,19 @@ import Testing
                     try await stand.makeDump(20_000)
                     let whole = try await stand.run(untouched.databaseURI)
                     try #require(whole.status == .exit(status: 0), "\(whole.output)")
-                    var random = SplitMix64(seed: UInt64.random(in: 0...UInt64.max))
-                    var kills = 0
-                    while kills < 10 {
+                    for number in 0..<10 {
                         let process = try await CrashProcess.start(
                             try stand.command(server.databaseURI), output: stand.folder + "/killed.txt")
-                        try await Task.sleep(for: .milliseconds(Int.random(in: 20...900, using: &random)))
-                        if !process.isRunning { break }
+                        // Each gets further than the one before it, and dies somewhere behind that.
+                        let isThere = try await eventually {
+                            let loaded = try? await server.texts(
+                                "SELECT coalesce(max(\"documents\"), 0)::text FROM \"roost-import\"")
+                            return Int(loaded?.first ?? "") ?? -1 >= number * 2000 || !process.isRunning
+                        }
+                        #expect(isThere)
+                        try await Task.sleep(for: .milliseconds(Int.random(in: 0...150)))
                         kill(process.identifier, SIGKILL)
-                        kills += 1
-                        _ = try await eventually { !process.isRunning }
+                        #expect(try await eventually { !process.isRunning })
                         // Before the class is made there is nothing to be seen.
                         let count = (try? await server.texts("SELECT count(*)::text FROM \"Game\""))?.first ?? "0"
                         #expect(["0", "20000"].contains(count), "half of a class was seen: \(count)")

@@ -60,8 +60,8 @@ import Testing
         #expect(try ValueEncoder.encode("a") == "a")
         #expect(try ValueEncoder.encode(3) == 3)
         #expect(try ValueEncoder.encode([1.5]) == [1.5])
-        #expect(try ValueEncoder.encode(Double.infinity) == nil)
-        #expect(try ValueEncoder.encode(Int?.none) == nil)
+        #expect(try ValueEncoder.encode(Double.infinity) == .null)
+        #expect(try ValueEncoder.encode(Int?.none) == .null)
         #expect(try ValueEncoder.encode([String]()) == [])
         #expect(try ValueEncoder.encode([String: Int]()) == [:])
         #expect(throws: EncodingError.self) { try ValueEncoder.encode(Int64.max) }
