@@ -6,23 +6,25 @@ import Foundation
 struct MailPreview: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "preview",
-        abstract: "Writes all mails and pages, in each language, into a folder.")
+        abstract: "Writes all mails and pages, in each language, into a folder.",
+        usage: "roost mail preview FOLDER [configuration]",
+        discussion: """
+            The folder is made where it is missing; open its index.html.
 
-    @Argument(help: "The folder; it is made where it is missing. Open its index.html.")
-    var folder: String
+            \(CommandRun.exitHelp). See docs/accounts.md.
+            """)
 
-    @Argument(
-        parsing: .captureForPassthrough, help: "The configuration file, and options as flags, as for `roost serve`.")
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
     var arguments: [String] = []
 
     func run() async throws {
-        do {
+        let (folder, rest) = try CommandRun.target(arguments, called: "folder to write")
+        try await CommandRun.run(isForScripts: false) {
             let deployment = try Deployment(
-                arguments: arguments, environment: ProcessInfo.processInfo.environment, needsKeys: false)
+                arguments: rest, environment: ProcessInfo.processInfo.environment, needsKeys: false)
             let count = try MailFolder(deployment).write(into: folder)
             print("\(count) files are in \(folder). Open \(folder)/index.html.")
-        } catch {
-            Serve.fail(error)
+            return 0
         }
     }
 }

@@ -6,22 +6,20 @@ import Foundation
 struct MailTest: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Sends a mail to an address, and tells what the mail server answers.")
+        abstract: "Sends a mail to an address, and tells what the mail server answers.",
+        usage: "roost mail test ADDRESS [configuration]",
+        discussion: "\(CommandRun.exitHelp). See docs/accounts.md.")
 
-    @Argument(help: "The address.")
-    var address: String
-
-    @Argument(
-        parsing: .captureForPassthrough, help: "The configuration file, and options as flags, as for `roost serve`.")
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
     var arguments: [String] = []
 
     func run() async throws {
-        do {
+        let (address, rest) = try CommandRun.target(arguments, called: "address")
+        try await CommandRun.run(isForScripts: false) {
             let deployment = try Deployment(
-                arguments: arguments, environment: ProcessInfo.processInfo.environment, needsKeys: false)
+                arguments: rest, environment: ProcessInfo.processInfo.environment, needsKeys: false)
             print(try await TestMail(deployment).send(to: address))
-        } catch {
-            Serve.fail(error)
+            return 0
         }
     }
 }

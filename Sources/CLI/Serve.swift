@@ -21,14 +21,14 @@ struct Serve: AsyncParsableCommand {
         }
         do {
             try await Server(arguments: arguments, environment: ProcessInfo.processInfo.environment).run()
+        } catch let error as ConfigurationError {
+            Self.fail(error.message)
         } catch {
-            Self.fail(error)
+            Self.fail("\(error)")
         }
     }
 
-    /// Ends the process with the reason.
-    static func fail(_ error: any Error) -> Never {
-        let message = (error as? ConfigurationError)?.message ?? "\(error)"
+    private static func fail(_ message: String) -> Never {
         FileHandle.standardError.write(Data("roost: \(message)\n".utf8))
         Foundation.exit(1)
     }

@@ -10,7 +10,7 @@ enum BuiltInStyle {
           --card: #ffffff;
           --text: #1b1f27;
           --quiet: #5a6372;
-          --line: #c3c9d3;
+          --line: #868f9f;
           --accent: #2450c8;
           --on-accent: #ffffff;
           --good: #18794e;
@@ -23,7 +23,7 @@ enum BuiltInStyle {
             --card: #1c212b;
             --text: #eceff4;
             --quiet: #a8b1c1;
-            --line: #4a5365;
+            --line: #76829b;
             --accent: #8fabff;
             --on-accent: #0d1730;
             --good: #5cc493;
@@ -98,6 +98,7 @@ enum BuiltInStyle {
           padding: .6rem 1.2rem;
           width: 100%;
         }
+        input[type="hidden"] + button { margin-top: 0; }
         button:hover { filter: brightness(1.08); }
         input:focus-visible, button:focus-visible { outline: .2rem solid var(--accent); outline-offset: .15rem; }
         @media (max-width: 30rem) {

@@ -53,7 +53,7 @@ struct OptionRuleTests {
     @Test("Options that are not built are refused by name, unless they ask for nothing")
     func notBuilt() {
         let asking: JSONObject = [
-            "push": ["ios": [:]], "scheduledPush": true, "cloud": "./main.js",
+            "push": ["ios": [:]], "scheduledPush": true,
             "liveQuery": ["classNames": ["A"]], "startLiveQueryServer": true,
             "cluster": 2, "mountGraphQL": true,
             "cacheAdapter": "redis", "loggerAdapter": "x", "analyticsAdapter": "x", "masterKeyTtl": 5,

@@ -42,22 +42,42 @@ public struct MailCatcher: Sendable {
         }
     }
 
+    /// Whether a mail server speaks TLS. With TLS it takes mails from the user `music` with the password `secret` only.
+    public enum Security: String, Sendable {
+        case none
+        /// From the beginning.
+        case tls
+        /// When it is asked to.
+        case startTLS = "starttls"
+    }
+
+    /// The certificate of the authority that signed that of the server `localhost`, in a file.
+    public var authority: String { folder + "/authority.pem" }
+
     /// Starts a mail server, runs `body` with it, and stops it.
     ///
     /// - Parameter port: The port to listen on; 0 for any that is free.
     public static func run<R: Sendable>(
-        port: Int = 0, _ body: @escaping @Sendable (MailCatcher) async throws -> R
+        port: Int = 0, security: Security = .none, _ body: @escaping @Sendable (MailCatcher) async throws -> R
     ) async throws -> R {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-mails-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
+        if security != .none {
+            let authority = try TestAuthority()
+            let (certificate, key) = try authority.certificate(for: "localhost")
+            try authority.pem.write(toFile: folder + "/authority.pem", atomically: true, encoding: .utf8)
+            try (certificate + "\n" + key).write(toFile: folder + "/server.pem", atomically: true, encoding: .utf8)
+        }
         let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         let libraries = tests.appendingPathComponent("../../.build/python").standardizedFileURL.path
         return try await withThrowingTaskGroup(of: R?.self) { tasks in
             tasks.addTask {
                 let result = try await Subprocess.run(
                     .name("python3"),
-                    arguments: [tests.appendingPathComponent("mail_catcher.py").path, folder, "\(port)"],
+                    arguments: [
+                        tests.appendingPathComponent("mail_catcher.py").path, folder, "\(port)", security.rawValue,
+                    ],
                     environment: .inherit.updating(["PYTHONPATH": libraries]), output: .discarded,
                     error: .string(limit: 4096))
                 guard FileManager.default.fileExists(atPath: folder + "/stop") else {

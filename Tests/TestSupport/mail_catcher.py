@@ -1,4 +1,8 @@
-"""A mail server for tests: writes its port to FOLDER/port, and each mail to a JSON file of its own there."""
+"""A mail server for tests: writes its port to FOLDER/port, and each mail to a JSON file of its own there.
+
+With FOLDER/server.pem it speaks TLS, from the beginning or by STARTTLS (third argument), and takes mails from the user
+`music` with the password `secret` only.
+"""
 
 import asyncio
 import base64
@@ -6,11 +10,12 @@ import email
 import email.policy
 import json
 import os
+import ssl
 import sys
 
-from aiosmtpd.smtp import SMTP
+from aiosmtpd.smtp import SMTP, AuthResult
 
-folder, port = sys.argv[1], int(sys.argv[2])
+folder, port, security = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 
 
 def write(name, text):
@@ -37,7 +42,19 @@ class Keeper:
 
 async def main():
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: SMTP(Keeper(), hostname="catcher"), "127.0.0.1", port)
+    options, context = {}, None
+    if security != "none":
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(folder + "/server.pem")
+        options = {"auth_required": True, "authenticator": lambda server, session, envelope, mechanism, data: AuthResult(
+            success=(data.login, data.password) == (b"music", b"secret"), handled=False)}
+        if security == "starttls":
+            options |= {"tls_context": context, "require_starttls": True}
+        else:
+            options["auth_require_tls"] = False
+    server = await loop.create_server(
+        lambda: SMTP(Keeper(), hostname="catcher", **options), "127.0.0.1", port,
+        ssl=context if security == "tls" else None)
     write("port", str(server.sockets[0].getsockname()[1]))
     # The process that started it ends with the test, or dies: then nobody is its parent any more.
     parent = os.getppid()

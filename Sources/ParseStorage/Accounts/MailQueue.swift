@@ -30,14 +30,15 @@ extension ObjectStore {
                 """)
     }
 
-    /// Columns of a user that mails show, as JSON has them; those that there are not, or are empty, are left out.
+    /// Columns of a user that mails show, as JSON has them; those that there are not, are empty, or have more than 4000
+    /// characters are left out.
     public func mailColumns(_ names: [Name], of userId: String) async throws -> JSONObject {
         let list = JSONValue.array(names.map { .string($0.text) })
         let rows = try await query(
             Statement(
                 """
                 SELECT (SELECT jsonb_object_agg("key", "value") FROM jsonb_each(jsonb_strip_nulls(to_jsonb("user")))
-                        WHERE "key" IN (SELECT jsonb_array_elements_text($2)))
+                        WHERE "key" IN (SELECT jsonb_array_elements_text($2)) AND length("value"::text) <= 4000)
                 FROM "_User" AS "user" WHERE "objectId" = $1
                 """, [.text(userId), .jsonb(list.serialized())]))
         guard rows.rowCount > 0 else { return [:] }

@@ -4,32 +4,6 @@ import Testing
 
 /// Mails for accounts, over a mail server, and the pages that their links lead to.
 @Suite struct AccountMailTests {
-    /// A link as a path below the mount.
-    private static func path(_ link: String) -> String { link.replacing("http://app.example/parse", with: "") }
-
-    /// The name of a page, as its `meta` tells it.
-    private static func page(_ answer: TestAnswer) -> String {
-        let text = String(decoding: answer.bytes, as: UTF8.self)
-        guard let start = text.firstRange(of: "<meta name=\"page\" content=\"")?.upperBound else { return text }
-        return String(text[start...].prefix { $0 != "\"" })
-    }
-
-    private static func form(_ server: TestServer, _ path: String, _ text: String, _ headers: [String: String] = [:])
-        async throws -> TestAnswer
-    {
-        try await server.send(
-            "POST", path, bytes: Array(text.utf8), as: .nobody,
-            headers: ["Content-Type": "application/x-www-form-urlencoded"].merging(headers) { $1 })
-    }
-
-    private static func open(_ server: TestServer, _ path: String) async throws -> TestAnswer {
-        try await server.send("GET", path, as: .nobody)
-    }
-
-    private static func user(_ server: TestServer, _ id: String) async throws -> JSONObject {
-        try await server.send("GET", "/classes/_User/\(id)", as: .maintenance).json.objectValue ?? [:]
-    }
-
     @Test("A sign-up is confirmed by the link in its mail, once; the same link tells the same again")
     func verification() async throws {
         try await MailCatcher.run { catcher in
@@ -42,21 +16,21 @@ import Testing
                 #expect(
                     mail.link == "http://app.example/parse/apps/\(TestServer.applicationID)/verify_email?token=\(token)"
                 )
-                var user = try await Self.user(server, ann.id)
+                var user = try await server.user(ann.id)
                 #expect(user["emailVerified"] == false)
                 #expect(user["_email_verify_token"] == .string(token))
                 for wrong in ["?token=x\(token.dropFirst())", "", "?token=a&token=b", "?token[$ne]=1", "?token=%00"] {
                     let path = "/apps/\(TestServer.applicationID)/verify_email\(wrong)"
-                    #expect(Self.page(try await Self.open(server, path)) == "email_verification_link_invalid")
+                    #expect(try await server.open(path).page == "email_verification_link_invalid")
                 }
-                #expect(try await Self.user(server, ann.id)["emailVerified"] == false)
+                #expect(try await server.user(ann.id)["emailVerified"] == false)
                 for _ in 0..<2 {
-                    let opened = try await Self.open(server, Self.path(mail.link))
-                    #expect(Self.page(opened) == "email_verification_success")
+                    let opened = try await server.open(mail.link)
+                    #expect(opened.page == "email_verification_success")
                     #expect(opened.headers["cache-control"] == "no-store")
                     #expect(opened.headers["referrer-policy"] == "no-referrer")
                 }
-                user = try await Self.user(server, ann.id)
+                user = try await server.user(ann.id)
                 #expect(user["emailVerified"] == true)
                 #expect(user["_email_verify_token"] == nil)
                 // The same address again starts nothing; another one does, and a notice goes to the old one.
@@ -68,7 +42,7 @@ import Testing
                 let second = try await catcher.mail(to: "new@m.example")
                 #expect(second.subject == mail.subject)
                 #expect(try await catcher.mail(to: "ann@m.example", number: 2).link == "")
-                #expect(try await Self.user(server, ann.id)["emailVerified"] == false)
+                #expect(try await server.user(ann.id)["emailVerified"] == false)
                 #expect(try catcher.mails().count == 3)
             }
         }
@@ -89,18 +63,18 @@ import Testing
                 let token = try #require(mail.parameter("token"))
                 let path = "/apps/\(TestServer.applicationID)/request_password_reset"
                 #expect(mail.link == "http://app.example/parse\(path)?token=\(token)")
-                let opened = try await Self.open(server, Self.path(mail.link))
-                #expect(Self.page(opened) == "password_reset")
+                let opened = try await server.open(mail.link)
+                #expect(opened.page == "password_reset")
                 #expect(opened.headers["x-parse-page-param-token"] == token)
-                let refused = try await Self.form(server, path, "token=\(token)&new_password=a&confirm_new_password=b")
-                #expect(Self.page(refused) == "password_reset")
+                let refused = try await server.form(path, "token=\(token)&new_password=a&confirm_new_password=b")
+                #expect(refused.page == "password_reset")
                 #expect(refused.headers["x-parse-page-param-error"] == "The passwords do not match")
-                let missing = try await Self.form(server, path, "token=\(token)")
+                let missing = try await server.form(path, "token=\(token)")
                 #expect(missing.status == 303)
                 // Many with one token: one of them wins, and the user has exactly that password.
                 let answers = try await concurrently(12) { index in
-                    try await Self.form(
-                        server, path, "token=\(token)&new_password=new-\(index)", ["X-Requested-With": "XMLHttpRequest"]
+                    try await server.form(
+                        path, "token=\(token)&new_password=new-\(index)", ["X-Requested-With": "XMLHttpRequest"]
                     )
                 }
                 let winners = answers.indices.filter { answers[$0].status == 200 }
@@ -113,8 +87,8 @@ import Testing
                     #expect(answer.status == status)
                 }
                 #expect(try await server.send("GET", "/users/me", as: .session(ann.token)).status == 400)
-                #expect(Self.page(try await Self.open(server, Self.path(mail.link))) == "password_reset_link_invalid")
-                #expect(try await Self.user(server, ann.id)["_perishable_token"] == nil)
+                #expect(try await server.open(mail.link).page == "password_reset_link_invalid")
+                #expect(try await server.user(ann.id)["_perishable_token"] == nil)
                 #expect(try await catcher.mail(to: "ann@m.example", number: 2).subject.contains("was changed"))
                 #expect(try catcher.mails().count == 2)
             }
@@ -144,10 +118,10 @@ import Testing
                     #expect(answer.status == status && answer.code == code, "\(route) \(body.text): \(answer.text)")
                 }
                 #expect(try catcher.mails().count == 1)
-                let other = try await Self.open(server, "/apps/other/verify_email?token=x")
+                let other = try await server.open("/apps/other/verify_email?token=x")
                 #expect(other.status == 403 && other["error"] == "unauthorized")
                 for path in ["/apps/..%2f..%2fetc%2fpasswd", "/apps/x.css", "/apps/de/none.html"] {
-                    #expect(try await Self.open(server, path).status == 404, "\(path)")
+                    #expect(try await server.open(path).status == 404, "\(path)")
                 }
             }
         }
@@ -174,26 +148,60 @@ import Testing
                 _ = try await server.send("POST", "/verificationEmailRequest", ["email": "ann@m.example"]).succeeded()
                 let second = try await catcher.mail(to: "ann@m.example", number: 2)
                 #expect(first.link == second.link)
-                #expect(Self.page(try await Self.open(server, Self.path(second.link))) == "email_verification_success")
+                #expect(try await server.open(second.link).page == "email_verification_success")
                 #expect(try await server.send("POST", "/login", ann).status == 200)
             }
         }
     }
 
-    @Test("Servers before 8 redirect to pages, and name the user in links")
+    @Test("Servers before 8 redirect to pages, and name the user in links and addresses, in parse-server's order")
     func redirects() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options(["verifyUserEmails": true, "preset": 7])) { server in
                 _ = try await server.signUp("a b", ["email": "ann@m.example"])
                 let mail = try await catcher.mail(to: "ann@m.example")
                 #expect(mail.link.hasSuffix("&username=a%20b"))
-                let opened = try await Self.open(server, Self.path(mail.link))
-                #expect(opened.status == 302)
-                #expect(
-                    opened.headers["location"]
-                        == "http://app.example/parse/apps/verify_email_success.html?username=a%20b")
-                let page = try await Self.open(server, "/apps/verify_email_success.html?username=%3Cscript%3E")
-                #expect(Self.page(page) == "email_verification_success")
+                _ = try await server.send("POST", "/requestPasswordReset", ["email": "ann@m.example"]).succeeded()
+                let token = try #require(try await catcher.mail(to: "ann@m.example", number: 2).parameter("token"))
+                let app = TestServer.applicationID
+                let base = "http://app.example/parse/apps/"
+                let refusal = "Failed%20to%20reset%20password%3A%20username%20%2F%20email%20%2F%20token%20is%20invalid"
+                let user = "username=a%20b"
+                let rows: [(String, String, String, String)] = [
+                    (
+                        "GET", "verify_email?token=bad&\(user)", "",
+                        "invalid_verification_link.html?\(user)&appId=\(app)"
+                    ),
+                    ("GET", "verify_email?\(user)", "", "invalid_link.html"),
+                    ("GET", "request_password_reset?token=bad&\(user)", "", "invalid_link.html"),
+                    (
+                        "GET", "request_password_reset?token=\(token)&\(user)", "",
+                        "choose_password?token=\(token)&id=\(app)&\(user)&app=Gr%C3%B6%C3%9Fe"
+                    ),
+                    (
+                        "POST", "request_password_reset", "\(user)&token=bad&new_password=new",
+                        "choose_password?\(user)&token=bad&id=\(app)&error=\(refusal)&app=Gr%C3%B6%C3%9Fe"
+                    ),
+                    (
+                        "POST", "request_password_reset", "\(user)&token=\(token)&new_password=new",
+                        "password_reset_success.html?\(user)"
+                    ),
+                    ("POST", "resend_verification_email", "", "invalid_link.html"),
+                    ("POST", "resend_verification_email", "username=nobody", "link_send_fail.html"),
+                    ("POST", "resend_verification_email", user, "link_send_success.html"),
+                ]
+                for (method, path, form, location) in rows {
+                    let path = "/apps/\(app)/\(path)"
+                    let answer =
+                        method == "GET" ? try await server.open(path) : try await server.form(path, form)
+                    #expect(answer.status == 302 && answer.location == base + location, "\(path) \(form)")
+                }
+                // Asking again made another link.
+                let second = try await catcher.mail(to: "ann@m.example", number: 3)
+                let opened = try await server.open(second.link)
+                #expect(opened.status == 302 && opened.location == base + "verify_email_success.html?\(user)")
+                let page = try await server.open("/apps/verify_email_success.html?username=%3Cscript%3E")
+                #expect(page.page == "email_verification_success")
                 #expect(!page.text.contains("<script"))
             }
         }
@@ -221,6 +229,38 @@ import Testing
                     #expect(try await first.texts("SELECT id::text FROM _roost_mail").isEmpty)
                 }
             }
+        }
+    }
+
+    @Test(
+        "With a password mails leave over TLS alone, by a certificate that is checked",
+        arguments: [MailCatcher.Security.tls, .startTLS])
+    func secure(security: MailCatcher.Security) async throws {
+        try await MailCatcher.run(security: security) { catcher in
+            func options(password: String, isTrusted: Bool) -> JSONObject {
+                let server: JSONObject = [
+                    "host": "localhost", "port": .number(Double(catcher.port)), "secure": .bool(security == .tls),
+                    "from": "r@m.example", "user": "music", "password": .string(password),
+                ]
+                var options = catcher.options(["verifyUserEmails": true])
+                options["emailAdapter"] = ["module": "smtp", "options": .object(server)]
+                if isTrusted { options["trustedCertificates"] = .string(catcher.authority) }
+                return options
+            }
+            try await TestServer.run(options(password: "secret", isTrusted: true)) { server in
+                _ = try await server.signUp("ann", ["email": "ann@m.example"])
+                _ = try await catcher.mail(to: "ann@m.example")
+            }
+            for (password, isTrusted) in [("wrong", true), ("secret", false)] {
+                try await TestServer.run(options(password: password, isTrusted: isTrusted)) { server in
+                    _ = try await server.signUp("ann", ["email": "ann@m.example"])
+                    let isRefused = try await eventually {
+                        try await !server.texts("SELECT reason FROM _roost_mail WHERE reason IS NOT NULL").isEmpty
+                    }
+                    #expect(isRefused)
+                }
+            }
+            #expect(try catcher.mails().count == 1)
         }
     }
 
