@@ -20,7 +20,7 @@ package final class NodeHost: CloudHost {
         var tasks: [Task<Void, Never>] = []
         var isStopping = false
         var serverURL = ""
-        var owner: NodeWorker.Owner?
+        var owner: WorkerOwner?
         var group: MultiThreadedEventLoopGroup?
     }
 
@@ -58,7 +58,7 @@ package final class NodeHost: CloudHost {
     ///
     /// - Throws: What keeps it from being loaded, with the stack of the code.
     package func start(_ services: CloudServices) async throws {
-        let owner = NodeWorker.Owner(
+        let owner = WorkerOwner(
             offer: { [weak self] in self?.offer($0, services) }, perform: { await services.perform($0) },
             sendMail: sendMail)
         state.withLock { state in
@@ -71,7 +71,6 @@ package final class NodeHost: CloudHost {
             try await NodeProgram.checkVersion(of: settings.node)
             for _ in 0..<settings.workers { workers.append(try await startWorker()) }
         } catch {
-            for worker in workers { pool.add(worker) }
             await shutdown()
             logger.error("cloud code cannot be loaded", metadata: ["file": "\(settings.main)", "error": "\(error)"])
             throw error
@@ -224,10 +223,10 @@ package final class NodeHost: CloudHost {
         }
         for task in tasks { task.cancel() }
         pool.giveUp()
-        for worker in pool.workers {
-            worker.end(nil)
-            _ = await worker.ended.wait(.seconds(5))
-        }
+        // Those that are starting, and those that another has taken the place of, are among them.
+        let workers = state.withLock { $0.owner }?.living.all ?? []
+        for worker in workers { worker.end(nil) }
+        for worker in workers { _ = await worker.ended.wait(.seconds(5)) }
         let group = state.withLock { state in
             defer { state.group = nil }
             return state.group

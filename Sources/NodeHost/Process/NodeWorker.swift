@@ -11,7 +11,9 @@ import Synchronization
 /// One process that runs an app's file: its connection, its calls, its life.
 final class NodeWorker: Sendable {
     private struct State {
+        /// The connection, as long as it is open.
         var channel: (any Channel)?
+        var wasConnected = false
         var processIdentifier: Int32 = 0
         var missedPongs = 0
         var lastLines: [String] = []
@@ -27,18 +29,8 @@ final class NodeWorker: Sendable {
         case failed(String)
     }
 
-    /// What a process is for.
-    struct Owner: Sendable {
-        /// Takes all that the file offers.
-        var offer: @Sendable (HostOffer) -> Void
-        /// Carries out the requests of the code.
-        var perform: @Sendable (InternalRequest) async -> InternalReply
-        /// Sends a mail of the code, or throws why it cannot; nil where nothing sends mails.
-        var sendMail: NodeHost.SendMail?
-    }
-
     private let settings: NodeSettings
-    private let owner: Owner
+    private let owner: WorkerOwner
     private let logger: Logger
     private let state = Mutex(State())
     private let started = OneTime<Start>()
@@ -50,7 +42,7 @@ final class NodeWorker: Sendable {
     /// Set with the way it went when the process has ended and all calls with it.
     let ended = OneTime<String>()
 
-    private init(_ settings: NodeSettings, owner: Owner, serverURL: String, logger: Logger) {
+    private init(_ settings: NodeSettings, owner: WorkerOwner, serverURL: String, logger: Logger) {
         self.settings = settings
         self.owner = owner
         self.logger = logger
@@ -67,15 +59,23 @@ final class NodeWorker: Sendable {
     ///
     /// - Throws: `StartFailure`, or what keeps a process from being started.
     static func start(
-        _ settings: NodeSettings, owner: Owner, serverURL: String, on group: MultiThreadedEventLoopGroup,
+        _ settings: NodeSettings, owner: WorkerOwner, serverURL: String, on group: MultiThreadedEventLoopGroup,
         logger: Logger
     ) async throws -> NodeWorker {
         let worker = NodeWorker(settings, owner: owner, serverURL: serverURL, logger: logger)
-        let folder = try HostFolder()
+        owner.living.add(worker)
+        let folder: HostFolder
+        do {
+            folder = try HostFolder()
+        } catch {
+            worker.finish("")
+            throw error
+        }
         do {
             try await worker.open(folder, on: group)
         } catch {
             folder.remove()
+            worker.finish("")
             throw error
         }
         switch worker.started.value {
@@ -119,14 +119,19 @@ final class NodeWorker: Sendable {
                 started: { identifier in self.state.withLock { $0.processIdentifier = identifier } },
                 lines: { self.printed($0) },
                 // A process that never connected has no connection that ends with it.
-                silent: { if self.state.withLock({ $0.channel == nil }) { self.end(nil) } })
+                silent: { if self.state.withLock({ !$0.wasConnected }) { self.end(nil) } })
         } catch {
             way = "it cannot be started: \(error)"
         }
         let (reason, lines) = state.withLock { ($0.reason, $0.lastLines) }
         end(nil)
         started.set(.failed(([reason ?? way] + lines).joined(separator: "\n")))
-        ended.set(reason.map { "\($0), \(way)" } ?? way)
+        finish(reason.map { "\($0), \(way)" } ?? way)
+    }
+
+    private func finish(_ way: String) {
+        owner.living.remove(self)
+        ended.set(way)
     }
 
     private func printed(_ line: String) {
@@ -140,12 +145,10 @@ final class NodeWorker: Sendable {
     /// Calls the code.
     ///
     /// - Throws: `CallGate.Closed` when the process is gone; 155 when too many wait; 141 when it ends meanwhile.
-    func call(
-        _ kind: CallWriter.Kind, _ call: CloudCall, progress: (@Sendable (String) -> Void)? = nil
-    ) async throws -> JSONObject {
+    func call(_ kind: CallWriter.Kind, _ call: CloudCall) async throws -> JSONObject {
         try await gate.enter(isNested: call.depth > 1) {
             try await calls.exchange(
-                call, progress: progress, send: { self.send(CallWriter.message(kind, $0, call).serialized()) },
+                call, send: { self.send(CallWriter.message(kind, $0, call).serialized()) },
                 giveUp: { self.send(["type": "cancel", "id": .number(Double($0))]) })
         }
     }
@@ -190,6 +193,7 @@ final class NodeWorker: Sendable {
     func end(_ reason: String?) {
         let channel = state.withLock { state in
             state.reason = state.reason ?? reason
+            defer { state.channel = nil }
             return state.channel
         }
         gate.close()
@@ -217,6 +221,7 @@ final class NodeWorker: Sendable {
     private func connect(_ channel: any Channel) {
         let serverURL = state.withLock { state in
             state.channel = channel
+            state.wasConnected = true
             return state.serverURL
         }
         var welcome: JSONObject = [

@@ -7,7 +7,6 @@ import Synchronization
 final class OpenCalls: Sendable {
     private struct Entry {
         let call: CloudCall
-        let progress: (@Sendable (String) -> Void)?
         var continuation: CheckedContinuation<JSONObject, any Error>?
     }
 
@@ -25,12 +24,11 @@ final class OpenCalls: Sendable {
     /// Sends a call, and waits for the answer.
     ///
     /// - Parameters:
-    ///   - progress: Takes what a job says of its progress.
     ///   - send: Sends the call by its number.
     ///   - giveUp: Tells the process that nobody waits any more.
     /// - Throws: 141 when the process ends; `CancellationError`.
     func exchange(
-        _ call: CloudCall, progress: (@Sendable (String) -> Void)?, send: @Sendable (Int) -> Void,
+        _ call: CloudCall, send: @Sendable (Int) -> Void,
         giveUp: @escaping @Sendable (Int) -> Void
     ) async throws -> JSONObject {
         let number = state.withLock { state in
@@ -42,7 +40,7 @@ final class OpenCalls: Sendable {
                 let failure: (any Error)? = state.withLock { state in
                     if state.isClosed { return Self.stopped }
                     if Task.isCancelled { return CancellationError() }
-                    state.entries[number] = Entry(call: call, progress: progress, continuation: continuation)
+                    state.entries[number] = Entry(call: call, continuation: continuation)
                     return nil
                 }
                 if let failure { continuation.resume(throwing: failure) } else { send(number) }
@@ -60,7 +58,7 @@ final class OpenCalls: Sendable {
     func answer(_ number: Int, _ message: JSONObject) { take(number)?.continuation?.resume(returning: message) }
 
     /// Takes what a job says of its progress.
-    func progress(_ number: Int, _ text: String) { state.withLock { $0.entries[number]?.progress }?(text) }
+    func progress(_ number: Int, _ text: String) { call(number)?.message?(text) }
 
     /// The call of a number; nil when it has ended.
     func call(_ number: Int) -> CloudCall? { state.withLock { $0.entries[number]?.call } }

@@ -39,7 +39,7 @@ define('twice', (request, response) => {
     console.log(`twice: ${error.message}`);
   }
 });
-define('environment', () => Object.keys(process.env).filter(name => /MASTER_KEY|DATABASE_URI|ROOST_CLOUD/.test(name)));
+define('environment', () => Object.keys(process.env).filter(name => /MASTER_KEY|SERVER_DATABASE_URI|ROOST_CLOUD/.test(name)));
 define('run', request => Parse.Cloud.run('who', request.params, { sessionToken: request.user?.getSessionToken() }));
 define('login', async request => {
   const user = await Parse.User.logIn(request.params.username, 'secret');
@@ -119,7 +119,6 @@ beforeFind('Limited', request => { request.query.limit(1); });
 beforeFind('Made', () => [Parse.Object.fromJSON({ className: 'Made', objectId: 'made', a: 1 })]);
 afterFind('Made', request => request.objects.map(object => object.set('seen', true)));
 afterFind('Hidden', () => []);
-beforeFind('Included', request => { console.log(`Included ${request.isGet}`); });
 beforeFind('Counted', request => { console.log(`Counted ${request.count}`); });
 afterFind('Marked', request => { for (const object of request.objects) object.set('mark', object.get('a') * 2); });
 
@@ -146,3 +145,12 @@ beforeSave(Parse.File, request => {
 beforeSave(Parse.Config, request => {
   if (request.object.get('motto') === 'bad') throw 'not that one';
 });
+
+// Jobs.
+Parse.Cloud.job('count', async request => {
+  request.message(`counting ${request.params.things}`);
+  await new Promise(resolve => setTimeout(resolve, 300));
+  return 'ok';
+});
+Parse.Cloud.job('break', () => { throw new Error('broken'); });
+define('start', async request => Parse.Cloud.startJob('count', request.params));

@@ -1,0 +1,32 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Jobs of `cloud/main.js`.
+@Suite("Jobs in JavaScript", .timeLimit(.minutes(2)))
+struct JobScenarioTests {
+    private static func row(_ server: TestServer, _ id: String) async throws -> TestAnswer {
+        try await server.send("GET", "/classes/_JobStatus/\(id)", as: .master)
+    }
+
+    @Test("A job is answered at once, tells how far it is, and its row has what it gave or threw")
+    func jobs() async throws {
+        try await CloudApp.serve(try CloudApp.files("scenarios")) { server, _ in
+            #expect(try await server.send("POST", "/jobs/count", [:]).status == 403)
+            let started = try await server.send("POST", "/jobs/count", ["things": "sheep"], as: .master)
+            #expect(started.status == 200 && started.json == [:], "\(started.text)")
+            let id = try #require(started.headers["x-parse-job-status-id"])
+            #expect(try await eventually { try await Self.row(server, id)["message"] == "counting sheep" })
+            #expect(try await eventually { try await Self.row(server, id)["status"] == "succeeded" })
+            #expect(try await Self.row(server, id)["message"] == "ok")
+            let broken = try await server.send("POST", "/jobs/break", [:], as: .master)
+            let other = try #require(broken.headers["x-parse-job-status-id"])
+            #expect(try await eventually { try await Self.row(server, other)["status"] == "failed" })
+            #expect(try await Self.row(server, other)["message"] == "broken")
+            // Code starts jobs as well, and is told of their rows.
+            let answer = try await server.call("start", ["things": "goats"])
+            let third = try #require(answer["result"]?.stringValue, "\(answer.text)")
+            #expect(try await eventually { try await Self.row(server, third)["status"] == "succeeded" })
+        }
+    }
+}
