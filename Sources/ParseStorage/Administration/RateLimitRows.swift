@@ -57,22 +57,30 @@ extension ObjectStore {
     /// - Throws: `ParseError` for failures of the database.
     public func countRequests(_ requests: [CountedRequests]) async throws -> [(requests: Int, remaining: Int)] {
         do {
-            let results = try await client.group(
-                [
-                    Statement(
-                        Self.countStatement,
-                        [
-                            .textArray(requests.map(\.key)), .doubleArray(requests.map { Double($0.amount) }),
-                            .doubleArray(requests.map { Double($0.window) }),
-                        ])
-                ], conflictKey: requests.first?.key)
-            guard let rows = results.first, rows.rowCount == requests.count else {
-                throw PostgresError(.server, "requests were not counted")
-            }
-            return (0..<rows.rowCount).map { (Int(rows.int($0, 0) ?? 0), Int(max(0, rows.int($0, 1) ?? 0))) }
+            return try await count(requests)
+        } catch let error as PostgresError where error.sqlState == "42P01" {
+            // Somebody removed the table, which holds nothing that is missed for long.
+            try await prepareRequestCounts()
+            return try await count(requests)
         } catch let error as PostgresError {
             throw failure(error)
         }
+    }
+
+    private func count(_ requests: [CountedRequests]) async throws -> [(requests: Int, remaining: Int)] {
+        let results = try await client.group(
+            [
+                Statement(
+                    Self.countStatement,
+                    [
+                        .textArray(requests.map(\.key)), .doubleArray(requests.map { Double($0.amount) }),
+                        .doubleArray(requests.map { Double($0.window) }),
+                    ])
+            ], conflictKey: requests.first?.key)
+        guard let rows = results.first, rows.rowCount == requests.count else {
+            throw PostgresError(.server, "requests were not counted")
+        }
+        return (0..<rows.rowCount).map { (Int(rows.int($0, 0) ?? 0), Int(max(0, rows.int($0, 1) ?? 0))) }
     }
 
     /// Removes counts that are over, and where there are too many, the smallest.

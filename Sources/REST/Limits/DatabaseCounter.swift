@@ -20,7 +20,12 @@ final class DatabaseCounter: RequestCounter {
     init(limits: [RateLimit], store: ObjectStore) {
         self.store = store
         self.limits = limits
-        prefixes = limits.map { $0.identity + " " }
+        var seen: [String: Int] = [:]
+        // Limits that say the same count each for itself.
+        prefixes = limits.map { limit in
+            seen[limit.identity, default: 0] += 1
+            return "\(limit.identity) \(seen[limit.identity] ?? 1) "
+        }
     }
 
     func take(_ demands: [RequestDemand]) async throws -> [RequestCount] {

@@ -44,6 +44,20 @@ import Testing
         }
     }
 
+    @Test("Limits that say the same count each for itself, and a table that somebody removed is made anew")
+    func robust() async throws {
+        let options = Self.options(2)
+        let limit = options["rateLimit"]?.arrayValue?.first ?? .null
+        try await TestServer.run(options.merging(["rateLimit": [limit, limit]]) { $1 }) { server in
+            #expect(try await server.send("GET", "/classes/Shared").status == 200)
+            try await server.execute("DROP TABLE _roost_request_count")
+            for status in [200, 200, 429] {
+                #expect(try await server.send("GET", "/classes/Shared").status == status)
+            }
+            #expect(try await server.texts("SELECT requests::text FROM _roost_request_count") == ["3", "3"])
+        }
+    }
+
     @Test("Session tokens do not stand in the table of counts, and each session has its own count")
     func sessions() async throws {
         try await TestServer.run(Self.options(1, ["zone": "session"])) { server in
