@@ -104,6 +104,17 @@ import Testing
                 #expect(try await copy.details(name: "a b.txt").metadata == ["x": 1])
                 let original = try #require(try await storage.open(name: "a b.txt"))
                 #expect(file.modified.seconds == original.modified.seconds)
+                // Files may lie elsewhere.
+                let elsewhere = try await ExportFolder.command(
+                    [
+                        CrashServer.findBinary(), "restore", server.folder + "/b.tar", "--dataDir",
+                        other.folder + "/second", "--filesDirectory", other.folder + "/uploads",
+                    ], in: "/")
+                #expect(elsewhere.status == 0, "\(elsewhere.output)")
+                let uploads = DiskStorage(directory: other.folder + "/uploads")
+                #expect(try await uploads.open(name: "a b.txt")?.size == 5)
+                #expect(FileManager.default.fileExists(atPath: other.folder + "/second/postgres/cluster/PG_VERSION"))
+                #expect(try Self.leftovers(other).isEmpty)
             }
         }
     }

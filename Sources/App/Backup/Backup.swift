@@ -78,6 +78,10 @@ package struct Backup: Sendable {
         guard lstat(target, &status) != 0 else {
             throw CommandFailure("\(target) is there already: name another file")
         }
+        let parent = (target as NSString).deletingLastPathComponent
+        guard access(parent, W_OK) == 0 else {
+            throw CommandFailure("nothing can be written in \(parent): \(CommandFailure.reason())")
+        }
     }
 
     private func write(_ partial: String, _ copy: String, _ time: ParseDate) throws -> Int {

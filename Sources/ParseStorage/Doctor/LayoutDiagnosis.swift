@@ -130,7 +130,7 @@ struct LayoutDiagnosis {
                 if join.utf8.count > 63 { owned.insert(Name(String(decoding: join.utf8.prefix(63), as: UTF8.self))) }
             }
         }
-        return facts.tables.values.filter { !owned.contains(Name($0.name)) && !$0.name.hasPrefix("_roost_") }
+        return facts.tables.values.filter { !owned.contains(Name($0.name)) && !Self.isRoosts($0.name) }
             .sorted { Name($0.name) < Name($1.name) }
             .map { table in
                 let isRelation = table.name.hasPrefix("_Join:")
@@ -140,6 +140,11 @@ struct LayoutDiagnosis {
                         ? "the relation belongs to no field: it was left behind" : "the table belongs to no class",
                     advice: isRelation ? "DROP TABLE \(SQL.identifier(table.name))" : nil)
             }
+    }
+
+    /// Whether a table is one in which Roost keeps what is not the application's: mails to send, how far an import is.
+    private static func isRoosts(_ table: String) -> Bool {
+        table.hasPrefix("_roost_") || table.hasPrefix("roost-")
     }
 
     /// Names of classes and fields that are the same but for the case of letters, or for how letters are composed.

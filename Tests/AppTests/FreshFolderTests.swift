@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+
+@testable import App
+
+/// A folder that appears when all of it is there.
+@Suite struct FreshFolderTests {
+    private static func withFolder(_ body: (String) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/roost-fresh-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try body(folder)
+    }
+
+    private static func write(_ text: String, _ path: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    }
+
+    @Test("It is seen only when it is whole, also in the place of an empty folder, and its parents are made")
+    func appears() throws {
+        try Self.withFolder { folder in
+            for target in [folder + "/new", folder + "/deep/er/new", folder + "/empty/", folder + "/x/../dots"] {
+                if target.hasSuffix("empty/") {
+                    try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+                }
+                let fresh = try FreshFolder(target: target)
+                try Self.write("a", fresh.path + "/a")
+                #expect(!FileManager.default.fileExists(atPath: target + "/a"))
+                try fresh.appear()
+                let place = URL(fileURLWithPath: target).standardizedFileURL.path
+                #expect(FileManager.default.fileExists(atPath: place + "/a"), "\(target)")
+                #expect(!FileManager.default.fileExists(atPath: fresh.path))
+            }
+        }
+    }
+
+    @Test("Of two at once one is refused; what a killed process left behind goes")
+    func oneAtATime() throws {
+        try Self.withFolder { folder in
+            do {
+                let first = try FreshFolder(target: folder + "/out")
+                try FileManager.default.createDirectory(
+                    atPath: first.path + "/files/inner", withIntermediateDirectories: true)
+                #expect(throws: CommandFailure.self) { _ = try FreshFolder(target: folder + "/out") }
+                #expect(FileManager.default.fileExists(atPath: first.path + "/files/inner"))
+            }
+            // The first is gone, and left its hidden folder.
+            let next = try FreshFolder(target: folder + "/out")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: next.path).isEmpty)
+            next.abandon()
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        }
+    }
+
+    @Test("A name that was taken meanwhile is not touched")
+    func taken() throws {
+        try Self.withFolder { folder in
+            let fresh = try FreshFolder(target: folder + "/out")
+            try FileManager.default.createDirectory(atPath: folder + "/out", withIntermediateDirectories: true)
+            try Self.write("theirs", folder + "/out/file")
+            #expect(throws: CommandFailure.self) { try fresh.appear() }
+            #expect(try String(contentsOfFile: folder + "/out/file", encoding: .utf8) == "theirs")
+        }
+    }
+}
