@@ -112,8 +112,9 @@ package struct Export: Sendable {
 
     /// The name of a class's file. Names of classes are letters and digits, unless somebody else wrote them.
     static func fileName(of table: String) -> String {
-        // A colon has its place in the names of relations.
-        PercentEncoding.encode(table).replacing("%3A", with: ":") + ".json"
+        // A colon has its place in the names of relations; what begins with a dot is hidden.
+        let name = PercentEncoding.encode(table).replacing("%3A", with: ":")
+        return (name.hasPrefix(".") ? "%2E" + name.dropFirst() : name) + ".json"
     }
 
     /// What stands before the objects of a file, between them, and after them.

@@ -82,7 +82,7 @@ struct DataChecks: Sendable {
         ) { count, examples in
             Finding(
                 .danglingPointers, .warning, "\(className).\(field)",
-                "\(count) objects point to objects of \(target) that are not there", examples: examples)
+                "pointers to objects of \(target) that are not there: \(count)", examples: examples)
         }
     }
 
@@ -105,7 +105,7 @@ struct DataChecks: Sendable {
         return Question(subject: join, sql: Self.counting(rows + condition)) { count, examples in
             Finding(
                 .orphanedRelationRows, .warning, "\(className).\(field)",
-                "\(count) rows of the relation lead from or to objects that are not there", examples: examples,
+                "rows of the relation that lead from or to objects that are not there: \(count)", examples: examples,
                 remedy: remedy)
         }
     }
@@ -126,7 +126,7 @@ struct DataChecks: Sendable {
         return Question(subject: "\(className).\(field)", sql: Self.counting(rows)) { count, examples in
             Finding(
                 .literalOperations, .warning, "\(className).\(field)",
-                "\(count) objects hold an operation (__op) as data: parse-server stored it instead of carrying it out",
+                "objects that hold an operation (__op) as data, stored instead of carried out: \(count)",
                 examples: examples)
         }
     }
@@ -155,7 +155,7 @@ struct DataChecks: Sendable {
         return Question(subject: "_User", sql: Self.counting(rows)) { count, examples in
             Finding(
                 .oddHashes, .error, "_User",
-                "\(count) users have a password hash that is not bcrypt's: they cannot log in until they reset it",
+                "users whose password hash is not bcrypt's, so that they must reset their password: \(count)",
                 examples: examples)
         }
     }
@@ -169,7 +169,7 @@ struct DataChecks: Sendable {
         return Question(subject: "\(className).\(field)", sql: Self.counting(rows)) { count, examples in
             Finding(
                 .sameInAnyCase, .warning, "\(className).\(field)",
-                "\(count) times several \(what) have the same \(field) but for the case of letters", examples: examples)
+                "values that several \(what) have but for the case of letters: \(count)", examples: examples)
         }
     }
 }

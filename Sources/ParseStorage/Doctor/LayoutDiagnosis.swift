@@ -31,6 +31,7 @@ struct LayoutDiagnosis {
             guard let column = stored.columns.first(where: { definition.hasPrefix(SQL.identifier($0.name) + " ") })
             else {
                 let name = Self.name(in: definition)
+                if isMadeAtStart(name, of: schema.name) { continue }
                 findings.append(
                     Finding(
                         .missingColumn, .error, "\(schema.name).\(name)", "the field has no column",
@@ -57,6 +58,12 @@ struct LayoutDiagnosis {
                     "the column of type \(column.typeName) belongs to no field: no client sees it"))
         }
         return findings
+    }
+
+    /// Whether Roost makes a column at its start, as newer servers gave it to classes of Parse's own.
+    private func isMadeAtStart(_ column: String, of className: String) -> Bool {
+        StartDiagnosis.systemClasses.contains { $0.hasSameBytes(as: className) }
+            && (SystemClass.isDefaultField(column, of: className) || column.hasPrefix("_"))
     }
 
     /// The name of the column that a definition begins with.

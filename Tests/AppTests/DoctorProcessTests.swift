@@ -1,0 +1,102 @@
+import Foundation
+import JSON
+import LocalPostgres
+import ParseStorage
+import Postgres
+import TestSupport
+import Testing
+
+/// `roost doctor` as a process, and what only a PostgreSQL of its own can show.
+@Suite struct DoctorProcessTests {
+    private static func doctor(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+        try await ExportFolder.command([CrashServer.findBinary(), "doctor"] + arguments, in: "/")
+    }
+
+    @Test(
+        "It prints a table, or JSON for scripts; its status says whether something is amiss; --fix --yes puts it right")
+    func output() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Song", ["title": "x"])
+            let database = ["--databaseURI", server.databaseURI]
+            // The PostgreSQL of the tests is set for speed, which is amiss.
+            let plain = try await Self.doctor(database)
+            #expect(plain.status == 2, "\(plain.output)")
+            #expect(plain.output.contains("error   setting  fsync"), "\(plain.output)")
+            #expect(plain.output.split(separator: "\n").contains { $0.hasPrefix("Song ") && $0.contains(" 1 ") })
+            #expect(plain.output.contains("--fix can put 0 right"))
+
+            try await server.execute("ALTER TABLE \"Song\" DROP COLUMN \"title\"")
+            let script = try await Self.doctor(["--json"] + database)
+            #expect(script.status == 2)
+            let report = try JSONValue(parsing: script.output.split(separator: "\n").last.map(String.init) ?? "")
+            let findings = report["findings"]?.arrayValue ?? []
+            let column = try #require(findings.first { $0["kind"] == "missing-column" })
+            #expect(column["subject"] == "Song.title")
+            #expect(column["severity"] == "error")
+            #expect(column["fix"]?.arrayValue?.count == 1)
+            #expect(report["classes"]?.arrayValue?.contains { $0["name"] == "Song" && $0["rows"] == 1 } == true)
+
+            let asking = try await Self.doctor(["--fix"] + database)
+            #expect(asking.status == 64, "nobody is there to be asked: \(asking.output)")
+            let fixed = try await Self.doctor(["--fix", "--yes", "--json"] + database)
+            #expect(fixed.output.contains("\"event\":\"fixed\",\"kind\":\"missing-column\""), "\(fixed.output)")
+            let again = try await Self.doctor(["--json"] + database)
+            #expect(!again.output.contains("missing-column"))
+            #expect(try await server.find("Song").results.count == 1)
+        }
+    }
+
+    @Test("A database that cannot be reached, and a folder without one, end with 1")
+    func unreachable() async throws {
+        let gone = try await Self.doctor(["--databaseURI", "postgres://nobody@127.0.0.1:1/nothing"])
+        #expect(gone.status == 1, "\(gone.output)")
+        let empty = try await Self.doctor(["--dataDir", "/tmp/roost-nothing-\(UUID().uuidString)", "--json"])
+        #expect(empty.status == 1)
+        #expect(empty.output.contains("there is no database in"), "\(empty.output)")
+    }
+
+    @Test("Slow statements are found with the index that helps them, and settings that hurt")
+    func slowStatements() async throws {
+        let folder = "/tmp/roost-doctor-\(UUID().uuidString.prefix(8).lowercased())"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let database = LocalPostgres(dataFolder: folder + "/postgres", logger: TestServer.quietLogger)
+        for setting in ["shared_preload_libraries = 'pg_stat_statements'", "autovacuum = off"] {
+            let uri = try await database.start()
+            try await TestServer.execute("ALTER SYSTEM SET \(setting)", on: uri)
+            await database.stop()
+        }
+        let uri = try await database.start()
+        do {
+            try await Self.examineSlowStatements(uri)
+        } catch {
+            await database.stop()
+            throw error
+        }
+        await database.stop()
+    }
+
+    private static func examineSlowStatements(_ uri: String) async throws {
+        try await TestServer.execute("CREATE EXTENSION pg_stat_statements", on: uri)
+        try await TestServer.run(on: uri) { server in
+            _ = try await server.create("Song", ["title": "x", "plays": 1])
+            // It takes longer than any statement of this size should.
+            let slow = """
+                SELECT "title" FROM "Song" WHERE "title" = 'x' AND "plays" >= 1 AND pg_sleep(0.2) IS NOT NULL
+                """
+            _ = try await server.texts(slow)
+            let client = PostgresClient(
+                configuration: PostgresConfiguration(connectionString: uri), logger: TestServer.quietLogger)
+            let report = try await Doctor(client: client).examine()
+            let found = try #require(report.findings.first { $0.kind == .slowQuery && $0.subject == "Song" })
+            #expect(found.words.hasPrefix("1 times, 2"), "\(found.words)")
+            #expect(found.remedy?.statements.first?.contains("ON \"Song\" (\"title\", \"plays\")") == true)
+            #expect(report.findings.contains { $0.kind == .setting && $0.subject == "autovacuum" })
+            #expect(!report.findings.contains { $0.kind == .setting && $0.subject == "fsync" })
+            if let remedy = found.remedy { try await Doctor(client: client).apply(remedy) }
+            let after = try await Doctor(client: client).examine()
+            #expect(after.findings.contains { $0.kind == .slowQuery && $0.remedy == nil })
+            await client.shutdown()
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import JSON
+import ParseModel
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ParseStorage
+
+/// Reading a database for an export while others change its classes.
+@Suite struct DatabaseExportTests {
+    private static let classes = """
+        CREATE TABLE "_SCHEMA" ("className" varchar(120) PRIMARY KEY, "schema" jsonb, "isParseClass" bool);
+        INSERT INTO "_SCHEMA" VALUES ('Kept', '{"fields": {"a": {"type": "Number"}}}', true),
+            ('Gone', '{"fields": {"a": {"type": "Number"}}}', true);
+        CREATE TABLE "Kept" ("objectId" text PRIMARY KEY, "a" float8);
+        CREATE TABLE "Gone" ("objectId" text PRIMARY KEY, "a" float8);
+        INSERT INTO "Kept" VALUES ('k', 1);
+        INSERT INTO "Gone" VALUES ('g', 1);
+        """
+
+    /// Reads a table's rows after a change was made by somebody else.
+    private static func read(_ name: String, after change: String) async throws -> String {
+        try await TestServer.withDatabase { uri in
+            try await TestServer.execute(classes, on: uri)
+            var configuration = PostgresConfiguration(connectionString: uri)
+            configuration.sharedConnections = 1
+            let client = PostgresClient(configuration: configuration, logger: TestServer.quietLogger)
+            let request = DatabaseExport.Request(links: .none)
+            let result: Result<String, any Error>
+            do {
+                result = .success(
+                    try await DatabaseExport.run(client, request) { export in
+                        // No table is locked meanwhile.
+                        try await TestServer.execute("SET lock_timeout = '5s'; \(change)", on: uri)
+                        let rows = Rows()
+                        let table = try #require(export.tables.first { $0.name == name })
+                        try await export.read(table, separator: Array("|".utf8)) { text, _ in rows.add(text) }
+                        return rows.text
+                    })
+            } catch {
+                result = .failure(error)
+            }
+            await client.shutdown()
+            return try result.get()
+        }
+    }
+
+    private final class Rows: Sendable {
+        private let state = Mutex<[UInt8]>([])
+        var text: String { state.withLock { String(decoding: $0, as: UTF8.self) } }
+        func add(_ bytes: [UInt8]) { state.withLock { $0 += bytes } }
+    }
+
+    @Test("Rows, fields and classes that come meanwhile are not seen, and rows that go are")
+    func changes() async throws {
+        for change in [
+            "DELETE FROM \"Kept\"", "INSERT INTO \"Kept\" VALUES ('new', 2)",
+            "ALTER TABLE \"Kept\" ADD COLUMN \"b\" text", "CREATE TABLE \"New\" (a int)", "DROP TABLE \"Gone\"",
+            "UPDATE \"Kept\" SET \"a\" = 5",
+        ] {
+            #expect(try await Self.read("Kept", after: change) == #"{"objectId":"k","a":1}"#, "\(change)")
+        }
+    }
+
+    @Test("A class or field that went before it was read ends the export, in words for whoever started it")
+    func gone() async throws {
+        for change in ["DROP TABLE \"Gone\"", "ALTER TABLE \"Gone\" DROP COLUMN \"a\""] {
+            do {
+                _ = try await Self.read("Gone", after: change)
+                Issue.record("\(change) must end the export")
+            } catch let error as DatabaseExport.Refusal {
+                #expect(error.description == "Gone was changed while it was exported: export again")
+            }
+        }
+    }
+}
