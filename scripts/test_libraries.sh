@@ -1,8 +1,21 @@
 #!/usr/bin/env bash
-# Installs what the tests need of Python's packages into .build/python, where nothing else is touched: aiosmtpd, the mail
-# server that takes the mails of the tests.
+# Installs what the tests need besides: PgBouncer from the system's packages, and of Python's packages aiosmtpd, the mail
+# server that takes the mails of the tests, into .build/python, where nothing else is touched.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+if ! PATH="$PATH:/usr/sbin" command -v pgbouncer >/dev/null; then
+    if command -v apt-get >/dev/null; then
+        privilege=()
+        if [ "$(id -u)" -ne 0 ]; then privilege=(sudo); fi
+        echo "test: installing pgbouncer" >&2
+        ${privilege[@]+"${privilege[@]}"} env DEBIAN_FRONTEND=noninteractive \
+            apt-get install -y -qq --no-install-recommends pgbouncer >/dev/null
+    else
+        echo "test: PgBouncer is missing (Fedora, Alpine, Homebrew: the package pgbouncer)" >&2
+        exit 1
+    fi
+fi
 
 folder=.build/python
 [ -e "$folder/aiosmtpd/__init__.py" ] && exit 0

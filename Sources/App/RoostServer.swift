@@ -64,6 +64,9 @@ public struct RoostServer: Service {
         database.heavyConnections = configuration.databaseOptions.heavyStatements ?? max(1, System.coreCount / 2)
         // Rows take more while they come than the answer that is made of them.
         database.resultLimit = max(32 * 1024 * 1024, 4 * configuration.maxResponseSize)
+        database.isBehindTransactionPooler = configuration.databaseOptions.transactionPooler
+        // A lock of the process takes a connection beside the one that works.
+        if database.isBehindTransactionPooler { database.exclusiveConnections = max(16, database.exclusiveConnections) }
         database.lockTimeout = .milliseconds(configuration.lockTimeout)
         database.transactionTimeout = .milliseconds(configuration.transactionTimeout)
         database.connectionWait = .milliseconds(configuration.connectionTimeout)

@@ -154,6 +154,8 @@ public struct Configuration: Sendable {
         public var schemaCacheTtl = 5000
         /// Whether an index may name fields that the class does not have.
         public var disableIndexFieldValidation = false
+        /// Whether the database is reached through a pooler that lends sessions for one transaction at a time.
+        public var transactionPooler = false
     }
 
     /// Classes as the configuration declares them, and how far the database is made to follow.

@@ -127,6 +127,7 @@ struct OptionReader {
             try setting("schemaCacheTtl", in: 1...86_400_000) ?? settings.schemaCacheTtl
         configuration.databaseOptions.disableIndexFieldValidation =
             options["disableIndexFieldValidation"]?.boolValue ?? false
+        configuration.databaseOptions.transactionPooler = options["transactionPooler"]?.boolValue ?? false
         configuration.trustProxy = trustProxy()
         if let text = string("maxUploadSize") {
             guard let bytes = ByteCount.parse(text) else {

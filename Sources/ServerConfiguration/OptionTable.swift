@@ -81,7 +81,7 @@ public enum OptionTable {
         OptionDefinition(
             "databaseOptions", "PARSE_SERVER_DATABASE_OPTIONS", .object,
             "Settings of the database: allowPublicExplain, poolSize (or max), sharedConnections, heavyStatements, "
-                + "schemaCacheTtl and disableIndexFieldValidation; others are ignored"),
+                + "schemaCacheTtl, disableIndexFieldValidation and transactionPooler; others are ignored"),
         OptionDefinition("port", "PORT", .number, "The port to listen on; default 1337"),
         OptionDefinition("host", "PARSE_SERVER_HOST", .string, "The address to listen on; default 0.0.0.0"),
         OptionDefinition("mountPath", "PARSE_SERVER_MOUNT_PATH", .string, "The path of the interface; default /parse"),

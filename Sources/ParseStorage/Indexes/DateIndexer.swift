@@ -27,6 +27,8 @@ public struct DateIndexer: Sendable {
     /// It never fails: what could not be built is tried again at the next start. When several processes start at once,
     /// one of them builds.
     public func run() async {
+        // Building takes a session of its own for hours, which a pooler of transactions does not give.
+        guard !configuration.isBehindTransactionPooler else { return }
         do {
             guard !(try await Self.missing(client.slowQuery(Statement(Self.search)))).isEmpty else { return }
             try await build()

@@ -23,7 +23,7 @@ struct IndexBuild {
     ) async throws -> ClassSchema {
         try await ProcessLock.indexBuild.hold(client) { session in
             let planned = try await Self.statements(indexes, of: schema, session)
-            return try await Self.withoutTimeout(session) {
+            return try await withoutTimeout(session) {
                 do {
                     for (name, sql) in planned { try await make(name, sql, session) }
                     return try await Self.transaction(client, session, record)
@@ -117,9 +117,11 @@ struct IndexBuild {
     }
 
     /// Building takes as long as it takes.
-    private static func withoutTimeout<R: Sendable>(
+    private func withoutTimeout<R: Sendable>(
         _ session: PostgresSession, _ body: @Sendable () async throws -> R
     ) async throws -> R {
+        // The limit is the role's then, and a pooler would hand a session that was told another one to others.
+        guard !client.isBehindTransactionPooler else { return try await body() }
         _ = try await session.query("SET statement_timeout = 0")
         do {
             let result = try await body()

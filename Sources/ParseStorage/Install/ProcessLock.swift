@@ -31,7 +31,8 @@ public enum ProcessLock: Int64, Sendable {
     func attempt<R: Sendable>(
         _ client: PostgresClient, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R? {
-        try await client.exclusively { session in
+        guard !client.isBehindTransactionPooler else { return try await attemptInTransaction(client, body) }
+        return try await client.exclusively { session in
             do {
                 // Inside: the lock may have been taken though its answer was lost on a cancelled task.
                 guard try await session.query("SELECT pg_try_advisory_lock($1)", [.int(rawValue)]).bool(0, 0) == true
@@ -43,6 +44,18 @@ public enum ProcessLock: Int64, Sendable {
                 await release(session)
                 throw error
             }
+        }
+    }
+
+    /// Holds the lock by a transaction that does nothing else, on a session beside that of `body`: a pooler of transactions
+    /// keeps no other lock with its owner.
+    private func attemptInTransaction<R: Sendable>(
+        _ client: PostgresClient, _ body: @Sendable (PostgresSession) async throws -> R
+    ) async throws -> R? {
+        try await client.transaction(retries: 0, purpose: .administration) { lock in
+            guard try await lock.query("SELECT pg_try_advisory_xact_lock($1)", [.int(rawValue)]).bool(0, 0) == true
+            else { return nil }
+            return try await client.exclusively { session in try await body(session) }
         }
     }
 

@@ -29,6 +29,9 @@ extension PostgresClient {
         }
     }
 
+    /// Whether a session outlasts no transaction, as behind a pooler of transactions.
+    public var isBehindTransactionPooler: Bool { configuration.isBehindTransactionPooler }
+
     /// How long a transaction may take as a whole, with all its attempts.
     public var transactionTimeout: Duration { configuration.transactionTimeout }
 
@@ -131,7 +134,9 @@ extension PostgresClient {
         }
         try await exclusively { session in
             // Not as a part of the script, in which a statement that must stand alone could not stand alone.
-            if !isTimeLimited { _ = try await session.query("SET statement_timeout = 0", []) }
+            if !isTimeLimited, !isBehindTransactionPooler {
+                _ = try await session.query("SET statement_timeout = 0", [])
+            }
             try await session.execute(script: script)
         }
     }

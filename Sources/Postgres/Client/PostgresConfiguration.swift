@@ -29,6 +29,10 @@ public struct PostgresConfiguration: Sendable {
     public var applicationName = "roost"
     /// The most prepared statements that a connection keeps; the one used longest ago gives way.
     public var preparedStatementLimit = 512
+    /// Whether connections lead to a pooler that lends a session of the server for one transaction at a time. Nothing is
+    /// kept in a session then: statements are not prepared, notifications do not arrive, and the time limits of
+    /// statements and locks are those of the role.
+    public var isBehindTransactionPooler = false
 
     /// The most connections there can be at a time, the one that listens included.
     public var mostConnections: Int { sharedConnections + exclusiveConnections + heavyConnections + 1 }

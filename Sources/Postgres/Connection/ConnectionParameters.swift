@@ -21,6 +21,12 @@ struct ConnectionParameters {
         _ configuration: PostgresConfiguration, lockTimeout: Duration = .zero, idleTimeout: Duration = .zero,
         isParallel: Bool = true
     ) {
+        guard !configuration.isBehindTransactionPooler else {
+            // A pooler refuses options: they are the session's, which many share.
+            keywords = ["dbname", "fallback_application_name", "client_encoding"]
+            values = [configuration.connectionString, configuration.applicationName, "UTF8"]
+            return
+        }
         // Those before what the connection string says give way to it. Nothing is compiled to machine code: for a query of
         // a few hundred conditions that would take seconds, each time.
         var options = ["-c jit=off"]

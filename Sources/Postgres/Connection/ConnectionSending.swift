@@ -122,6 +122,10 @@ extension Connection {
     }
 
     private func add(_ statement: EncodedStatement, to request: Request) -> Bool {
+        guard !context.configuration.isBehindTransactionPooler else {
+            request.expected += 1
+            return execute(statement, nil)
+        }
         let prepared: PreparedStatement
         if !request.preparesAnew, let known = cache.find(statement.key, sequence: sequence) {
             prepared = known
@@ -136,13 +140,18 @@ extension Connection {
         return execute(statement, prepared)
     }
 
-    private func prepare(_ statement: EncodedStatement, as prepared: PreparedStatement) -> Bool {
+    private func setTypes(of statement: EncodedStatement) {
         types.removeAll(keepingCapacity: true)
         for slot in statement.slots { types.append(slot.type) }
+    }
+
+    private func prepare(_ statement: EncodedStatement, as prepared: PreparedStatement) -> Bool {
+        setTypes(of: statement)
         return PQsendPrepare(handle, prepared.name, statement.sql, Int32(types.count), types) == 1
     }
 
-    private func execute(_ statement: EncodedStatement, _ prepared: PreparedStatement) -> Bool {
+    /// Sends a statement by the name of what was prepared for it, or with its text where nothing was.
+    private func execute(_ statement: EncodedStatement, _ prepared: PreparedStatement?) -> Bool {
         pointers.removeAll(keepingCapacity: true)
         lengths.removeAll(keepingCapacity: true)
         while formats.count < statement.slots.count { formats.append(1) }
@@ -152,6 +161,11 @@ extension Connection {
             for slot in statement.slots {
                 pointers.append(slot.offset < 0 ? nil : start.map { $0 + Int(slot.offset) })
                 lengths.append(slot.length)
+            }
+            guard let prepared else {
+                setTypes(of: statement)
+                return PQsendQueryParams(
+                    handle, statement.sql, Int32(pointers.count), types, pointers, lengths, formats, 1) == 1
             }
             return PQsendQueryPrepared(
                 handle, prepared.name, Int32(pointers.count), pointers, lengths, formats, 1) == 1

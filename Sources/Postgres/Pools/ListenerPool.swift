@@ -26,6 +26,8 @@ final class ListenerPool: ConnectionPool {
     }
 
     private let context: LoopContext
+    /// Who would listen, where notifications do not arrive: they hear of no connection.
+    private var deaf: [Int: AsyncStream<PostgresEvent>.Continuation] = [:]
     private var listeners: [Listener] = [] {
         didSet { connections = listeners.map(\.connection) }
     }
@@ -57,6 +59,10 @@ final class ListenerPool: ConnectionPool {
     /// Listens, until the stream ends.
     func listen(id: Int, channels: [EncodedStatement], _ continuation: AsyncStream<PostgresEvent>.Continuation) {
         guard !context.isStopping else { return continuation.finish() }
+        guard !context.configuration.isBehindTransactionPooler else {
+            deaf[id] = continuation
+            return
+        }
         let connection = Connection(context, pool: self, ConnectionParameters(context.configuration))
         listeners.append(Listener(id: id, channels: channels, continuation, connection, now: context.now))
         connection.open()
@@ -64,6 +70,7 @@ final class ListenerPool: ConnectionPool {
 
     /// Ends a listener whose stream is no longer read.
     func unlisten(id: Int) {
+        deaf[id] = nil
         for listener in listeners where listener.id == id { listener.connection.close() }
         listeners.removeAll { $0.id == id }
     }
@@ -129,6 +136,8 @@ final class ListenerPool: ConnectionPool {
 
     /// Ends all streams.
     func end() {
+        for continuation in deaf.values { continuation.finish() }
+        deaf.removeAll()
         for listener in listeners {
             listener.continuation.finish()
             listener.connection.close()
