@@ -1,7 +1,7 @@
 # Builds Roost with the Swift library inside, and runs it on a slim Debian without a toolchain.
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libpq-dev libcurl4-openssl-dev libcrypt-dev pkg-config \
+    && apt-get install -y --no-install-recommends libpq-dev libcurl4-openssl-dev libcrypt-dev zlib1g-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY Package.swift ./
@@ -14,7 +14,7 @@ RUN swift build --configuration release --product roost --static-swift-stdlib \
 
 FROM debian:bookworm-slim
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates curl libcrypt1 libcurl4 libpq5 \
+    && apt-get install -y --no-install-recommends ca-certificates curl libcrypt1 libcurl4 libpq5 zlib1g \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --user-group --no-create-home --home-dir /nonexistent roost \
     && install -d -o roost -g roost -m 700 /data /data/files

@@ -40,9 +40,11 @@ let package = Package(
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         .systemLibrary(name: "CMalloc"),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "Encoding"),
         .target(name: "Tasks"),
         .target(name: "JSON", dependencies: ["Encoding", collections]),
+        .target(name: "BSON", dependencies: ["JSON"]),
         .target(
             name: "FileStorage",
             dependencies: [
@@ -129,9 +131,20 @@ let package = Package(
             name: "Pages", dependencies: ["Encoding", "JSON", "ServerConfiguration", collections, mustache],
             swiftSettings: stayOnExecutor),
         .target(
+            name: "Migration",
+            dependencies: [
+                "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Outgoing", "ParseModel", "ParseStorage",
+                "Postgres",
+                collections, logging,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: stayOnExecutor),
+        .target(
             name: "App",
             dependencies: [
-                "CMalloc", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail", "Operations",
+                "CMalloc", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail", "Migration",
+                "Operations",
                 "Outgoing", "ParseModel", "ParseStorage", "Postgres", "REST", "Schema", "ServerConfiguration", "SignIn",
                 logging,
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -144,7 +157,7 @@ let package = Package(
         .executableTarget(
             name: "roost",
             dependencies: [
-                "App", "HTTP", "JSON", "ParseModel", "ParseStorage", "ServerConfiguration",
+                "App", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "ServerConfiguration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -171,6 +184,14 @@ let package = Package(
         .testTarget(name: "EncodingTests", dependencies: ["Encoding"]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestTools"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "Tasks", "TestTools", logging]),
+        .testTarget(name: "BSONTests", dependencies: ["BSON", "JSON", "TestTools"]),
+        .testTarget(
+            name: "MigrationTests",
+            dependencies: [
+                "BSON", "CZlib", "FileStorage", "JSON", "Migration", "Outgoing", "ParseModel", "ServerConfiguration",
+                "TestSupport", "TestTools",
+            ],
+            exclude: ["Samples", "make_dump.py"]),
         .testTarget(name: "MailTests", dependencies: ["Mail"]),
         .testTarget(name: "SignInTests", dependencies: ["Encoding", "JSON", "SignIn"]),
         .testTarget(name: "PagesTests", dependencies: ["Pages", "JSON", "ServerConfiguration"]),

@@ -46,6 +46,7 @@ case "$program" in
         need perf linux-perf
         ;;
     *)
+        scripts/test_libraries.sh
         need wrk wrk
         need nginx nginx-light
         # The same versions of the libraries as Roost has.

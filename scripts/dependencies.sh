@@ -10,7 +10,7 @@ fail() {
 command -v swift >/dev/null || fail "the Swift toolchain (6.3 or later) is missing: see https://www.swift.org/install"
 
 install_debian() {
-    local packages=(libpq-dev libcurl4-openssl-dev libcrypt-dev pkg-config postgresql python3 python3-requests)
+    local packages=(libpq-dev libcurl4-openssl-dev libcrypt-dev zlib1g-dev pkg-config postgresql python3 python3-requests)
     local missing=() package
     for package in "${packages[@]}"; do
         if ! dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'ok installed'; then
@@ -41,15 +41,16 @@ check_other_linux() {
     local missing=()
     command -v pkg-config >/dev/null && pkg-config --exists libpq || missing+=("libpq")
     command -v pkg-config >/dev/null && pkg-config --exists libcurl || missing+=("libcurl")
+    command -v pkg-config >/dev/null && pkg-config --exists zlib || missing+=("zlib")
     [ -e /usr/include/crypt.h ] || missing+=("libxcrypt")
     compgen -G '/usr/*/postgresql*/bin/initdb' >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ||
         compgen -G '/usr/pgsql*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=("the PostgreSQL server")
     command -v python3 >/dev/null && python3 -c 'import requests' 2>/dev/null || missing+=("Python with requests")
     [ ${#missing[@]} -gt 0 ] || return 0
     fail "missing: $(printf '%s, ' "${missing[@]}" | sed 's/, $//'). Their packages:
-  Fedora, RHEL  dnf install libpq-devel libcurl-devel libxcrypt-devel pkgconf-pkg-config postgresql-server python3-requests
-  Alpine        apk add libpq-dev curl-dev libxcrypt-dev pkgconf postgresql bash python3 py3-requests
-  Debian        apt-get install libpq-dev libcurl4-openssl-dev libcrypt-dev pkg-config postgresql python3-requests"
+  Fedora, RHEL  dnf install libpq-devel libcurl-devel libxcrypt-devel zlib-devel pkgconf-pkg-config postgresql-server python3-requests
+  Alpine        apk add libpq-dev curl-dev libxcrypt-dev zlib-dev pkgconf postgresql bash python3 py3-requests
+  Debian        apt-get install libpq-dev libcurl4-openssl-dev libcrypt-dev zlib1g-dev pkg-config postgresql python3-requests"
 }
 
 check_macos() {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need besides: PgBouncer from the system's packages, and of Python's packages aiosmtpd, the mail
-# server that takes the mails of the tests, into .build/python, where nothing else is touched.
+# server that takes the mails of the tests, and pymongo, whose encoder makes the dumps that are imported, into
+# .build/python, where nothing else is touched.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -18,10 +19,13 @@ if ! PATH="$PATH:/usr/sbin" command -v pgbouncer >/dev/null; then
 fi
 
 folder=.build/python
-[ -e "$folder/aiosmtpd/__init__.py" ] && exit 0
+missing=()
+[ -e "$folder/aiosmtpd/__init__.py" ] || missing+=(aiosmtpd)
+[ -e "$folder/bson/__init__.py" ] || missing+=(pymongo)
+[ ${#missing[@]} -gt 0 ] || exit 0
 if ! python3 -m pip --version >/dev/null 2>&1; then
-    echo "test: pip is missing. Install it (Debian: apt-get install python3-pip), for the mail server of the tests" >&2
+    echo "test: pip is missing. Install it (Debian: apt-get install python3-pip), for ${missing[*]}" >&2
     exit 1
 fi
-echo "test: installing aiosmtpd into $folder" >&2
-python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target "$folder" aiosmtpd
+echo "test: installing ${missing[*]} into $folder" >&2
+python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target "$folder" "${missing[@]}"

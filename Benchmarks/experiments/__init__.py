@@ -1,6 +1,6 @@
 """Measurements that are not of one operation alone. Each takes the stand and gives figures for the results."""
 
-from experiments import busy, classes, large_answer, rows, start
+from experiments import bring, busy, classes, large_answer, rows, start
 
 # The soak is not among them: it takes as long as it is told.
 EXPERIMENTS = {
@@ -9,4 +9,5 @@ EXPERIMENTS = {
     "busy": busy.run,
     "rows": rows.run,
     "classes": classes.run,
+    "import": bring.run,
 }

@@ -12,7 +12,8 @@ struct Roost: AsyncParsableCommand {
         abstract: "A Parse-compatible backend on PostgreSQL.",
         version: Version.text,
         subcommands: [
-            Serve.self, ExportCommand.self, DoctorCommand.self, BackupCommand.self, RestoreCommand.self,
+            Serve.self, ImportCommand.self, ExportCommand.self, DoctorCommand.self, BackupCommand.self,
+            RestoreCommand.self,
             PrintVersion.self,
         ])
 

@@ -23,7 +23,7 @@ public struct FileDetails: Sendable, Equatable {
     }
 
     /// Reads what ``serialized()`` wrote; anything else counts as nothing said.
-    init(parsing bytes: [UInt8]) {
+    public init(parsing bytes: [UInt8]) {
         self.init()
         guard case .object(let object)? = try? JSONValue(parsing: bytes, maximumDepth: 200) else { return }
         if case .object(let metadata)? = object["metadata"] { self.metadata = metadata }

@@ -46,7 +46,7 @@ public final class HTTPCaller: Sendable {
         try? await client?.shutdown()
     }
 
-    private func client() throws -> HTTPClient {
+    func client() throws -> HTTPClient {
         try state.withLock { state in
             switch state {
             case .open(let client): return client

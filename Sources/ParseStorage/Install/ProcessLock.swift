@@ -13,6 +13,8 @@ public enum ProcessLock: Int64, Sendable {
     case dateIndexes = 0x526F_6F73_7443
     /// Making the classes that the configuration declares.
     case declaredSchemas = 0x526F_6F73_7444
+    /// Importing data, for as long as it takes.
+    case dataImport = 0x526F_6F73_744D
 
     /// Runs `body` while holding the lock.
     ///

@@ -48,7 +48,7 @@ enum ParameterEncoding {
         bytes.append(contentsOf: json)
     }
 
-    private static func append<I: FixedWidthInteger>(_ integer: I, to bytes: inout [UInt8]) {
+    static func append<I: FixedWidthInteger>(_ integer: I, to bytes: inout [UInt8]) {
         withUnsafeBytes(of: integer.bigEndian) { bytes.append(contentsOf: $0) }
     }
 
@@ -81,7 +81,7 @@ enum ParameterEncoding {
     }
 
     /// Writes a value with its length before it.
-    private static func appendSized(to bytes: inout [UInt8], _ write: (inout [UInt8]) -> Void) {
+    static func appendSized(to bytes: inout [UInt8], _ write: (inout [UInt8]) -> Void) {
         let start = bytes.count
         append(UInt32(0), to: &bytes)
         write(&bytes)

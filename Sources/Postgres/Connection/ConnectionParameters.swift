@@ -51,6 +51,13 @@ struct ConnectionParameters {
         }
     }
 
+    /// Connects, and waits until the connection stands or cannot be had.
+    func connect() -> OpaquePointer? {
+        Self.withCStrings(keywords) { keywords in
+            Self.withCStrings(values) { values in PQconnectdbParams(keywords, values, 1) }
+        }
+    }
+
     /// The server options that would hold if the driver said nothing: the connection string's, else the environment's.
     private static func options(in connectionString: String) -> String {
         var found: String?

@@ -1,0 +1,214 @@
+import JSON
+
+/// Reads BSON documents out of bytes.
+///
+/// Every length that the bytes tell is compared with what is left before anything is read by it, so that nothing outside
+/// of the input is touched, and nothing is allocated that the input does not fill. Open documents are counted.
+public struct BSONReader {
+    /// How many documents and arrays may be open at once. MongoDB itself allows 100.
+    public static let greatestDepth = 200
+    /// The shortest document: its length and its end.
+    public static let shortestDocument = 5
+
+    private let bytes: [UInt8]
+    private var position: Int
+    private let end: Int
+
+    /// Reads the document that bytes are.
+    ///
+    /// - Parameters:
+    ///   - bytes: The input.
+    ///   - range: Which of them are the document; all if nothing is said.
+    /// - Throws: Where the bytes are no document, or are nested too deeply.
+    public static func document(_ bytes: [UInt8], in range: Range<Int>? = nil) throws(BSONError) -> BSONDocument {
+        let range = (range ?? 0..<bytes.count).clamped(to: 0..<bytes.count)
+        var reader = BSONReader(bytes: bytes, position: range.lowerBound, end: range.upperBound)
+        let document = try reader.document(depth: 1)
+        guard reader.position == reader.end else { throw reader.failure("bytes after the document") }
+        return document
+    }
+
+    /// The length that a document at a place says that it has; nil when fewer than four bytes are left.
+    public static func length(_ bytes: [UInt8], at offset: Int = 0) -> Int? {
+        guard offset >= 0, bytes.count - offset >= 4 else { return nil }
+        var value: UInt32 = 0
+        for place in 0..<4 { value |= UInt32(bytes[offset + place]) << UInt32(8 * place) }
+        return Int(Int32(bitPattern: value))
+    }
+
+    private func failure(_ reason: String) -> BSONError { BSONError(offset: position, reason: reason) }
+
+    /// Makes sure that so many bytes are left.
+    @inline(__always)
+    private func need(_ count: Int) throws(BSONError) {
+        guard count >= 0, end - position >= count else { throw failure("unexpected end") }
+    }
+
+    @inline(__always)
+    private mutating func byte() throws(BSONError) -> UInt8 {
+        try need(1)
+        position += 1
+        return bytes[position - 1]
+    }
+
+    private mutating func int32() throws(BSONError) -> Int32 {
+        try need(4)
+        var value: UInt32 = 0
+        for place in 0..<4 { value |= UInt32(bytes[position + place]) << UInt32(8 * place) }
+        position += 4
+        return Int32(bitPattern: value)
+    }
+
+    private mutating func word() throws(BSONError) -> UInt64 {
+        try need(8)
+        var value: UInt64 = 0
+        for place in 0..<8 { value |= UInt64(bytes[position + place]) << UInt64(8 * place) }
+        position += 8
+        return value
+    }
+
+    /// The place behind a document that begins here, whose length is read.
+    private mutating func documentEnd(depth: Int) throws(BSONError) -> Int {
+        guard depth <= Self.greatestDepth else { throw failure("nesting deeper than \(Self.greatestDepth)") }
+        let start = position
+        let length = Int(try int32())
+        guard length >= Self.shortestDocument, length <= end - start else {
+            position = start
+            throw failure("a length that does not fit")
+        }
+        return start + length
+    }
+
+    private mutating func document(depth: Int) throws(BSONError) -> BSONDocument {
+        let last = try documentEnd(depth: depth)
+        var document = BSONDocument()
+        while let type = try nextType(before: last) {
+            let key = try key()
+            document.members.append(BSONDocument.Member(key, try value(type, depth: depth)))
+        }
+        return document
+    }
+
+    private mutating func array(depth: Int) throws(BSONError) -> [BSONValue] {
+        let last = try documentEnd(depth: depth)
+        var elements: [BSONValue] = []
+        while let type = try nextType(before: last) {
+            // The keys of elements are their places, which their order tells as well.
+            try skipKey()
+            elements.append(try value(type, depth: depth))
+        }
+        return elements
+    }
+
+    /// The type of the next member; nil behind the last.
+    private mutating func nextType(before last: Int) throws(BSONError) -> UInt8? {
+        let type = try byte()
+        guard type == 0 else { return type }
+        guard position == last else { throw failure("a document that ends too early") }
+        return nil
+    }
+
+    /// The place of the next NUL.
+    private func terminator() throws(BSONError) -> Int {
+        var place = position
+        while place < end {
+            if bytes[place] == 0 { return place }
+            place += 1
+        }
+        throw failure("a key without an end")
+    }
+
+    private mutating func skipKey() throws(BSONError) { position = try terminator() + 1 }
+
+    private mutating func key() throws(BSONError) -> Name {
+        let last = try terminator()
+        guard let text = String(validating: bytes[position..<last], as: UTF8.self) else {
+            throw failure("a key that is not UTF-8")
+        }
+        position = last + 1
+        return Name(text)
+    }
+
+    /// A text with its length before it; nil when it is not UTF-8, and then its bytes.
+    private mutating func text() throws(BSONError) -> (text: String?, bytes: Range<Int>) {
+        let length = Int(try int32())
+        guard length >= 1 else { throw failure("a length that does not fit") }
+        try need(length)
+        let range = position..<position + length - 1
+        guard bytes[range.upperBound] == 0 else { throw failure("a text without an end") }
+        position += length
+        return (String(validating: bytes[range], as: UTF8.self), range)
+    }
+
+    private mutating func wellFormedText() throws(BSONError) -> String {
+        guard let text = try text().text else { throw failure("a text that is not UTF-8") }
+        return text
+    }
+
+    private mutating func objectID() throws(BSONError) -> BSONObjectID {
+        try need(12)
+        guard let id = BSONObjectID(bytes[position..<position + 12]) else { throw failure("unexpected end") }
+        position += 12
+        return id
+    }
+
+    private mutating func value(_ type: UInt8, depth: Int) throws(BSONError) -> BSONValue {
+        switch type {
+        case 0x01: return .double(Double(bitPattern: try word()))
+        case 0x02:
+            let (text, range) = try text()
+            return text.map { .string($0) } ?? .malformedText(Array(bytes[range]))
+        case 0x03: return .document(try document(depth: depth + 1))
+        case 0x04: return .array(try array(depth: depth + 1))
+        case 0x05: return try binary()
+        case 0x06: return .undefined
+        case 0x07: return .objectID(try objectID())
+        case 0x08:
+            switch try byte() {
+            case 0: return .bool(false)
+            case 1: return .bool(true)
+            default: throw failure("a boolean that is none")
+            }
+        case 0x09: return .date(Int64(bitPattern: try word()))
+        case 0x0A: return .null
+        case 0x0B: return .regularExpression(pattern: try key().text, options: try key().text)
+        case 0x0C: return .dbPointer(collection: try wellFormedText(), try objectID())
+        case 0x0D: return .code(try wellFormedText())
+        case 0x0E: return .symbol(try wellFormedText())
+        case 0x0F: return try codeWithScope(depth: depth)
+        case 0x10: return .int32(try int32())
+        case 0x11: return .timestamp(try word())
+        case 0x12: return .int64(Int64(bitPattern: try word()))
+        case 0x13:
+            let low = try word()
+            return .decimal128(BSONDecimal(low: low, high: try word()))
+        case 0xFF: return .minKey
+        case 0x7F: return .maxKey
+        default: throw failure("a type that BSON does not have")
+        }
+    }
+
+    private mutating func binary() throws(BSONError) -> BSONValue {
+        var length = Int(try int32())
+        let subtype = try byte()
+        try need(length)
+        // The old form of binary data tells its length once more.
+        if subtype == 2 {
+            let inner = Int(try int32())
+            guard inner == length - 4 else { throw failure("a length that does not fit") }
+            length = inner
+        }
+        try need(length)
+        position += length
+        return .binary(subtype: subtype, Array(bytes[position - length..<position]))
+    }
+
+    private mutating func codeWithScope(depth: Int) throws(BSONError) -> BSONValue {
+        let start = position
+        let length = Int(try int32())
+        let code = try wellFormedText()
+        let scope = try document(depth: depth + 1)
+        guard position - start == length else { throw failure("a length that does not fit") }
+        return .codeWithScope(code, scope)
+    }
+}

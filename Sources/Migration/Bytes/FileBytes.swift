@@ -1,0 +1,54 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The bytes of a file, or of parts of it, one part after the other.
+final class FileBytes: ByteSource {
+    private let path: String
+    private let descriptor: Int32
+    private var parts: ArraySlice<Range<Int64>>
+    private(set) var bytesRead: Int64 = 0
+
+    /// Opens a file.
+    ///
+    /// - Parameter parts: Where the bytes lie; the whole file if nothing is said.
+    /// - Throws: ``SourceDamage`` when it cannot be opened, or is no file.
+    init(_ path: String, parts: [Range<Int64>]? = nil) throws {
+        self.path = path
+        // Without O_NONBLOCK a pipe of that name would be waited for.
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            throw SourceDamage(place: path, reason: String(cString: strerror(errno)))
+        }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw SourceDamage(place: path, reason: "not a file")
+        }
+        self.parts = (parts ?? [0..<Int64(status.st_size)])[...]
+    }
+
+    deinit { close(descriptor) }
+
+    func read(_ most: Int) throws -> [UInt8] {
+        while let part = parts.first, part.isEmpty { parts.removeFirst() }
+        guard let part = parts.first else { return [] }
+        let wanted = Int(min(Int64(most), part.upperBound - part.lowerBound))
+        var failure: Int32 = 0
+        // The system writes to an address: the array's own, of which no more is taken than was written.
+        let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, count in
+            let read = pread(descriptor, buffer.baseAddress, wanted, off_t(part.lowerBound))
+            if read < 0 { failure = errno }
+            count = max(0, read)
+        }
+        if failure != 0 { throw SourceDamage(place: path, reason: String(cString: strerror(failure))) }
+        guard !bytes.isEmpty else { throw SourceDamage(place: path, reason: "it became shorter while it was read") }
+        bytesRead += Int64(bytes.count)
+        parts[parts.startIndex] = part.lowerBound + Int64(bytes.count)..<part.upperBound
+        return bytes
+    }
+}

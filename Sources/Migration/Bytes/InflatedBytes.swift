@@ -1,0 +1,110 @@
+import CZlib
+
+/// What compressed bytes become: gzip, of one member or several, or the bare form that zip files hold.
+///
+/// A few compressed bytes can become as many as one likes. More than a measure of them for each compressed byte is
+/// refused, once they are so many that no honest file comes near.
+final class InflatedBytes: ByteSource {
+    /// The form of the compressed bytes.
+    enum Form {
+        case gzip
+        /// Deflated bytes alone; how many they become, and their CRC-32.
+        case raw(size: Int64, checksum: UInt32)
+    }
+
+    /// How many bytes may become of one.
+    private static let greatestRatio: Int64 = 400
+    /// From how many bytes on that counts.
+    private static let uncounted: Int64 = 64 * 1024 * 1024
+
+    private let source: any ByteSource
+    private let form: Form
+    private let place: String
+    /// At a fixed address, which zlib remembers.
+    private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    private var input: [UInt8] = []
+    private var consumed = 0
+    private var taken: Int64 = 0
+    private var made: Int64 = 0
+    private var checksum: UInt = 0
+    private var isAtEnd = false
+    private var isBetweenMembers = false
+
+    /// - Parameter place: What the bytes are called in errors.
+    init(_ source: any ByteSource, _ form: Form, of place: String) throws {
+        self.source = source
+        self.form = form
+        self.place = place
+        stream.initialize(to: z_stream())
+        let bits: Int32 = if case .gzip = form { 15 + 16 } else { -15 }
+        guard inflate_begin(stream, bits) == Z_OK else { throw SourceDamage(place: place, reason: "out of memory") }
+    }
+
+    deinit {
+        inflateEnd(stream)
+        stream.deallocate()
+    }
+
+    var bytesRead: Int64 { source.bytesRead }
+
+    func read(_ most: Int) throws -> [UInt8] {
+        while !isAtEnd {
+            if consumed == input.count {
+                input = try source.read(65_536)
+                consumed = 0
+                taken += Int64(input.count)
+                if input.isEmpty {
+                    guard isBetweenMembers else { throw SourceDamage(place: place, reason: "it ends too early") }
+                    isAtEnd = true
+                    break
+                }
+            }
+            if isBetweenMembers {
+                guard inflateReset(stream) == Z_OK else { throw SourceDamage(place: place, reason: "out of memory") }
+                isBetweenMembers = false
+            }
+            let output = try inflateSome(most)
+            try check(output)
+            if !output.isEmpty { return output }
+        }
+        return []
+    }
+
+    /// What the bytes at hand become, up to a number of bytes.
+    private func inflateSome(_ most: Int) throws -> [UInt8] {
+        var status = Z_OK
+        // zlib reads and writes at addresses: those of the two arrays, for the time of the call.
+        let output = [UInt8](unsafeUninitializedCapacity: most) { output, count in
+            input.withUnsafeMutableBufferPointer { input in
+                stream.pointee.next_in = input.baseAddress.map { $0 + consumed }
+                stream.pointee.avail_in = UInt32(input.count - consumed)
+                stream.pointee.next_out = output.baseAddress
+                stream.pointee.avail_out = UInt32(most)
+                status = inflate(stream, Z_NO_FLUSH)
+                consumed = input.count - Int(stream.pointee.avail_in)
+                count = most - Int(stream.pointee.avail_out)
+            }
+        }
+        switch status {
+        case Z_OK, Z_BUF_ERROR: break
+        case Z_STREAM_END:
+            if case .gzip = form { isBetweenMembers = true } else { isAtEnd = true }
+        default: throw SourceDamage(place: place, reason: "it is damaged: it cannot be unpacked")
+        }
+        return output
+    }
+
+    private func check(_ output: [UInt8]) throws {
+        made += Int64(output.count)
+        guard made <= Self.uncounted || made / Self.greatestRatio <= taken else {
+            throw SourceDamage(
+                place: place, reason: "it becomes more than \(Self.greatestRatio) times its size when it is unpacked")
+        }
+        guard case .raw(let size, let expected) = form else { return }
+        checksum = output.withUnsafeBufferPointer { crc32(checksum, $0.baseAddress, UInt32($0.count)) }
+        guard made <= size else { throw SourceDamage(place: place, reason: "it is larger than it says") }
+        if isAtEnd, made != size || UInt32(checksum) != expected {
+            throw SourceDamage(place: place, reason: "it is damaged: its checksum is another")
+        }
+    }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import JSON
+import ParseModel
+
+/// Fetches all of a parse-server into a folder, in the form of an export, from which it is imported.
+///
+/// Objects are asked for in windows by `createdAt` and `objectId`: skipping would be slower with each page, and would miss
+/// objects when others go meanwhile. A class whose file is whole is not fetched again after an interruption.
+package struct LiveDownload: Sendable {
+    private let server: LiveServer
+    private let folder: String
+    private let wanted: Set<Name>?
+    private let progress: ImportProgress
+
+    private static let pageSize = 1000
+    /// Classes that no list of classes names.
+    private static let unlisted: [Name] = ["_Audience", "_JobSchedule", "_PushStatus", "_JobStatus"]
+
+    /// A download.
+    ///
+    /// - Parameter classes: The classes that are wanted; nil for all.
+    package init(_ server: LiveServer, to folder: String, classes: Set<Name>?, progress: ImportProgress) {
+        self.server = server
+        self.folder = folder
+        wanted = classes
+        self.progress = progress
+    }
+
+    /// Fetches.
+    ///
+    /// - Returns: What is told: files that could not be had, and what the server does not show.
+    /// - Throws: `LiveServer.Failure`, and what keeps the folder from being written.
+    package func run() async throws -> [String] {
+        if let notes = try fetchedNotes() { return notes }
+        try FileManager.default.createDirectory(
+            atPath: folder + "/files", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let schemas = try await server.schemas()
+        try write("_SCHEMA", schemas)
+        var notes: [String] = []
+        if server.address.maintenanceKey == nil {
+            notes.append(
+                "without the maintenance key of the old server no hashes of passwords come: users choose new ones")
+        }
+        var files = LiveFiles(server: server, folder: folder + "/files")
+        for schema in schemas {
+            guard let name = schema["className"]?.nameValue, wanted?.contains(name) ?? true else { continue }
+            try await fetch(name, files: &files)
+            for (field, type) in schema["fields"]?.objectValue ?? [:] where type["type"] == "Relation" {
+                guard let target = type["targetClass"]?.nameValue else { continue }
+                try await fetchRelation(field, of: name, to: target)
+            }
+        }
+        for name in Self.unlisted where wanted?.contains(name) ?? true {
+            do {
+                try await fetch(name, files: &files)
+            } catch let failure as LiveServer.Failure {
+                notes.append("\(name) is left out: \(failure)")
+            }
+        }
+        if wanted == nil { notes += try await fetchSettings() }
+        notes += try await files.fetch(progress)
+        let manifest: JSONObject = [
+            "format": "roost-export", "version": 1, "notes": .array(notes.map { .string($0) }),
+        ]
+        try Data(manifest.serialized()).write(to: URL(fileURLWithPath: manifestPath))
+        return notes
+    }
+
+    private var manifestPath: String { "\(folder)/\(SourceCatalog.manifest)" }
+
+    /// What an earlier run that fetched everything told; nil when there was none.
+    private func fetchedNotes() throws -> [String]? {
+        guard let data = FileManager.default.contents(atPath: manifestPath) else { return nil }
+        return try JSONValue(parsing: Array(data))["notes"]?.arrayValue?.compactMap(\.stringValue) ?? []
+    }
+
+    private func write(_ name: String, _ objects: [JSONObject]) throws {
+        var file = try LiveFile("\(folder)/\(name).json")
+        for object in objects { try file.add(object) }
+        try file.close()
+    }
+
+    /// Fetches the objects of a class.
+    private func fetch(_ name: Name, files: inout LiveFiles) async throws {
+        progress.begin("fetching \(name)", totalBytes: 0)
+        let path = "\(folder)/\(name).json"
+        if FileManager.default.fileExists(atPath: path) { return try files.note(objectsIn: path) }
+        var file = try LiveFile(path)
+        var last: (date: JSONValue, id: JSONValue)?
+        var filter: JSONValue = ["createdAt": ["$exists": true]]
+        while true {
+            try progress.check()
+            let page = try await page(name, filter, order: "createdAt,objectId")
+            for object in page { try file.add(Self.exported(object, of: name, &files)) }
+            progress.add(bytes: 0, documents: Int64(page.count))
+            guard let object = page.last, let created = object["createdAt"], let id = object["objectId"] else { break }
+            let date: JSONValue = ["__type": "Date", "iso": created]
+            // A server that does not go on would be asked for ever.
+            guard last.map({ $0.date != date || $0.id != id }) ?? true else {
+                throw LiveServer.Failure(description: "\(name): the server gives the same objects again and again")
+            }
+            last = (date, id)
+            filter = ["$or": [["createdAt": ["$gt": date]], ["createdAt": date, "objectId": ["$gt": id]]]]
+        }
+        // Objects that others put into the database may have no date.
+        var undated: JSONObject = ["createdAt": ["$exists": false]]
+        while true {
+            let page = try await page(name, .object(undated), order: "objectId")
+            for object in page { try file.add(Self.exported(object, of: name, &files)) }
+            guard let id = page.last?["objectId"], undated["objectId"] != ["$gt": id] else { break }
+            undated["objectId"] = ["$gt": id]
+        }
+        try file.close()
+    }
+
+    /// A page, a smaller one where objects are large.
+    private func page(_ name: Name, _ filter: JSONValue, order: String, keys: String? = nil) async throws
+        -> [JSONObject]
+    {
+        var limit = Self.pageSize
+        while true {
+            do {
+                return try await server.page(name, filter, order: order, keys: keys, limit: limit)
+            } catch let failure as LiveServer.Failure {
+                guard limit > 1, failure.description.contains("an answer of more than") else { throw failure }
+                limit /= 10
+            }
+        }
+    }
+
+    /// An object as exports have it, its files noted.
+    private static func exported(_ object: JSONObject, of name: Name, _ files: inout LiveFiles) -> JSONObject {
+        files.note(.object(object))
+        guard name == "_User", let hash = object["password"]?.stringValue else { return object }
+        // What the maintenance key sees of a password is its hash.
+        var object = object
+        object["password"] = nil
+        if hash.hasPrefix("$2"), object["_hashed_password"] == nil { object["_hashed_password"] = .string(hash) }
+        return object
+    }
+
+    /// Fetches the members of a relation, owner by owner: there is no other way to them.
+    private func fetchRelation(_ field: Name, of name: Name, to target: Name) async throws {
+        let path = "\(folder)/_Join:\(field):\(name).json"
+        guard !FileManager.default.fileExists(atPath: path) else { return }
+        progress.begin("fetching the relation \(field) of \(name)", totalBytes: 0)
+        var file = try LiveFile(path)
+        let owners = try LiveFile.reader("\(folder)/\(name).json")
+        var ids: [JSONValue] = []
+        while true {
+            let record = try owners.next()
+            if case .rest(let object)? = record, let id = object["objectId"] { ids.append(id) }
+            guard ids.count == 8 || record == nil else { continue }
+            try progress.check()
+            let pairs = try await withThrowingTaskGroup(of: [JSONObject].self) { group in
+                for id in ids { group.addTask { try await self.members(field, of: name, id, to: target) } }
+                var pairs: [JSONObject] = []
+                for try await some in group { pairs += some }
+                return pairs
+            }
+            for pair in pairs { try file.add(pair) }
+            ids = []
+            if record == nil { break }
+        }
+        try file.close()
+    }
+
+    private func members(_ field: Name, of name: Name, _ id: JSONValue, to target: Name) async throws -> [JSONObject] {
+        let owner: JSONValue = ["__type": "Pointer", "className": .string(name.text), "objectId": id]
+        var filter: JSONObject = ["$relatedTo": ["object": owner, "key": .string(field.text)]]
+        var pairs: [JSONObject] = []
+        while true {
+            let page = try await page(target, .object(filter), order: "objectId", keys: "objectId")
+            pairs += page.compactMap { $0["objectId"].map { ["owningId": id, "relatedId": $0] } }
+            guard let last = page.last?["objectId"], filter["objectId"] != ["$gt": last] else { return pairs }
+            filter["objectId"] = ["$gt": last]
+        }
+    }
+
+    /// Fetches what is no class: the configuration of clients, and webhooks.
+    private func fetchSettings() async throws -> [String] {
+        progress.begin("fetching the configuration", totalBytes: 0)
+        var notes: [String] = []
+        do {
+            let config = try await server.ask("/config", [:])
+            let params = config["params"]?.objectValue ?? [:]
+            if !params.isEmpty {
+                var row: JSONObject = ["objectId": "1", "params": .object(params)]
+                row["masterKeyOnly"] = config["masterKeyOnly"]
+                try write("_GlobalConfig", [row])
+            }
+        } catch let failure as LiveServer.Failure {
+            notes.append("_GlobalConfig is left out: \(failure)")
+        }
+        do {
+            var hooks: [JSONObject] = []
+            for kind in ["functions", "triggers"] {
+                hooks += try await server.ask("/hooks/\(kind)", [:]).arrayValue?.compactMap(\.objectValue) ?? []
+            }
+            if !hooks.isEmpty { try write("_Hooks", hooks) }
+        } catch let failure as LiveServer.Failure {
+            notes.append("_Hooks is left out: \(failure)")
+        }
+        return notes
+    }
+}

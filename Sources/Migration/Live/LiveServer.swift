@@ -1,0 +1,96 @@
+import Encoding
+import JSON
+import Outgoing
+import ParseModel
+
+/// A parse-server that runs, as its REST interface shows it to the master key.
+package struct LiveServer: Sendable {
+    /// Where it is, and what opens it.
+    package struct Address: Sendable {
+        /// The URL of its interface, without a slash at the end: `https://api.example/parse`.
+        package let url: String
+        /// The id of its application.
+        package let applicationID: String
+        /// Its master key.
+        package let masterKey: String
+        /// Its maintenance key, which alone shows the hashes of passwords; nil without one.
+        package let maintenanceKey: String?
+
+        /// Makes an address.
+        package init(url: String, applicationID: String, masterKey: String, maintenanceKey: String?) {
+            self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
+            self.applicationID = applicationID
+            self.masterKey = masterKey
+            self.maintenanceKey = maintenanceKey
+        }
+    }
+
+    /// Why a server cannot be read.
+    package struct Failure: Error, CustomStringConvertible {
+        /// What to tell whoever imports.
+        package let description: String
+    }
+
+    let address: Address
+    let caller: HTTPCaller
+
+    /// A server that is asked by a caller.
+    package init(_ address: Address, _ caller: HTTPCaller) {
+        self.address = address
+        self.caller = caller
+    }
+
+    private static let attempts = 5
+    private static let largestPage = 256 * 1024 * 1024
+
+    /// Asks, and asks again where the server is busy or out of reach for a moment.
+    ///
+    /// - Throws: ``Failure`` with the server's own words.
+    func ask(_ path: String, _ body: JSONObject) async throws -> JSONValue {
+        var headers = [
+            ("X-Parse-Application-Id", address.applicationID), ("X-Parse-Master-Key", address.masterKey),
+            ("Content-Type", "application/json"),
+        ]
+        if let key = address.maintenanceKey, path.hasSuffix("/_User") { headers[1] = ("X-Parse-Maintenance-Key", key) }
+        var body = body
+        body["_method"] = "GET"
+        let call = HTTPCall(
+            "POST", address.url + path, headers: headers.map { (name: $0.0, value: $0.1) }, body: body.serialized())
+        var last = ""
+        for attempt in 0..<Self.attempts {
+            if attempt > 0 { try await Task.sleep(for: .milliseconds(250 << attempt)) }
+            do {
+                let reply = try await caller.send(call, timeLimit: .seconds(120), mostBytes: Self.largestPage)
+                if reply.isSuccess, let json = reply.json { return json }
+                last =
+                    "\(path): \(reply.status) \(reply.json?["error"]?.stringValue ?? "without an answer that is JSON")"
+                // Who is refused is refused again.
+                guard reply.status == 429 || reply.status >= 500 || reply.isSuccess else { break }
+            } catch let failure as HTTPCallFailure {
+                last = "\(path): \(failure.description)"
+            }
+        }
+        throw Failure(description: "\(address.url)\(last)")
+    }
+
+    /// The classes, in the form of the schemas API.
+    func schemas() async throws -> [JSONObject] {
+        guard let list = try await ask("/schemas", [:])["results"]?.arrayValue else {
+            throw Failure(description: "\(address.url)/schemas: no list of classes")
+        }
+        return list.compactMap(\.objectValue)
+    }
+
+    /// A page of objects.
+    func page(_ className: Name, _ filter: JSONValue, order: String, keys: String? = nil, limit: Int) async throws
+        -> [JSONObject]
+    {
+        var body: JSONObject = ["where": filter, "order": .string(order), "limit": .number(Double(limit))]
+        if let keys { body["keys"] = .string(keys) }
+        let answer = try await ask("/classes/\(PercentEncoding.encode(className.text))", body)
+        guard let results = answer["results"]?.arrayValue else {
+            throw Failure(description: "\(address.url)/classes/\(className): no list of objects")
+        }
+        return results.compactMap(\.objectValue)
+    }
+}

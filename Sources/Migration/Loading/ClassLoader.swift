@@ -1,0 +1,137 @@
+import JSON
+import ParseStorage
+import Postgres
+
+/// Loads one class or relation: reads its objects, makes rows of them, and shows them in the class.
+///
+/// It waits for disks and for the database, and runs on a thread of its own.
+struct ClassLoader {
+    let collection: SourceCatalog.Collection
+    let plan: RowPlan
+    let isStrict: Bool
+    let progress: ImportProgress
+
+    /// How many objects are loaded at once. What is loaded is not loaded again after an interruption.
+    private static let chunk: Int64 = 5000
+    private static let mostRejects = 1000
+
+    /// Loads the class, from where an earlier run was interrupted.
+    ///
+    /// - Returns: The record as it is then.
+    func run(_ start: ImportRecord, _ storage: ImportStorage) throws -> ImportRecord {
+        var record = start
+        if record.state == .loading {
+            let reader = try collection.open()
+            try reader.skip(Int(record.documents))
+            var meter = Meter(progress, reader.bytesRead)
+            while record.state == .loading {
+                try progress.check()
+                record = try storage.load(record, plan.table) { batch in
+                    try fill(&batch, reader, &meter)
+                }
+            }
+        }
+        if record.state == .loaded {
+            record = try index(record, storage)
+            try progress.check()
+            record = try storage.publish(record, plan.table) { id in
+                RejectLine.text(
+                    plan.name, id: id, field: nil,
+                    reason: "another object has what may be there once: the object is left out")
+            }
+        }
+        return record
+    }
+
+    /// Reads all objects, and tells what would become of them.
+    ///
+    /// - Parameter tell: Takes a line of rejects.
+    func look(_ tell: (String) throws -> Void) throws -> ImportReport.Class {
+        let reader = try collection.open()
+        var meter = Meter(progress, 0)
+        let mapper = RowMapper(plan: plan)
+        var figures = ImportReport.Class(name: plan.name.text, documents: 0, rows: 0, rejects: 0)
+        while let record = try reader.next() {
+            let mapped = mapper.map(record)
+            figures.documents += 1
+            if case .row = mapped { figures.rows += 1 }
+            for loss in mapped.losses.list {
+                let line = RejectLine.text(plan.name, id: mapped.id, loss)
+                if isStrict { throw InexactObject(line: line) }
+                try tell(line)
+                figures.rejects += 1
+            }
+            try meter.count(reader.bytesRead)
+        }
+        try meter.flush(reader.bytesRead)
+        return figures
+    }
+
+    private func fill(_ batch: inout ImportStorage.Batch, _ reader: any RecordReader, _ meter: inout Meter) throws
+        -> Bool
+    {
+        let mapper = RowMapper(plan: plan)
+        while batch.documents < Self.chunk, batch.rejects.count < Self.mostRejects {
+            guard let record = try reader.next() else {
+                try meter.flush(reader.bytesRead)
+                return true
+            }
+            batch.documents += 1
+            let mapped = mapper.map(record)
+            for loss in mapped.losses.list { batch.rejects.append(RejectLine.text(plan.name, id: mapped.id, loss)) }
+            if isStrict, let line = batch.rejects.first { throw InexactObject(line: line) }
+            if case .row(_, let values, _) = mapped { try batch.append(values) }
+            try meter.count(reader.bytesRead)
+        }
+        return false
+    }
+
+    /// Makes the indexes. Of objects with one id the first stays.
+    private func index(_ record: ImportRecord, _ storage: ImportStorage) throws -> ImportRecord {
+        var record = record
+        var refused: [(name: String, reason: String)]
+        do {
+            refused = try storage.makeIndexes(record)
+        } catch let error as PostgresError where error.sqlState == "23505" {
+            let ids = try storage.removeDuplicates(record, plan.table)
+            let lines = ids.map {
+                RejectLine.text(
+                    plan.name, id: $0, field: nil, reason: "an object before it has its id: the object is left out")
+            }
+            if isStrict, let line = lines.first { throw InexactObject(line: line) }
+            record = try storage.tell(lines, of: record, removedRows: ids.count)
+            refused = try storage.makeIndexes(record)
+        }
+        let lines = refused.map {
+            RejectLine.text(
+                plan.name, id: nil, field: nil, reason: "the index \($0.name) cannot be made: \($0.reason)")
+        }
+        if isStrict, let line = lines.first { throw InexactObject(line: line) }
+        return try storage.tell(lines, of: record)
+    }
+
+    /// Counts objects and bytes, and tells now and then.
+    private struct Meter {
+        private let progress: ImportProgress
+        private var told: Int64
+        private var documents: Int64 = 0
+
+        init(_ progress: ImportProgress, _ bytes: Int64) {
+            self.progress = progress
+            told = bytes
+            progress.add(bytes: bytes, documents: 0)
+        }
+
+        mutating func count(_ bytes: Int64) throws {
+            documents += 1
+            if documents >= 1000 { try flush(bytes) }
+        }
+
+        mutating func flush(_ bytes: Int64) throws {
+            progress.add(bytes: bytes - told, documents: documents)
+            told = bytes
+            documents = 0
+            try progress.check()
+        }
+    }
+}

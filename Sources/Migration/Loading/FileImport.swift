@@ -1,0 +1,95 @@
+import BSON
+import Encoding
+import FileStorage
+import Foundation
+import JSON
+import NIOCore
+import NIOPosix
+
+/// Brings uploaded files: from the folder `files` of an export, and from the two collections in which MongoDB keeps them.
+struct FileImport: Sendable {
+    let catalog: SourceCatalog
+    let files: any FileStorage
+    let storedFiles: any FileStorage
+    let scratch: String
+    let progress: ImportProgress
+
+    /// Stores all files. One that is there with the same size is left as it is.
+    ///
+    /// - Returns: How many were stored, and what is told of those that could not be.
+    func run(_ pool: NIOThreadPool) async throws -> (Int, [String]) {
+        var stored = 0
+        var notes: [String] = []
+        guard !catalog.files.isEmpty || catalog.gridFiles != nil else { return (0, []) }
+        try await files.prepare()
+        progress.begin(
+            "storing files", totalBytes: catalog.files.reduce(catalog.gridChunks?.size ?? 0) { $0 + $1.size })
+        for entry in catalog.files {
+            try progress.check()
+            guard let name = PercentEncoding.decode(entry.path) else { continue }
+            do {
+                if try await store(entry, as: name, in: files, try await details(of: entry, pool), pool) { stored += 1 }
+            } catch let error as FileStorageError {
+                notes.append("the file \(name) is left out: \(error)")
+            }
+            progress.add(bytes: entry.size, documents: 0)
+        }
+        if let list = catalog.gridFiles, let chunks = catalog.gridChunks {
+            let grid = GridFiles(list: list, chunks: chunks, folder: scratch + "/grid")
+            let (count, told) = try await grid.run(pool, progress) { name, path, size in
+                let entry = SourceEntry(path: name, size: size) { try FileBytes(path) }
+                return try await store(entry, as: name, in: storedFiles, FileDetails(), pool)
+            }
+            stored += count
+            notes += told
+        }
+        return (stored, notes)
+    }
+
+    private func details(of entry: SourceEntry, _ pool: NIOThreadPool) async throws -> FileDetails {
+        guard let told = catalog.fileDetails[entry.path] else { return FileDetails() }
+        return try await pool.runIfActive { FileDetails(parsing: try told.contents(limit: 4 * 1024 * 1024)) }
+    }
+
+    private func store(
+        _ entry: SourceEntry, as name: String, in storage: any FileStorage, _ details: FileDetails,
+        _ pool: NIOThreadPool
+    ) async throws -> Bool {
+        if let known = try await storage.open(name: name), known.size == entry.size { return false }
+        try await storage.write(name: name, details: details, contents: Pieces(entry: entry, pool: pool))
+        return true
+    }
+
+    /// The bytes of a file, piece by piece, read on threads that may wait.
+    private struct Pieces: AsyncSequence, Sendable {
+        let entry: SourceEntry
+        let pool: NIOThreadPool
+
+        struct AsyncIterator: AsyncIteratorProtocol {
+            let entry: SourceEntry
+            let pool: NIOThreadPool
+            fileprivate var source: Opened?
+
+            mutating func next() async throws -> ByteBuffer? {
+                let opened: Opened
+                if let source {
+                    opened = source
+                } else {
+                    opened = try await pool.runIfActive { [entry] in Opened(try entry.open()) }
+                    source = opened
+                }
+                let bytes = try await pool.runIfActive { try opened.bytes.read(256 * 1024) }
+                return bytes.isEmpty ? nil : ByteBuffer(bytes: bytes)
+            }
+        }
+
+        func makeAsyncIterator() -> AsyncIterator { AsyncIterator(entry: entry, pool: pool) }
+    }
+
+    /// `@unchecked Sendable`: one task reads it, on one thread after the other.
+    fileprivate final class Opened: @unchecked Sendable {
+        let bytes: any ByteSource
+
+        init(_ bytes: any ByteSource) { self.bytes = bytes }
+    }
+}

@@ -1,0 +1,119 @@
+import JSON
+import NIOPosix
+import ParseModel
+import ParseStorage
+
+/// All that an import is to do, known before anything is written.
+struct ImportPlan: Sendable {
+    /// One class or relation.
+    struct Job: Sendable {
+        let collection: SourceCatalog.Collection
+        /// The class; nil for a relation.
+        let schema: ClassSchema?
+        let plan: RowPlan
+
+        var name: Name { collection.name }
+    }
+
+    /// What is loaded, the largest first.
+    var jobs: [Job] = []
+    /// Classes that the source knows and that have no objects.
+    var emptyClasses: [ClassSchema] = []
+    /// What is told.
+    var notes: [String] = []
+
+    /// Makes the plan of a source.
+    ///
+    /// - Parameter pool: Threads that may wait.
+    static func make(
+        _ catalog: SourceCatalog, _ options: ImportOptions, _ progress: ImportProgress, _ pool: NIOThreadPool
+    ) async throws -> ImportPlan {
+        var plan = ImportPlan()
+        plan.notes = catalog.notes
+        let planner = ClassPlanner(types: options.types)
+        var classes: [Name: ClassPlanner.Planned] = [:]
+        let wanted = catalog.collections.filter { collection in
+            options.classes.map { $0.contains(Self.owner(collection.name)) } ?? true
+        }
+        let unknown = wanted.filter { !isJoin($0.name) && planner.needsInference($0.name, catalog.schema) }
+        progress.begin("finding the types of fields", totalBytes: unknown.reduce(0) { $0 + $1.size })
+        let inferred = try await Self.infer(unknown, progress, pool)
+        for collection in wanted where !isJoin(collection.name) {
+            if let fault = ClassPlanner.fault(ofClass: collection.name) {
+                plan.notes.append("\(collection.name) is left out: \(fault)")
+                continue
+            }
+            let planned = planner.plan(collection.name, catalog.schema, inferred[collection.name])
+            plan.notes += planned.notes
+            classes[collection.name] = planned
+            plan.jobs.append(
+                Job(
+                    collection: collection, schema: planned.schema,
+                    plan: RowPlan(ImportTable(planned.schema), schema: planned.schema)))
+        }
+        for name in catalog.schema.classes.keys.sorted() where classes[name] == nil {
+            guard options.classes?.contains(name) ?? true, ClassPlanner.fault(ofClass: name) == nil else { continue }
+            let planned = planner.plan(name, catalog.schema, nil)
+            plan.notes += planned.notes
+            classes[name] = planned
+            if !SystemClass.volatileNames.contains(name) { plan.emptyClasses.append(planned.schema) }
+        }
+        for collection in wanted where isJoin(collection.name) { plan.addRelation(collection, classes) }
+        plan.jobs.sort { $0.collection.size > $1.collection.size }
+        return plan
+    }
+
+    static func isJoin(_ name: Name) -> Bool { name.hasPrefix("_Join:") }
+
+    /// The class that a collection belongs to.
+    static func owner(_ name: Name) -> Name {
+        let parts = name.text.parts(between: ":")
+        return isJoin(name) && parts.count == 3 ? Name(parts[2]) : name
+    }
+
+    private mutating func addRelation(
+        _ collection: SourceCatalog.Collection, _ classes: [Name: ClassPlanner.Planned]
+    ) {
+        let parts = collection.name.text.parts(between: ":")
+        guard parts.count == 3, let type = classes[parts[2]]?.schema.type(of: parts[1]), type.isRelation else {
+            notes.append(
+                "\(collection.name) is left out: no class of the source has this relation. "
+                    + "--type CLASS.FIELD='Relation<TARGET>' says what it is")
+            return
+        }
+        jobs.append(
+            Job(
+                collection: collection, schema: nil,
+                plan: RowPlan(ImportTable(join: collection.name.text), schema: nil)))
+    }
+
+    private static func infer(
+        _ collections: [SourceCatalog.Collection], _ progress: ImportProgress, _ pool: NIOThreadPool
+    ) async throws -> [Name: TypeInference] {
+        try await withThrowingTaskGroup(of: (Name, TypeInference).self) { group in
+            for collection in collections {
+                group.addTask {
+                    try await pool.runIfActive {
+                        var inference = TypeInference()
+                        let reader = try collection.open()
+                        var told: Int64 = 0
+                        var count = 0
+                        while let record = try reader.next() {
+                            inference.add(record, of: collection.name)
+                            count += 1
+                            if count % 1000 == 0 {
+                                progress.add(bytes: reader.bytesRead - told, documents: 0)
+                                told = reader.bytesRead
+                                try progress.check()
+                            }
+                        }
+                        return (collection.name, inference)
+                    }
+                }
+            }
+            var found: [Name: TypeInference] = [:]
+            for try await (name, inference) in group { found[name] = inference }
+            return found
+        }
+    }
+}

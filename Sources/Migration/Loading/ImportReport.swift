@@ -1,0 +1,67 @@
+import JSON
+
+/// What an import did.
+package struct ImportReport: Sendable {
+    /// One class or relation.
+    package struct Class: Sendable {
+        /// Its name.
+        package let name: String
+        /// How many objects the source has.
+        package var documents: Int64
+        /// How many rows came of them.
+        package var rows: Int64
+        /// How often something could not be kept exactly.
+        package var rejects: Int64
+        /// Why it was not imported; nil when it was.
+        package var failure: String?
+
+        /// A class that was not imported.
+        static func failed(_ name: String, _ error: any Error) -> Class {
+            let reason = error is CancellationError ? "interrupted: the same command goes on" : "\(error)"
+            return Class(name: name, documents: 0, rows: 0, rejects: 0, failure: reason)
+        }
+    }
+
+    /// The classes in the order of their names.
+    package var classes: [Class] = []
+    /// How many uploaded files were stored.
+    package var files = 0
+    /// What else is told.
+    package var notes: [String] = []
+    /// The file of rejects; nil when there is nothing in it.
+    package var rejects: String?
+    /// Whether all of it had been imported before.
+    package var wasDone = false
+    /// Whether nothing was written on purpose.
+    package var isDryRun = false
+
+    /// Whether everything was imported.
+    package var isComplete: Bool { classes.allSatisfy { $0.failure == nil } }
+    /// How often something could not be kept exactly.
+    package var rejectCount: Int64 { classes.reduce(0) { $0 + $1.rejects } }
+
+    /// What the process that imported ends with: 0 when everything was kept exactly, 2 when something was not, which was
+    /// told or stands in the file of rejects, 1 when a class was not imported.
+    package var exitCode: Int32 {
+        guard isComplete else { return 1 }
+        return rejectCount > 0 || !notes.isEmpty ? 2 : 0
+    }
+
+    /// The report as JSON.
+    package var json: JSONObject {
+        [
+            "classes": .array(
+                classes.map { one in
+                    var object: JSONObject = [
+                        "class": .string(one.name), "objects": .number(Double(one.documents)),
+                        "rows": .number(Double(one.rows)), "rejects": .number(Double(one.rejects)),
+                    ]
+                    if let failure = one.failure { object["failure"] = .string(failure) }
+                    return .object(object)
+                }),
+            "files": .number(Double(files)), "notes": .array(notes.map { .string($0) }),
+            "rejects": rejects.map { .string($0) } ?? .null, "dryRun": .bool(isDryRun),
+            "alreadyImported": .bool(wasDone), "exitCode": .number(Double(exitCode)),
+        ]
+    }
+}

@@ -1,0 +1,262 @@
+import FileStorage
+import Foundation
+import JSON
+import Logging
+import NIOPosix
+import ParseModel
+import ParseStorage
+import Postgres
+import Synchronization
+
+/// One import, from a source to a database.
+package struct ImportRun: Sendable {
+    /// Why an import does not begin.
+    package struct Refusal: Error, CustomStringConvertible {
+        /// What to tell whoever imports.
+        package let description: String
+    }
+
+    let source: String
+    let options: ImportOptions
+    let progress: ImportProgress
+    let logger: Logger
+
+    /// An import of what lies at a path.
+    package init(_ source: String, _ options: ImportOptions, _ progress: ImportProgress, logger: Logger) {
+        self.source = source
+        self.options = options
+        self.progress = progress
+        self.logger = logger
+    }
+
+    /// Reads all, and tells what would become of it. Nothing is written but the file of rejects.
+    ///
+    /// - Throws: When the source cannot be read.
+    package func look() async throws -> ImportReport {
+        try await withPool { pool in
+            let (catalog, _) = try await open(pool)
+            let plan = try await ImportPlan.make(catalog, options, progress, pool)
+            var report = ImportReport(notes: plan.notes)
+            report.isDryRun = true
+            report.files = catalog.files.count
+            progress.begin("looking", totalBytes: plan.jobs.reduce(0) { $0 + $1.collection.size })
+            let file = Mutex(RejectFile(options.rejects))
+            report.classes = await each(plan.jobs, pool) { job in
+                let loader = ClassLoader(
+                    collection: job.collection, plan: job.plan, isStrict: options.isStrict, progress: progress)
+                do {
+                    return try loader.look { line in try file.withLock { try $0.add(line) } }
+                } catch {
+                    return .failed(job.name.text, error)
+                }
+            }.sorted { $0.name < $1.name }
+            report.rejects = try file.withLock { try $0.close() }
+            try Task.checkCancellation()
+            return report
+        }
+    }
+
+    /// Imports.
+    ///
+    /// - Parameters:
+    ///   - connectionString: The database, as libpq takes it.
+    ///   - files: Where uploaded files go.
+    ///   - storedFiles: Where files go that are as the storage of another server kept them, encrypted if it did so.
+    /// - Returns: What was done. A class that could not be imported keeps no other one out.
+    /// - Throws: ``Refusal`` and errors of the source and the database before anything is loaded.
+    package func load(
+        into connectionString: String, files: any FileStorage, storedFiles: any FileStorage
+    ) async throws -> ImportReport {
+        try await withPool { pool in
+            let (catalog, fingerprint) = try await open(pool)
+            let plan = try await ImportPlan.make(catalog, options, progress, pool)
+            let classes = try await prepareDatabase(connectionString)
+            defer { Task { [client = classes.client] in await client.shutdown() } }
+            let control = try ControlThread(connectionString, logger: logger)
+            defer { control.end() }
+            let start = try await control.run { storage in try begin(plan, fingerprint, storage) }
+            if start.isDone {
+                var report = report(start.records.values.map { ($0, nil) }, plan.notes)
+                report.wasDone = true
+                return report
+            }
+            try await adopt(plan, classes.catalog)
+            progress.begin("loading", totalBytes: plan.jobs.reduce(0) { $0 + $1.collection.size })
+            let outcomes = await loadClasses(plan, start.records, fingerprint, connectionString, pool)
+            try Task.checkCancellation()
+            var report = report(outcomes, plan.notes)
+            let fileImport = FileImport(
+                catalog: catalog, files: files, storedFiles: storedFiles, scratch: options.scratch, progress: progress)
+            let (count, notes) = try await fileImport.run(pool)
+            report.files = count
+            report.notes += notes
+            report.rejects = try await control.run { storage in
+                var file = RejectFile(options.rejects)
+                try storage.eachReject(of: fingerprint) { try file.add($0) }
+                return try file.close()
+            }
+            if report.isComplete { try await control.run { try $0.forgetRejects(of: fingerprint) } }
+            return report
+        }
+    }
+
+    private func withPool<R: Sendable>(_ body: (NIOThreadPool) async throws -> R) async throws -> R {
+        let pool = NIOThreadPool(numberOfThreads: max(1, options.jobs))
+        pool.start()
+        do {
+            let result = try await body(pool)
+            try await pool.shutdownGracefully()
+            return result
+        } catch {
+            try await pool.shutdownGracefully()
+            throw error
+        }
+    }
+
+    private func open(_ pool: NIOThreadPool) async throws -> (SourceCatalog, fingerprint: String) {
+        try await pool.runIfActive { [source, options] in
+            let opened = try SourceOpener.open(source, scratch: options.scratch)
+            return (try SourceCatalog(opened.entries), opened.fingerprint)
+        }
+    }
+
+    /// Makes the database ready, as the start of a server does.
+    private func prepareDatabase(_ connectionString: String) async throws
+        -> (client: PostgresClient, catalog: ParseStorage.SchemaCatalog)
+    {
+        progress.begin("making the database ready", totalBytes: 0)
+        var configuration = PostgresConfiguration(connectionString: connectionString)
+        configuration.sharedConnections = 1
+        configuration.exclusiveConnections = 4
+        configuration.statementTimeout = .zero
+        configuration.transactionTimeout = .seconds(60)
+        let client = PostgresClient(configuration: configuration, logger: logger)
+        do {
+            try await client.start()
+            let catalog = ParseStorage.SchemaCatalog(
+                client: client, senderId: "import-\(UUID().uuidString)", refusesMixedMembership: false, logger: logger)
+            try await DatabaseInstaller(client: client, catalog: catalog, logger: logger).install()
+            return (client, catalog)
+        } catch {
+            await client.shutdown()
+            throw error
+        }
+    }
+
+    /// Makes the classes what the source says that they are.
+    private func adopt(_ plan: ImportPlan, _ catalog: ParseStorage.SchemaCatalog) async throws {
+        var faults: [String] = []
+        for schema in plan.jobs.compactMap(\.schema) + plan.emptyClasses
+        where !SystemClass.volatileNames.contains(Name(schema.name)) {
+            do {
+                try await catalog.adopt(schema, outweighs: options.replaces.contains(Name(schema.name)))
+            } catch let error as ParseError {
+                faults.append("\(schema.name): \(error.message)")
+            }
+        }
+        guard faults.isEmpty else {
+            throw Refusal(
+                description: "the database has other classes than the source:\n  " + faults.joined(separator: "\n  "))
+        }
+    }
+
+    // MARK: What was done before
+
+    private struct Start: Sendable {
+        var records: [Name: ImportRecord]
+        var isDone: Bool
+    }
+
+    /// Looks at what was done of this source, and whether the rest may be done.
+    private func begin(_ plan: ImportPlan, _ fingerprint: String, _ storage: ImportStorage) throws -> Start {
+        guard try storage.begin() else { throw Refusal(description: "another import into this database is under way") }
+        try storage.discardOthers(than: fingerprint)
+        var records: [Name: ImportRecord] = [:]
+        for record in try storage.records(of: fingerprint) { records[Name(record.name)] = record }
+        let isFinished = plan.jobs.allSatisfy { records[$0.name]?.state == .done }
+        if isFinished, !plan.jobs.isEmpty {
+            // Who says so once more wants it once more.
+            guard options.merges || !options.replaces.isEmpty else { return Start(records: records, isDone: true) }
+            for job in plan.jobs where options.merges || replaces(job) {
+                if let record = records.removeValue(forKey: job.name) { try storage.discard(record.number) }
+            }
+        }
+        var full: [String] = []
+        for job in plan.jobs {
+            if let record = records[job.name] {
+                guard record.state != .done, record.mode != mode(job) else { continue }
+                // It is to be done in another way than it was begun.
+                try storage.discard(record.number)
+                records[job.name] = nil
+            }
+            if mode(job) == .fill, try !storage.isEmpty(job.plan.table.name) { full.append(job.name.text) }
+        }
+        guard full.isEmpty else {
+            throw Refusal(
+                description: "these classes have objects already: \(full.sorted().joined(separator: ", ")). "
+                    + "--merge brings those of the source beside them, --replace CLASS puts them in their place")
+        }
+        return Start(records: records, isDone: false)
+    }
+
+    private func replaces(_ job: ImportPlan.Job) -> Bool { options.replaces.contains(ImportPlan.owner(job.name)) }
+
+    private func mode(_ job: ImportPlan.Job) -> ImportRecord.Mode {
+        replaces(job) ? .replace : options.merges ? .merge : .fill
+    }
+
+    // MARK: Loading
+
+    private func loadClasses(
+        _ plan: ImportPlan, _ records: [Name: ImportRecord], _ fingerprint: String, _ connectionString: String,
+        _ pool: NIOThreadPool
+    ) async -> [(ImportRecord?, ImportReport.Class?)] {
+        await each(plan.jobs, pool) { job in
+            let name = job.name.text
+            do {
+                try progress.check()
+                if let record = records[job.name], record.state == .done {
+                    progress.add(bytes: job.collection.size, documents: 0)
+                    return (record, nil)
+                }
+                let storage = try ImportStorage(connectionString: connectionString, logger: logger)
+                let record =
+                    try records[job.name]
+                    ?? storage.begin(job.plan.table, source: fingerprint, mode: mode(job))
+                let loader = ClassLoader(
+                    collection: job.collection, plan: job.plan, isStrict: options.isStrict, progress: progress)
+                let done = try loader.run(record, storage)
+                progress.finish(
+                    "\(name): \(done.rows) rows" + (done.rejects > 0 ? ", \(done.rejects) rejects" : ""))
+                return (done, nil)
+            } catch {
+                progress.finish("\(name): not imported: \(error)")
+                return (nil, .failed(name, error))
+            }
+        }
+    }
+
+    private func report(_ outcomes: [(ImportRecord?, ImportReport.Class?)], _ notes: [String]) -> ImportReport {
+        var report = ImportReport(notes: notes)
+        report.classes = outcomes.compactMap { record, failed in
+            failed
+                ?? record.map {
+                    ImportReport.Class(name: $0.name, documents: $0.documents, rows: $0.rows, rejects: $0.rejects)
+                }
+        }.sorted { $0.name < $1.name }
+        return report
+    }
+
+    /// Does something with each job on threads that may wait, several at once, in their order.
+    private func each<R: Sendable>(
+        _ jobs: [ImportPlan.Job], _ pool: NIOThreadPool, _ body: @escaping @Sendable (ImportPlan.Job) -> R
+    ) async -> [R] {
+        await withTaskGroup(of: R?.self) { group in
+            // The threads of the pool take the jobs in the order in which they are handed in.
+            for job in jobs { group.addTask { try? await pool.runIfActive { body(job) } } }
+            var results: [R] = []
+            for await result in group { if let result { results.append(result) } }
+            return results
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+
+/// Decides what the classes of a source are to be here: their fields, permissions and indexes.
+struct ClassPlanner {
+    /// One class or relation with the class that it becomes.
+    struct Planned: Sendable {
+        /// The class or `_Join:field:Class`.
+        let name: Name
+        /// What the source says of it, with what can have no place left out.
+        var schema: ClassSchema
+        /// What is told about fields that have no place; their values are told object by object.
+        var notes: [String] = []
+    }
+
+    /// The types that the caller gives to fields, by class and field.
+    let types: [Name: [Name: FieldType]]
+
+    /// Whether the types of a class's fields are to be found by a look at all of its objects.
+    func needsInference(_ name: Name, _ source: SourceSchema) -> Bool {
+        guard source.classes[name] == nil else { return false }
+        return !SystemClass.volatileNames.contains(name)
+    }
+
+    /// The class as it is to be.
+    ///
+    /// - Parameter inferred: What its objects hold, where the source says nothing.
+    func plan(_ name: Name, _ source: SourceSchema, _ inferred: TypeInference?) -> Planned {
+        var planned = Planned(name: name, schema: ClassSchema(name: name.text))
+        guard !SystemClass.volatileNames.contains(name) else { return planned }
+        var fields = source.classes[name]?.fields ?? [:]
+        if let inferred {
+            for (field, types) in inferred.types
+            where planned.schema.fields[field] == nil && !Self.isNoField(field, of: name) {
+                guard types.count == 1, let type = types.keys.first else {
+                    let counts = types.map { "\($0.key) (\($0.value) objects)" }.sorted().joined(separator: ", ")
+                    if self.types[name]?[field] == nil, Self.isField(field, of: name) {
+                        planned.notes.append(
+                            "\(name).\(field) has values of several types, \(counts): it is left out. "
+                                + "--type \(name).\(field)=TYPE says which one it is")
+                    }
+                    continue
+                }
+                // Keys that MongoDB's layout adds are no fields.
+                if !field.hasPrefix("_") { fields[field] = Field(type) }
+            }
+        }
+        for (field, type) in types[name] ?? [:] { fields[field] = Field(type) }
+        for (field, value) in fields where value.type != .acl {
+            guard let known = planned.schema.fields[field] else {
+                if let reason = Self.fault(field, value.type, of: name) {
+                    planned.notes.append("\(name).\(field) \(reason): it is left out")
+                } else {
+                    planned.schema.fields[field] = value
+                }
+                continue
+            }
+            // Default fields have their own types; options are the class's.
+            if known.type == value.type { planned.schema.fields[field] = value }
+        }
+        planned.schema.permissions = source.classes[name]?.permissions.map(ClassLevelPermissions.init(json:))
+        planned.schema.indexes = indexes(source.classes[name]?.indexes ?? [:], &planned)
+        return planned
+    }
+
+    /// What exports have beside the fields.
+    private static func isNoField(_ key: Name, of className: Name) -> Bool {
+        key == "__type" || key == "className"
+            || className == "_User" && (key == "bcryptPassword" || key == "sessionToken")
+    }
+
+    private static func isField(_ field: Name, of className: Name) -> Bool {
+        fault(field, .string, of: className) == nil
+    }
+
+    /// Why a field cannot be; nil when it can.
+    private static func fault(_ field: Name, _ type: FieldType, of className: Name) -> String? {
+        guard Names.isFieldName(field.text, in: className.text) else { return "has a name that no field can have" }
+        let stored = type.isRelation ? ImportTable.join(field: field.text, className: className.text) : field.text
+        return stored.utf8.count > ImportTable.longestName
+            ? "has a name that is longer than \(ImportTable.longestName) bytes" : nil
+    }
+
+    /// Indexes whose fields are all there.
+    private func indexes(_ indexes: JSONObject, _ planned: inout Planned) -> JSONObject {
+        var kept: JSONObject = [:]
+        for (name, definition) in indexes {
+            guard let object = definition.objectValue else { continue }
+            let columns = IndexOptions.columns(of: object)
+            let isKnown = columns.keys.allSatisfy { planned.schema.fields[$0] != nil }
+            let isValid = (try? IndexOptions(object, of: planned.schema)) != nil
+            if name == "_id_" || isKnown && isValid {
+                kept[name] = definition
+            } else {
+                planned.notes.append("\(planned.name): the index \(name) is not made: it does not fit the class")
+            }
+        }
+        return kept
+    }
+
+    /// Why a class cannot be; nil when it can.
+    static func fault(ofClass name: Name) -> String? {
+        if name.utf8.count > ImportTable.longestName {
+            return "its name is longer than \(ImportTable.longestName) bytes"
+        }
+        let isKnown = Names.isClassName(name.text) || SystemClass.volatileNames.contains(name)
+        return isKnown ? nil : "no class can have this name"
+    }
+}

@@ -1,0 +1,107 @@
+import BSON
+import JSON
+import ParseModel
+import Postgres
+
+/// MongoDB's values as columns take them.
+enum MongoFields {
+    /// An object's id; nil for what is none.
+    static func id(_ value: BSONValue) -> String? {
+        switch value {
+        case .string(let text): text
+        case .objectID(let id): id.hexadecimal
+        case .int32, .int64, .double: value.integerValue.map { "\($0)" }
+        default: nil
+        }
+    }
+
+    /// A list of texts; nil for what is none.
+    static func texts(_ value: BSONValue) -> [String]? { value.arrayValue?.compactMap(\.stringValue) }
+
+    /// The oldest form of an ACL: `{"id":{"r":true,"w":true}}`.
+    static func acl(_ value: BSONValue) -> ACL? {
+        guard let document = value.documentValue else { return nil }
+        var acl = ACL()
+        for member in document.members {
+            let flags = member.value.documentValue
+            if case .bool(true)? = flags?["r"] { acl.readers.append(member.key) }
+            if case .bool(true)? = flags?["w"] { acl.writers.append(member.key) }
+        }
+        return acl
+    }
+
+    /// The value for a column of a type; nil for null, and for what cannot be kept, which is told.
+    static func parameter(_ value: BSONValue, _ type: FieldType, _ field: String, _ losses: inout Losses)
+        -> PostgresParameter?
+    {
+        switch (type, value) {
+        case (_, .null), (_, .undefined): return nil
+        case (.string, .string(let text)): return .text(MongoValues.text(text, field, &losses))
+        case (.string, .objectID(let id)): return .text(id.hexadecimal)
+        case (.number, .double), (.number, .int32), (.number, .int64), (.number, .decimal128):
+            return MongoValues.number(value, field, &losses).map { .double($0) }
+        case (.boolean, .bool(let flag)): return .bool(flag)
+        case (.date, .date(let milliseconds)):
+            if MongoValues.isDate(milliseconds) { return .timestamp(milliseconds: milliseconds) }
+            losses.add(field, "a date that is out of range", MongoValues.told(value))
+            return nil
+        case (.object, .document), (.array, .array):
+            return .jsonb(MongoValues.json(value, field, &losses).serialized())
+        case (.pointer(let target), _):
+            if let pointer = pointer(value), pointer.className.hasSameBytes(as: target.text) {
+                return .text(MongoValues.text(pointer.objectId, field, &losses))
+            }
+        case (.file, .string(let name)): return .text(MongoValues.text(name, field, &losses))
+        case (.file, .document(let document)):
+            if let name = document["name"]?.stringValue { return .text(MongoValues.text(name, field, &losses)) }
+        case (.geoPoint, .array(let pair)):
+            if pair.count == 2, let x = pair[0].numberValue, let y = pair[1].numberValue { return .point(x: x, y: y) }
+        case (.geoPoint, .document(let document)):
+            if let x = document["longitude"]?.numberValue, let y = document["latitude"]?.numberValue {
+                return .point(x: x, y: y)
+            }
+        case (.polygon, .document(let document)):
+            if let corners = corners(document) { return .polygon(corners) }
+        case (.bytes, .binary(_, let bytes)): return self.bytes(Base64.encode(bytes))
+        // What servers of the first years kept as text.
+        case (.bytes, .string(let text)):
+            if Base64.decode(text) != nil { return self.bytes(text) }
+        case (.relation, _), (.acl, _): return nil
+        default: break
+        }
+        losses.add(field, "expected \(type), found \(value.typeName)", MongoValues.told(value))
+        return nil
+    }
+
+    private static func bytes(_ base64: String) -> PostgresParameter {
+        .jsonb((["__type": "Bytes", "base64": .string(base64)] as JSONObject).serialized())
+    }
+
+    /// `Class$id`, or the form in which pointers stand inside of objects.
+    static func pointer(_ value: BSONValue) -> Pointer? {
+        if let text = value.stringValue {
+            guard let sign = text.utf8.firstIndex(of: UInt8(ascii: "$")) else { return nil }
+            let id = text.utf8[text.utf8.index(after: sign)...]
+            return Pointer(className: String(text[..<sign]), objectId: String(Substring(id)))
+        }
+        guard let document = value.documentValue, document["__type"]?.stringValue == "Pointer",
+            let className = document["className"]?.stringValue, let id = document["objectId"]?.stringValue
+        else { return nil }
+        return Pointer(className: className, objectId: id)
+    }
+
+    /// The corners of a polygon as GeoJSON has them: longitude before latitude.
+    static func corners(_ document: BSONDocument) -> [(x: Double, y: Double)]? {
+        let isGeoJSON = document["type"]?.stringValue == "Polygon"
+        let lists = document["coordinates"]?.arrayValue ?? []
+        let pairs = isGeoJSON ? lists.first?.arrayValue ?? [] : lists
+        let corners = pairs.compactMap { pair -> (x: Double, y: Double)? in
+            guard let list = pair.arrayValue, list.count == 2, let first = list[0].numberValue,
+                let second = list[1].numberValue
+            else { return nil }
+            return isGeoJSON ? (x: first, y: second) : (x: second, y: first)
+        }
+        guard corners.count == pairs.count, corners.count >= 3 else { return nil }
+        return corners
+    }
+}

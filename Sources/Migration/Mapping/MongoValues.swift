@@ -1,0 +1,123 @@
+import BSON
+import JSON
+import ParseModel
+
+/// MongoDB's values as Parse's REST interface tells them.
+enum MongoValues {
+    /// The value as JSON. What JSON cannot hold becomes the nearest that it can, or null, and is told.
+    ///
+    /// - Parameter field: The field, with the path inside of it, for what is told.
+    static func json(_ value: BSONValue, _ field: String, _ losses: inout Losses) -> JSONValue {
+        switch value {
+        case .null, .undefined: return .null
+        case .bool(let flag): return .bool(flag)
+        case .double, .int32, .int64, .decimal128:
+            return number(value, field, &losses, isInJSON: true).map { .number($0) } ?? .null
+        case .string(let text): return .string(self.text(text, field, &losses))
+        case .objectID(let id): return .string(id.hexadecimal)
+        case .date(let milliseconds):
+            guard isDate(milliseconds) else {
+                losses.add(field, "a date that is out of range", .string("\(milliseconds)"))
+                return .null
+            }
+            return ParseDate(milliseconds: milliseconds).json
+        case .binary(_, let bytes): return ["__type": "Bytes", "base64": .string(Base64.encode(bytes))]
+        case .array(let elements):
+            return .array(elements.enumerated().map { json($1, "\(field).\($0)", &losses) })
+        case .document(let document): return .object(object(document, field, &losses))
+        case .symbol(let text): return .string(self.text(text, field, &losses))
+        case .regularExpression, .dbPointer, .code, .codeWithScope, .timestamp, .minKey, .maxKey, .malformedText:
+            losses.add(field, "a \(value.typeName), which Parse does not have", told(value))
+            return .null
+        }
+    }
+
+    private static func object(_ document: BSONDocument, _ field: String, _ losses: inout Losses) -> JSONObject {
+        var object = JSONObject(minimumCapacity: document.members.count)
+        for member in document.members {
+            var key = member.key
+            if key.utf8.contains(0) {
+                key = Name(text(key.text, "\(field).\(key)", &losses))
+            }
+            object[key] = json(member.value, field.isEmpty ? key.text : "\(field).\(key)", &losses)
+        }
+        return object
+    }
+
+    /// A number as a double; nil for what is none in JSON.
+    static func number(_ value: BSONValue, _ field: String, _ losses: inout Losses, isInJSON: Bool = false) -> Double? {
+        switch value {
+        case .int32(let number): return Double(number)
+        case .int64(let number):
+            if Double(exactly: number) == nil {
+                losses.add(field, "an integer beyond 2^53: it is rounded", .string("\(number)"))
+            }
+            return Double(number)
+        case .decimal128(let number):
+            let nearest = number.double
+            if !isExact(number, nearest) {
+                losses.add(field, "a decimal number: it is rounded", .string(number.text))
+            }
+            return finite(nearest, field, &losses, isInJSON)
+        case .double(let number): return finite(number, field, &losses, isInJSON)
+        default: return nil
+        }
+    }
+
+    /// Whether a double says all that a decimal number does: written out, both have the same digits.
+    private static func isExact(_ number: BSONDecimal, _ nearest: Double) -> Bool {
+        let text = number.text
+        guard nearest.isFinite else { return ["NaN", "Infinity", "-Infinity"].contains(text) }
+        let digits = text.utf8.prefix { $0 != UInt8(ascii: "E") }.filter { $0 >= 48 && $0 <= 57 }
+        return digits.drop { $0 == 48 }.count <= 15
+    }
+
+    private static func finite(_ number: Double, _ field: String, _ losses: inout Losses, _ isInJSON: Bool) -> Double? {
+        guard isInJSON, !number.isFinite else { return number }
+        losses.add(
+            field, "\(number) inside of an object, where JSON has no such number: it is null", .string("\(number)"))
+        return nil
+    }
+
+    /// A text without NUL characters, which PostgreSQL does not hold.
+    static func text(_ text: String, _ field: String, _ losses: inout Losses) -> String {
+        guard text.utf8.contains(0) else { return text }
+        losses.add(field, "a text with NUL characters: they are left out", .string(text))
+        return String(decoding: text.utf8.filter { $0 != 0 }, as: UTF8.self)
+    }
+
+    /// What JavaScript and PostgreSQL both have as dates: 4714 before Christ to the year 275760.
+    static func isDate(_ milliseconds: Int64) -> Bool {
+        (-210_866_803_200_000...8_640_000_000_000_000).contains(milliseconds)
+    }
+
+    /// A value as it is told in the file of rejects, with nothing left out that can be told.
+    static func told(_ value: BSONValue) -> JSONValue {
+        switch value {
+        case .int64(let number) where Double(exactly: number) == nil: ["$numberLong": .string("\(number)")]
+        case .decimal128(let number): ["$numberDecimal": .string(number.text)]
+        case .double(let number) where !number.isFinite: ["$numberDouble": .string("\(number)")]
+        case .date(let milliseconds): ["$date": ["$numberLong": .string("\(milliseconds)")]]
+        case .regularExpression(let pattern, let options): ["$regex": .string(pattern), "$options": .string(options)]
+        case .code(let code): ["$code": .string(code)]
+        case .codeWithScope(let code, let scope): ["$code": .string(code), "$scope": told(.document(scope))]
+        case .timestamp(let time):
+            ["$timestamp": ["t": .number(Double(time >> 32)), "i": .number(Double(time & 0xFFFF_FFFF))]]
+        case .dbPointer(let collection, let id): ["$ref": .string(collection), "$id": .string(id.hexadecimal)]
+        case .minKey: ["$minKey": 1]
+        case .maxKey: ["$maxKey": 1]
+        case .malformedText(let bytes): ["base64": .string(Base64.encode(bytes))]
+        case .document(let document):
+            .object(
+                JSONObject(document.members.map { ($0.key, told($0.value)) }) { _, last in last })
+        case .array(let elements): .array(elements.map { told($0) })
+        default: plain(value)
+        }
+    }
+
+    private static func plain(_ value: BSONValue) -> JSONValue {
+        var ignored = Losses()
+        if case .string(let text) = value { return .string(text) }
+        return json(value, "", &ignored)
+    }
+}

@@ -1,0 +1,84 @@
+import BSON
+import JSON
+import OrderedCollections
+import ParseModel
+
+/// Finds the types of the fields of a class that nothing is known of, by a look at all of its objects.
+struct TypeInference: Sendable {
+    /// By field, how many values of each type there are.
+    private(set) var types: OrderedDictionary<Name, [FieldType: Int]> = [:]
+
+    /// Of a class nobody has more fields than this; what comes later is told as unknown.
+    private static let mostFields = 5000
+
+    /// Looks at an object.
+    mutating func add(_ record: SourceRecord, of className: Name) {
+        switch record {
+        case .mongo(let document):
+            for member in document.members { add(member.value, member.key, className) }
+        case .rest(let object):
+            for (key, value) in object { if let type = Self.type(of: value) { note(key, type) } }
+        case .unreadable: break
+        }
+    }
+
+    private mutating func add(_ value: BSONValue, _ key: Name, _ className: Name) {
+        guard key != "_id" else { return }
+        if key.hasPrefix("_p_") {
+            guard let pointer = MongoFields.pointer(value) else { return }
+            return note(MongoNames.field(key, of: className), .pointer(Name(pointer.className)))
+        }
+        if let type = Self.type(of: value) { note(MongoNames.field(key, of: className), type) }
+    }
+
+    private mutating func note(_ field: Name, _ type: FieldType) {
+        guard types[field] != nil || types.count < Self.mostFields else { return }
+        types[field, default: [:]][type, default: 0] += 1
+    }
+
+    /// The type of a value of MongoDB's; nil for null, and for what Parse does not have.
+    static func type(of value: BSONValue) -> FieldType? {
+        switch value {
+        case .double, .int32, .int64, .decimal128: .number
+        case .string, .objectID, .symbol: .string
+        case .bool: .boolean
+        case .date: .date
+        case .array: .array
+        case .binary: .bytes
+        case .document(let document):
+            if let pointer = MongoFields.pointer(value) {
+                .pointer(Name(pointer.className))
+            } else if document["type"]?.stringValue == "Polygon", MongoFields.corners(document) != nil {
+                .polygon
+            } else {
+                .object
+            }
+        default: nil
+        }
+    }
+
+    /// The type of a value of the REST interface; nil for null, and for what Parse does not have.
+    static func type(of value: JSONValue) -> FieldType? {
+        switch value {
+        case .null: return nil
+        case .bool: return .boolean
+        case .number: return .number
+        case .string: return .string
+        case .array: return .array
+        case .object:
+            switch value["__type"]?.stringValue {
+            case "Date": return .date
+            case "Bytes": return .bytes
+            case "File": return .file
+            case "GeoPoint": return .geoPoint
+            case "Polygon": return .polygon
+            case "Pointer": return value["className"]?.nameValue.map { .pointer($0) }
+            case "Relation": return value["className"]?.nameValue.map { .relation($0) }
+            default: return .object
+            }
+        }
+    }
+
+    /// What the type of a value is called in what is told.
+    static func name(of value: JSONValue) -> String { type(of: value)?.description ?? "null" }
+}

@@ -1,0 +1,127 @@
+import BSON
+import Foundation
+import JSON
+
+/// The collections in an archive of `mongodump --archive`, in which the parts of several are mixed.
+///
+/// The archive is read once from beginning to end, its checksums compared, and noted where the parts of each collection lie.
+enum ArchiveEntries {
+    /// What every archive begins with.
+    static let magic: [UInt8] = [0x6D, 0xE2, 0x99, 0x81]
+    /// What ends a part: the length that no document has.
+    private static let terminator: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF]
+
+    /// A collection, while its parts are found.
+    private struct Collection {
+        var parts: [Range<Int64>] = []
+        var checksum = CRC64()
+        var isComplete = false
+    }
+
+    /// Lists the collections as files of mongodump's folders: `db/collection.bson`, and `.metadata.json` beside it.
+    ///
+    /// - Throws: ``SourceDamage`` for an archive that is damaged or cut off.
+    static func list(_ path: String) throws -> [SourceEntry] {
+        let reader = ByteReader(try FileBytes(path), of: path)
+        try reader.skip(magic.count)
+        guard try document(reader) != nil else { throw reader.damage("no header") }
+        var metadata: [(path: String, text: [UInt8])] = []
+        while let document = try document(reader) {
+            guard let name = name(document) else { throw reader.damage("a collection without a name") }
+            let text = document["metadata"]?.stringValue ?? "{}"
+            metadata.append((name, Array(text.utf8)))
+        }
+        var collections: [String: Collection] = [:]
+        while let header = try header(reader) {
+            guard let name = name(header) else { throw reader.damage("a part without a name") }
+            var collection = collections[name] ?? Collection()
+            guard !collection.isComplete else { throw reader.damage("a part behind the end of its collection") }
+            if case .bool(true)? = header["EOF"] {
+                let expected = header["CRC"]?.integerValue.map { UInt64(bitPattern: $0) }
+                guard expected == nil || expected == collection.checksum.value else {
+                    throw reader.damage("the checksum of \(name) is another: the archive is damaged")
+                }
+                collection.isComplete = true
+                guard try isTerminator(reader) else { throw reader.damage("something behind the end of \(name)") }
+                reader.advance(terminator.count)
+            } else {
+                try readPart(reader, &collection)
+            }
+            collections[name] = collection
+        }
+        if let open = collections.first(where: { !$0.value.isComplete }) {
+            throw SourceDamage(place: path, reason: "it ends too early: \(open.key) has no end")
+        }
+        return metadata.map { name, text in
+            SourceEntry(path: name + ".metadata.json", size: Int64(text.count)) { BytesInMemory(text) }
+        }
+            + collections.map { name, collection in
+                let parts = collection.parts
+                let size = parts.reduce(0) { $0 + Int64($1.count) }
+                return SourceEntry(path: name + ".bson", size: size) { try FileBytes(path, parts: parts) }
+            }.sorted { $0.path < $1.path }
+    }
+
+    private static func name(_ document: BSONDocument) -> String? {
+        guard let database = document["db"]?.stringValue, let collection = document["collection"]?.stringValue else {
+            return nil
+        }
+        return PathName.encode(database) + "/" + PathName.encode(collection)
+    }
+
+    private static func isTerminator(_ reader: ByteReader) throws -> Bool {
+        guard try reader.require(4) else { throw reader.damage("it ends too early") }
+        return reader.buffer[reader.start..<reader.start + 4].elementsEqual(terminator)
+    }
+
+    /// The header of the next part; nil at the end of the archive.
+    private static func header(_ reader: ByteReader) throws -> BSONDocument? {
+        guard try reader.require(1) else { return nil }
+        guard let header = try document(reader) else { throw reader.damage("no header of a part") }
+        return header
+    }
+
+    /// The next document; nil in the place of one that ends a list, which is stepped over.
+    private static func document(_ reader: ByteReader) throws -> BSONDocument? {
+        if try isTerminator(reader) {
+            reader.advance(terminator.count)
+            return nil
+        }
+        let length = try length(reader)
+        defer { reader.advance(length) }
+        do {
+            return try BSONReader.document(reader.buffer, in: reader.start..<reader.start + length)
+        } catch {
+            throw reader.damage(error.reason)
+        }
+    }
+
+    /// The length of the document that is next, all of which is at hand.
+    private static func length(_ reader: ByteReader) throws -> Int {
+        guard let length = BSONReader.length(reader.buffer, at: reader.start), length >= BSONReader.shortestDocument,
+            length <= 2 * BSONRecordReader.largestDocument
+        else { throw reader.damage("a length that no document has") }
+        guard try reader.require(length) else { throw reader.damage("it ends in the middle of a document") }
+        return length
+    }
+
+    private static func readPart(_ reader: ByteReader, _ collection: inout Collection) throws {
+        let start = reader.offset
+        while try !isTerminator(reader) {
+            let length = try length(reader)
+            collection.checksum.add(reader.buffer[reader.start..<reader.start + length])
+            reader.advance(length)
+        }
+        collection.parts.append(start..<reader.offset)
+        reader.advance(terminator.count)
+    }
+}
+
+/// Names of collections as names of files, as mongodump writes them: what no file may have is percent-encoded.
+enum PathName {
+    static func encode(_ name: String) -> String {
+        name.replacing("%", with: "%25").replacing("/", with: "%2F")
+    }
+
+    static func decode(_ name: String) -> String { name.removingPercentEncoding ?? name }
+}

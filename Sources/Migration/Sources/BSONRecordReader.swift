@@ -1,0 +1,51 @@
+import BSON
+
+/// Reads the documents of a `.bson` file, which stand one behind the other.
+final class BSONRecordReader: RecordReader {
+    private let reader: ByteReader
+
+    /// MongoDB's limit for documents, and what it adds to it for its own.
+    static let largestDocument = 16 * 1024 * 1024 + 16 * 1024
+    /// A length beyond this is no length: the file is damaged.
+    private static let largestLength = 256 * 1024 * 1024
+
+    init(_ reader: ByteReader) { self.reader = reader }
+
+    var bytesRead: Int64 { reader.bytesRead }
+
+    func next() throws -> SourceRecord? {
+        guard let length = try nextLength() else { return nil }
+        guard length <= Self.largestDocument else {
+            try reader.skip(length)
+            return .unreadable(reason: "a document of \(length) bytes: more than MongoDB's 16 MB")
+        }
+        guard try reader.require(length) else { throw reader.damage("it ends in the middle of a document") }
+        let offset = reader.offset
+        defer { reader.advance(length) }
+        do {
+            let range = reader.start..<reader.start + length
+            return .mongo(try BSONReader.document(reader.buffer, in: range))
+        } catch {
+            // The length says where the next one begins.
+            return .unreadable(reason: "\(error.reason) in the document at byte \(offset)")
+        }
+    }
+
+    func skip(_ count: Int) throws {
+        for _ in 0..<count {
+            guard let length = try nextLength() else { return }
+            try reader.skip(length)
+        }
+    }
+
+    private func nextLength() throws -> Int? {
+        guard try reader.require(1) else { return nil }
+        guard try reader.require(4), let length = BSONReader.length(reader.buffer, at: reader.start) else {
+            throw reader.damage("it ends in the middle of a document")
+        }
+        guard length >= BSONReader.shortestDocument, length <= Self.largestLength else {
+            throw reader.damage("a length that no document has")
+        }
+        return length
+    }
+}

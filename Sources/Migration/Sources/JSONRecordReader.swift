@@ -1,0 +1,147 @@
+import BSON
+import JSON
+
+/// Reads the objects of a JSON file: one behind the other, as mongoexport writes them, in an array, or in the array
+/// `results` of an object, as Parse's exports have them. The objects are those of MongoDB when they have an `_id`.
+final class JSONRecordReader: RecordReader {
+    private enum Form { case unknown, objects, array, ended }
+
+    private let reader: ByteReader
+    private var form = Form.unknown
+    /// Whether the array stands in an object.
+    private var isWrapped = false
+    private var isFirst = true
+
+    /// The longest text of an object. Extended JSON takes more than BSON does.
+    private static let largestDocument = 64 * 1024 * 1024
+
+    init(_ reader: ByteReader) { self.reader = reader }
+
+    var bytesRead: Int64 { reader.bytesRead }
+
+    func next() throws -> SourceRecord? {
+        guard try stepToNext() else { return nil }
+        let offset = reader.offset
+        guard let length = try objectLength() else {
+            throw reader.damage("an object of more than \(Self.largestDocument >> 20) MB, or one without an end")
+        }
+        let start = reader.start
+        let text = Array(reader.buffer[start..<start + length])
+        reader.advance(length)
+        do {
+            guard let object = try JSONValue(parsing: text).objectValue else {
+                return .unreadable(reason: "no object at byte \(offset)")
+            }
+            guard object["_id"] != nil else { return .rest(object) }
+            return .mongo(ExtendedJSON.document(object))
+        } catch {
+            return .unreadable(reason: "\(error.reason) in the object at byte \(offset)")
+        }
+    }
+
+    func skip(_ count: Int) throws {
+        for _ in 0..<count {
+            guard try stepToNext(), let length = try objectLength() else { return }
+            reader.advance(length)
+        }
+    }
+
+    /// The length of the object that is next; nil when it is too long, or has no end.
+    private func objectLength() throws -> Int? {
+        var splitter = JSONSplitter()
+        var seen = 0
+        while true {
+            let start = reader.start
+            if let end = splitter.end(in: reader.buffer, from: start + seen) {
+                return end - start <= Self.largestDocument ? end - start : nil
+            }
+            seen = reader.available
+            guard seen <= Self.largestDocument, try reader.readMore() else { return nil }
+        }
+    }
+
+    /// Steps to where the next object begins; false behind the last.
+    private func stepToNext() throws -> Bool {
+        if form == .unknown { try findForm() }
+        try skipSpace()
+        switch form {
+        case .unknown, .ended: return false
+        case .objects:
+            // Some tools put commas between the lines.
+            while try reader.peek() == UInt8(ascii: ",") {
+                reader.advance(1)
+                try skipSpace()
+            }
+            guard let byte = try reader.peek() else { return false }
+            guard byte == UInt8(ascii: "{") else { throw reader.damage("no object where one should begin") }
+            return true
+        case .array: return try stepInArray()
+        }
+    }
+
+    private func stepInArray() throws -> Bool {
+        guard var byte = try reader.peek() else { throw reader.damage("it ends too early: the list has no end") }
+        if byte == UInt8(ascii: "]") {
+            reader.advance(1)
+            try finish()
+            return false
+        }
+        if !isFirst {
+            guard byte == UInt8(ascii: ",") else { throw reader.damage("no comma between objects") }
+            reader.advance(1)
+            try skipSpace()
+            guard let next = try reader.peek() else { throw reader.damage("it ends too early: the list has no end") }
+            byte = next
+        }
+        isFirst = false
+        guard byte == UInt8(ascii: "{") else { throw reader.damage("no object where one should begin") }
+        return true
+    }
+
+    /// Reads what stands behind the list.
+    private func finish() throws {
+        form = .ended
+        try skipSpace()
+        if isWrapped {
+            guard try reader.peek() == UInt8(ascii: "}") else { throw reader.damage("the object has no end") }
+            reader.advance(1)
+            try skipSpace()
+        }
+        guard try reader.peek() == nil else { throw reader.damage("something behind the end") }
+    }
+
+    private func findForm() throws {
+        if try reader.require(3), Array(reader.buffer[reader.start..<reader.start + 3]) == [0xEF, 0xBB, 0xBF] {
+            reader.advance(3)
+        }
+        try skipSpace()
+        guard let byte = try reader.peek() else {
+            form = .ended
+            return
+        }
+        if byte == UInt8(ascii: "[") {
+            reader.advance(1)
+            form = .array
+            return
+        }
+        guard byte == UInt8(ascii: "{") else { throw reader.damage("neither an object nor a list") }
+        form = .objects
+        // `{ "results": [`
+        _ = try reader.require(256)
+        var rest = reader.buffer[(reader.start + 1)...].prefix(255)
+        for word in ["\"results\"", ":", "["] {
+            rest = rest.drop { Self.isSpace($0) }
+            guard rest.starts(with: word.utf8) else { return }
+            rest.removeFirst(word.utf8.count)
+        }
+        form = .array
+        isWrapped = true
+        reader.advance(rest.startIndex - reader.start)
+    }
+
+    private func skipSpace() throws {
+        while let byte = try reader.peek(), Self.isSpace(byte) { reader.advance(1) }
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+}

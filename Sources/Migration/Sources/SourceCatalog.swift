@@ -1,0 +1,134 @@
+import BSON
+import Foundation
+import JSON
+
+/// What is in a source: the collections, what is known of their classes, and files.
+struct SourceCatalog: Sendable {
+    /// What names of files with objects end with.
+    static let dataSuffixes = [".bson.gz", ".bson", ".json.gz", ".json"]
+    static let metadataSuffixes = [".metadata.json.gz", ".metadata.json"]
+    /// The list in Roost's own exports.
+    static let manifest = "roost-export.json"
+
+    /// The objects of one class, or the pairs of one relation.
+    struct Collection: Sendable {
+        /// The class, or `_Join:field:Class`.
+        let name: Name
+        /// Where its objects are.
+        let entry: SourceEntry
+
+        /// How many bytes there are to read.
+        var size: Int64 { entry.size }
+
+        /// Opens it at its first object.
+        func open() throws -> any RecordReader {
+            let reader = ByteReader(try entry.unpacked(), of: entry.path)
+            let isBSON = entry.path.hasSuffix(".bson") || entry.path.hasSuffix(".bson.gz")
+            return isBSON ? BSONRecordReader(reader) : JSONRecordReader(reader)
+        }
+    }
+
+    /// Classes and relations, by name.
+    private(set) var collections: [Collection] = []
+    /// What `_SCHEMA` says of the classes.
+    private(set) var schema = SourceSchema()
+    /// Files that were uploaded, by their path in the folder of files.
+    private(set) var files: [SourceEntry] = []
+    /// What clients said about those files, by the same paths.
+    private(set) var fileDetails: [String: SourceEntry] = [:]
+    /// The two collections in which MongoDB keeps files.
+    private(set) var gridFiles: Collection?
+    private(set) var gridChunks: Collection?
+    /// What is told about things that are left out.
+    private(set) var notes: [String] = []
+
+    /// Collections that stand for nothing that is to be kept.
+    private static func isLeftOut(_ name: Name) -> Bool {
+        name.hasPrefix("system.") || name == "_Idempotency" || name.hasPrefix("fs.") || name == "_SCHEMA"
+    }
+
+    /// Reads what a source says of itself.
+    ///
+    /// - Throws: ``SourceDamage`` when that cannot be read, and when it is not clear what is meant.
+    init(_ entries: [SourceEntry]) throws {
+        let folder = try Self.folder(of: entries)
+        let prefix = folder.isEmpty ? "" : folder + "/"
+        var metadata: [(Name, JSONValue)] = []
+        var found: [Name: SourceEntry] = [:]
+        for entry in entries where entry.folder == folder && entry.name != Self.manifest {
+            if let suffix = Self.metadataSuffixes.first(where: { entry.name.hasSuffix($0) }) {
+                let json = try JSONValue(parsing: try entry.contents())
+                metadata.append((Self.name(entry, suffix, json), json))
+            }
+        }
+        for entry in entries where entry.folder == folder && entry.name != Self.manifest {
+            guard !Self.metadataSuffixes.contains(where: { entry.name.hasSuffix($0) }),
+                let suffix = Self.dataSuffixes.first(where: { entry.name.hasSuffix($0) })
+            else { continue }
+            var name = Name(PathName.decode(String(entry.name.dropLast(suffix.count))))
+            // Long names are cut in names of files, and stand whole in the metadata.
+            let stem = entry.name.dropLast(suffix.count)
+            if let whole = Self.wholeName(stem, entries, folder, metadata) { name = whole }
+            guard found[name] == nil else {
+                throw SourceDamage(place: entry.path, reason: "\(name) is there twice")
+            }
+            found[name] = entry
+        }
+        if let entry = found["_SCHEMA"] { schema = try SourceSchema(Collection(name: "_SCHEMA", entry: entry)) }
+        for (name, json) in metadata { notes += schema.addIndexes(json, of: name) }
+        gridFiles = found["fs.files"].map { Collection(name: "fs.files", entry: $0) }
+        gridChunks = found["fs.chunks"].map { Collection(name: "fs.chunks", entry: $0) }
+        collections = found.filter { !Self.isLeftOut($0.key) }.map { Collection(name: $0.key, entry: $0.value) }
+            .sorted { $0.name < $1.name }
+        for entry in entries {
+            guard let path = entry.path.dropping(prefix: prefix + "files/") else { continue }
+            let file = SourceEntry(path: path, size: entry.size, open: entry.open)
+            if let described = path.dropping(prefix: ".metadata/") {
+                fileDetails[described] = file
+            } else if !path.contains("/") {
+                files.append(file)
+            }
+        }
+    }
+
+    private static func name(_ entry: SourceEntry, _ suffix: String, _ metadata: JSONValue) -> Name {
+        metadata["collectionName"]?.nameValue ?? Name(PathName.decode(String(entry.name.dropLast(suffix.count))))
+    }
+
+    private static func wholeName(
+        _ stem: Substring, _ entries: [SourceEntry], _ folder: String, _ metadata: [(Name, JSONValue)]
+    ) -> Name? {
+        guard stem.utf8.count > 200 else { return nil }
+        for entry in entries where entry.folder == folder {
+            for suffix in metadataSuffixes where entry.name == stem + suffix {
+                return metadata.first { $0.1["collectionName"] != nil && name(entry, suffix, $0.1) == $0.0 }?.0
+            }
+        }
+        return nil
+    }
+
+    /// The folder that holds the classes.
+    private static func folder(of entries: [SourceEntry]) throws -> String {
+        if let manifest = entries.first(where: { $0.name == manifest }) { return manifest.folder }
+        var folders: Set<String> = []
+        for entry in entries where dataSuffixes.contains(where: { entry.name.hasSuffix($0) }) {
+            // Files that were uploaded may have any name.
+            let parts = entry.folder.split(separator: "/")
+            if !parts.contains("files") { folders.insert(entry.folder) }
+        }
+        // mongodump of a whole server: its own databases are not meant.
+        if folders.count > 1 {
+            folders = folders.filter { !["admin", "config", "local"].contains(($0 as NSString).lastPathComponent) }
+        }
+        guard folders.count <= 1 else {
+            throw SourceDamage(
+                place: "the source",
+                reason: "it has several databases: name the folder of one of them: "
+                    + folders.sorted().joined(separator: ", "))
+        }
+        guard let folder = folders.first else {
+            throw SourceDamage(place: "the source", reason: "there are no classes in it")
+        }
+        return folder
+    }
+}

@@ -1,0 +1,93 @@
+import Postgres
+
+extension ImportStorage {
+    /// Rows on their way to a table, with what is told of the objects that they come from.
+    public struct Batch {
+        /// How many objects of the source were looked at.
+        public var documents: Int64 = 0
+        /// How many rows were sent.
+        public var rows: Int64 = 0
+        /// What is told, a line of JSON each.
+        public var rejects: [String] = []
+        private let send: (CopyBuffer) throws -> Void
+        private var buffer = CopyBuffer()
+
+        /// How many bytes of rows are sent at once.
+        private static let pieceSize = 256 * 1024
+
+        init(_ send: @escaping (CopyBuffer) throws -> Void) {
+            self.send = send
+            buffer.begin()
+        }
+
+        /// Adds a row: a value for each column of the table.
+        public mutating func append(_ values: [PostgresParameter]) throws {
+            buffer.append(values)
+            rows += 1
+            if buffer.count >= Self.pieceSize { try flush() }
+        }
+
+        private mutating func flush() throws {
+            try send(buffer)
+            buffer.removeAll()
+        }
+
+        mutating func end() throws {
+            buffer.end()
+            try flush()
+        }
+    }
+
+    /// Loads rows into the table beside the class's own: all that `fill` adds, with how far the import is, or nothing.
+    ///
+    /// - Parameter fill: Adds rows, and says whether there are no more.
+    /// - Returns: The record as it is then.
+    /// - Throws: `PostgresError`; what `fill` throws.
+    public func load(
+        _ record: ImportRecord, _ table: ImportTable, _ fill: (inout Batch) throws -> Bool
+    ) throws -> ImportRecord {
+        var record = record
+        try connection.transaction {
+            var documents: Int64 = 0
+            var rows: Int64 = 0
+            var rejects: [String] = []
+            var isLast = false
+            try connection.copy(
+                "COPY \(SQL.identifier(record.staging)) (\(table.columnList)) FROM STDIN (FORMAT binary)"
+            ) { send in
+                // The closure lives as long as the COPY does.
+                try withoutActuallyEscaping(send) { send in
+                    var batch = Batch(send)
+                    isLast = try fill(&batch)
+                    try batch.end()
+                    (documents, rows, rejects) = (batch.documents, batch.rows, batch.rejects)
+                }
+            }
+            try addRejects(rejects, to: record.number)
+            record.documents += documents
+            record.rows += rows
+            record.rejects += Int64(rejects.count)
+            if isLast { record.state = .loaded }
+            try store(record)
+        }
+        return record
+    }
+
+    func addRejects(_ lines: [String], to number: Int64) throws {
+        guard !lines.isEmpty else { return }
+        try connection.query(
+            "INSERT INTO \"roost-import-rejects\" (\"number\", \"line\") SELECT $1, unnest($2)",
+            [.int(number), .textArray(lines)])
+    }
+
+    func store(_ record: ImportRecord) throws {
+        try connection.query(
+            """
+            UPDATE "roost-import" SET "state" = $2, "documents" = $3, "rows" = $4, "rejects" = $5 WHERE "number" = $1
+            """,
+            [
+                .int(record.number), .text(record.state.rawValue), .int(record.documents), .int(record.rows),
+                .int(record.rejects),
+            ])
+    }
+}

@@ -1,0 +1,157 @@
+import JSON
+import Postgres
+
+/// The moment at which a class shows what was loaded for it: all of it, or nothing.
+extension ImportStorage {
+    /// A class that was empty when the import began, and no longer is.
+    public struct NotEmpty: Error, CustomStringConvertible {
+        let name: String
+        /// What to tell whoever imports.
+        public var description: String {
+            "\(name) got objects while it was imported: import again with --merge or --replace \(name)"
+        }
+    }
+
+    /// Shows the rows in the class, in one transaction.
+    ///
+    /// - Parameter conflictLine: Makes a line of rejects of the id of an object that cannot be merged, since another
+    ///   object has what may be there once.
+    /// - Returns: The record as it is then.
+    /// - Throws: `PostgresError`; ``NotEmpty``.
+    public func publish(_ record: ImportRecord, _ table: ImportTable, conflictLine: (String) -> String) throws
+        -> ImportRecord
+    {
+        var record = record
+        let isPlain = try isPlain(record.name)
+        try connection.transaction {
+            try connection.query("SELECT pg_advisory_xact_lock($1)", [.int(ProcessLock.schemaChange.rawValue)])
+            try addMissingColumns(record)
+            let target = SQL.identifier(record.name)
+            switch record.mode {
+            case .merge:
+                let lines = try merge(record, table).map(conflictLine)
+                try addRejects(lines, to: record.number)
+                record.rejects += Int64(lines.count)
+                record.rows -= Int64(lines.count)
+            case .fill, .replace:
+                try connection.query("LOCK TABLE \(target) IN ACCESS EXCLUSIVE MODE")
+                if record.mode == .fill, try !isEmpty(record.name) { throw NotEmpty(name: record.name) }
+                if isPlain { try takePlace(record) } else { try copy(record, table) }
+            }
+            try connection.query("DROP TABLE IF EXISTS \(SQL.identifier(record.staging))")
+            record.state = .done
+            try store(record)
+        }
+        // Without figures about the rows, the first queries would be planned as for an empty table.
+        try connection.query("ANALYZE \(SQL.identifier(record.name))")
+        return record
+    }
+
+    /// Adds lines to what is told of a class.
+    ///
+    /// - Returns: The record as it is then.
+    /// - Throws: `PostgresError`.
+    public func tell(_ lines: [String], of record: ImportRecord, removedRows: Int = 0) throws -> ImportRecord {
+        guard !lines.isEmpty else { return record }
+        var record = record
+        try connection.transaction {
+            try addRejects(lines, to: record.number)
+            record.rejects += Int64(lines.count)
+            record.rows -= Int64(removedRows)
+            try store(record)
+        }
+        return record
+    }
+
+    /// Whether nothing hangs on the class's table that another one in its place would not have.
+    private func isPlain(_ table: String) throws -> Bool {
+        try connection.query(
+            """
+            SELECT c.relacl IS NULL AND c.reloptions IS NULL AND NOT c.relrowsecurity
+                AND NOT EXISTS (SELECT FROM pg_publication_rel p WHERE p.prrelid = c.oid)
+                AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = c.oid)
+                AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.refobjid = c.oid AND d.classid = 'pg_rewrite'::regclass)
+            FROM pg_class c WHERE c.oid = to_regclass($1)
+            """, [.text(SQL.identifier(table))]
+        ).bool(0, 0) == true
+    }
+
+    /// Columns that the class got while it was loaded.
+    private func addMissingColumns(_ record: ImportRecord) throws {
+        let rows = try connection.query(
+            """
+            SELECT quote_ident(a.attname) || ' ' || format_type(a.atttypid, a.atttypmod) FROM pg_attribute a
+            WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped AND NOT EXISTS (
+                SELECT FROM pg_attribute b WHERE b.attrelid = to_regclass($2) AND b.attname = a.attname
+                AND NOT b.attisdropped)
+            """, [.text(SQL.identifier(record.name)), .text(SQL.identifier(record.staging))])
+        for row in 0..<rows.rowCount {
+            guard let column = rows.string(row, 0) else { continue }
+            try connection.query("ALTER TABLE \(SQL.identifier(record.staging)) ADD COLUMN \(column)")
+        }
+    }
+
+    /// Puts the table in the place of the class's own.
+    private func takePlace(_ record: ImportRecord) throws {
+        let names = try indexNames(of: record.name)
+        try connection.query("DROP TABLE \(SQL.identifier(record.name))")
+        try connection.query(
+            "ALTER TABLE \(SQL.identifier(record.staging)) RENAME TO \(SQL.identifier(record.name))")
+        try renameIndexes(record, names)
+    }
+
+    /// Puts the rows into the class's own table, in the place of those that it has.
+    private func copy(_ record: ImportRecord, _ table: ImportTable) throws {
+        let columns = table.columnList
+        try connection.query("DELETE FROM \(SQL.identifier(record.name))")
+        try connection.query(
+            "INSERT INTO \(SQL.identifier(record.name)) (\(columns)) "
+                + "SELECT \(columns) FROM \(SQL.identifier(record.staging))")
+    }
+
+    /// Puts the rows beside those that the class has.
+    ///
+    /// - Returns: The ids of rows that cannot be there beside others.
+    private func merge(_ record: ImportRecord, _ table: ImportTable) throws -> [String] {
+        let (target, staging) = (SQL.identifier(record.name), SQL.identifier(record.staging))
+        let columns = table.columnList
+        switch record.name {
+        case "_GlobalConfig":
+            // Parameters of both; of one that both have, the source's.
+            try connection.query(
+                """
+                UPDATE \(target) AS t SET "params" = COALESCE(t."params", '{}') || COALESCE(s."params", '{}'),
+                    "masterKeyOnly" = COALESCE(t."masterKeyOnly", '{}') || COALESCE(s."masterKeyOnly", '{}')
+                FROM \(staging) AS s WHERE s."objectId" = t."objectId"
+                """)
+        case "_Hooks":
+            try connection.query(
+                """
+                INSERT INTO \(target) (\(columns)) SELECT \(columns) FROM \(staging) AS s WHERE NOT EXISTS (
+                    SELECT FROM \(target) AS t WHERE t."functionName" IS NOT DISTINCT FROM s."functionName"
+                    AND t."className" IS NOT DISTINCT FROM s."className"
+                    AND t."triggerName" IS NOT DISTINCT FROM s."triggerName")
+                """)
+            return []
+        default:
+            let others = table.columns.map(\.name.text).filter { $0 != "objectId" }.map { SQL.identifier($0) }
+            if table.columns.contains(where: { $0.name == "updatedAt" }), !others.isEmpty {
+                let values = others.map { "s.\($0)" }.joined(separator: ", ")
+                try connection.query(
+                    """
+                    UPDATE \(target) AS t SET (\(others.joined(separator: ", "))) = ROW(\(values))
+                    FROM \(staging) AS s WHERE t."objectId" = s."objectId" AND s."updatedAt" > t."updatedAt"
+                    """)
+            }
+        }
+        try connection.query(
+            "INSERT INTO \(target) (\(columns)) SELECT \(columns) FROM \(staging) ON CONFLICT DO NOTHING")
+        guard table.key.count == 1 else { return [] }
+        let rows = try connection.query(
+            """
+            SELECT s."objectId" FROM \(staging) AS s WHERE NOT EXISTS (
+                SELECT FROM \(target) AS t WHERE t."objectId" = s."objectId")
+            """)
+        return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
+    }
+}

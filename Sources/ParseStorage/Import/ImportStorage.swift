@@ -1,0 +1,142 @@
+public import Logging
+import Postgres
+
+/// The target of an import, seen from a connection of its own: what was done, and the tables that are being filled.
+///
+/// It waits in its calls, and belongs to one thread.
+public final class ImportStorage {
+    let connection: BulkConnection
+
+    /// Connects.
+    ///
+    /// - Throws: `PostgresError`.
+    public init(connectionString: String, logger: Logger) throws {
+        connection = try BulkConnection(connectionString: connectionString, logger: logger)
+        // What a crash of the server could take back, it takes back as a whole: rows, and how far they are.
+        try connection.query("SET synchronous_commit = off")
+        try connection.query("SET client_min_messages = warning")
+    }
+
+    /// Makes the tables that hold what was done, and keeps other imports off the database until the connection ends.
+    ///
+    /// - Returns: False when another import is under way.
+    /// - Throws: `PostgresError`.
+    public func begin() throws -> Bool {
+        let lock = try connection.query("SELECT pg_try_advisory_lock($1)", [.int(ProcessLock.dataImport.rawValue)])
+        guard lock.bool(0, 0) == true else { return false }
+        try connection.query(
+            """
+            CREATE TABLE IF NOT EXISTS "roost-import" (
+                "number" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "source" text NOT NULL, "class" text NOT NULL,
+                "mode" text NOT NULL, "state" text NOT NULL, "documents" bigint NOT NULL DEFAULT 0,
+                "rows" bigint NOT NULL DEFAULT 0, "rejects" bigint NOT NULL DEFAULT 0, UNIQUE ("source", "class"))
+            """)
+        try connection.query(
+            """
+            CREATE TABLE IF NOT EXISTS "roost-import-rejects" (
+                "place" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "number" bigint NOT NULL, "line" text NOT NULL)
+            """)
+        return true
+    }
+
+    /// What was done of a source, by class.
+    ///
+    /// - Throws: `PostgresError`.
+    public func records(of source: String) throws -> [ImportRecord] {
+        let rows = try connection.query(
+            """
+            SELECT "number", "class", "mode", "state", "documents", "rows", "rejects" FROM "roost-import"
+            WHERE "source" = $1 ORDER BY "number"
+            """, [.text(source)])
+        return (0..<rows.rowCount).compactMap { row in
+            guard let number = rows.int(row, 0), let name = rows.string(row, 1),
+                let mode = rows.string(row, 2).flatMap(ImportRecord.Mode.init(rawValue:)),
+                let state = rows.string(row, 3).flatMap(ImportRecord.State.init(rawValue:))
+            else { return nil }
+            return ImportRecord(
+                number: number, name: name, mode: mode, state: state, documents: rows.int(row, 4) ?? 0,
+                rows: rows.int(row, 5) ?? 0, rejects: rows.int(row, 6) ?? 0)
+        }
+    }
+
+    /// Forgets imports of other sources that were never finished, and what they had loaded.
+    ///
+    /// - Throws: `PostgresError`.
+    public func discardOthers(than source: String) throws {
+        let rows = try connection.query(
+            "SELECT \"number\" FROM \"roost-import\" WHERE \"source\" <> $1 AND \"state\" <> 'done'", [.text(source)])
+        for row in 0..<rows.rowCount { if let number = rows.int(row, 0) { try discard(number) } }
+    }
+
+    /// Forgets one class of an import, and what was loaded of it.
+    ///
+    /// - Throws: `PostgresError`.
+    public func discard(_ number: Int64) throws {
+        try connection.transaction {
+            try connection.query("DROP TABLE IF EXISTS \(SQL.identifier("roost-import:\(number)"))")
+            try connection.query("DELETE FROM \"roost-import-rejects\" WHERE \"number\" = $1", [.int(number)])
+            try connection.query("DELETE FROM \"roost-import\" WHERE \"number\" = $1", [.int(number)])
+        }
+    }
+
+    /// Whether a table has no rows; a table that there is not has none.
+    ///
+    /// - Throws: `PostgresError`.
+    public func isEmpty(_ table: String) throws -> Bool {
+        let name = SQL.identifier(table)
+        let known = try connection.query("SELECT to_regclass($1) IS NOT NULL", [.text(name)])
+        guard known.bool(0, 0) == true else { return true }
+        return try connection.query("SELECT NOT EXISTS (SELECT FROM \(name))").bool(0, 0) == true
+    }
+
+    /// Begins with a class: makes the table that is filled beside the class's own.
+    ///
+    /// - Throws: `PostgresError`.
+    public func begin(_ table: ImportTable, source: String, mode: ImportRecord.Mode) throws -> ImportRecord {
+        try connection.transaction {
+            let rows = try connection.query(
+                """
+                INSERT INTO "roost-import" ("source", "class", "mode", "state") VALUES ($1, $2, $3, 'loading')
+                RETURNING "number"
+                """, [.text(source), .text(table.name), .text(mode.rawValue)])
+            let record = ImportRecord(
+                number: rows.int(0, 0) ?? 0, name: table.name, mode: mode, state: .loading, documents: 0, rows: 0,
+                rejects: 0)
+            try connection.query(
+                "CREATE TABLE \(SQL.identifier(record.staging)) (LIKE \(SQL.identifier(table.name)))")
+            return record
+        }
+    }
+
+    /// What was told of objects that could not be kept exactly, page by page.
+    ///
+    /// - Parameter body: Is given each line.
+    /// - Throws: `PostgresError`; what `body` throws.
+    public func eachReject(of source: String, _ body: (String) throws -> Void) throws {
+        var last: (number: Int64, place: Int64) = (0, 0)
+        while true {
+            let rows = try connection.query(
+                """
+                SELECT r."number", r."place", r."line" FROM "roost-import-rejects" r
+                JOIN "roost-import" i ON i."number" = r."number" AND i."source" = $1
+                WHERE (r."number", r."place") > ($2, $3) ORDER BY r."number", r."place" LIMIT 500
+                """, [.text(source), .int(last.number), .int(last.place)])
+            guard rows.rowCount > 0 else { return }
+            for row in 0..<rows.rowCount {
+                if let line = rows.string(row, 2) { try body(line) }
+                last = (rows.int(row, 0) ?? last.number, rows.int(row, 1) ?? last.place)
+            }
+        }
+    }
+
+    /// Forgets what was told, once it stands in a file.
+    ///
+    /// - Throws: `PostgresError`.
+    public func forgetRejects(of source: String) throws {
+        try connection.query(
+            """
+            DELETE FROM "roost-import-rejects" WHERE "number" IN (
+                SELECT "number" FROM "roost-import" WHERE "source" = $1)
+            """, [.text(source)])
+    }
+}

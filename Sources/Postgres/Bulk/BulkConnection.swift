@@ -1,0 +1,125 @@
+import CLibpq
+public import Logging
+
+/// A connection of its own that loads many rows with COPY.
+///
+/// It waits in its calls: sending waits for the server to take what was sent, so that a fast sender does not fill memory.
+/// So it belongs to one thread that may wait, and is no part of the pools.
+public final class BulkConnection {
+    private let handle: OpaquePointer
+    private let notices: NoticeLog
+
+    /// Connects.
+    ///
+    /// - Parameter connectionString: As libpq takes it.
+    /// - Throws: `PostgresError` with the server's own words.
+    public init(connectionString: String, logger: Logger) throws {
+        var configuration = PostgresConfiguration(connectionString: connectionString)
+        configuration.statementTimeout = .zero
+        configuration.applicationName = "roost import"
+        guard let handle = ConnectionParameters(configuration).connect() else {
+            throw PostgresError(.unavailable, "out of memory")
+        }
+        self.handle = handle
+        notices = NoticeLog(logger)
+        notices.receive(from: handle)
+        guard PQstatus(handle) == CONNECTION_OK else {
+            throw PostgresError(.unavailable, message)
+        }
+    }
+
+    deinit { PQfinish(handle) }
+
+    private var message: String { PQerrorMessage(handle).map { String(cString: $0).trimmed } ?? "out of memory" }
+
+    /// Runs one statement, and waits for its result.
+    ///
+    /// - Throws: `PostgresError`.
+    @discardableResult
+    public func query(_ sql: String, _ parameters: [PostgresParameter] = []) throws -> PostgresResult {
+        let statement = try EncodedStatement(Statement(sql, parameters))
+        // The addresses are those of the buffer, which is held for the whole call.
+        let result = statement.bytes.withUnsafeBytes { bytes -> OpaquePointer? in
+            let start = bytes.assumingMemoryBound(to: CChar.self).baseAddress
+            let values = statement.slots.map { slot in slot.offset < 0 ? nil : start.map { $0 + Int(slot.offset) } }
+            return PQexecParams(
+                handle, statement.sql, Int32(values.count), statement.slots.map(\.type), values,
+                statement.slots.map(\.length), values.map { _ in 1 }, 1)
+        }
+        return try take(result, expecting: [PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY])
+    }
+
+    /// Runs `body` in a transaction, and commits it; what `body` throws undoes everything.
+    ///
+    /// - Throws: What `body` throws; `PostgresError`.
+    public func transaction<R>(_ body: () throws -> R) throws -> R {
+        try query("BEGIN")
+        do {
+            let result = try body()
+            try query("COMMIT")
+            return result
+        } catch {
+            _ = try? query("ROLLBACK")
+            throw error
+        }
+    }
+
+    /// Sends rows by a COPY statement.
+    ///
+    /// - Parameters:
+    ///   - sql: `COPY … FROM STDIN (FORMAT binary)`.
+    ///   - send: Is given what sends bytes, which it calls as often as it likes; what it throws breaks the COPY off.
+    /// - Returns: How many rows the server took.
+    /// - Throws: `PostgresError`; what `send` throws.
+    @discardableResult
+    public func copy(_ sql: String, _ send: ((CopyBuffer) throws -> Void) throws -> Void) throws -> Int {
+        _ = try take(PQexec(handle, sql), expecting: [PGRES_COPY_IN])
+        do {
+            try send { buffer in try self.put(buffer) }
+        } catch {
+            _ = PQputCopyEnd(handle, "broken off")
+            let refusal = lastResult()
+            if let refusal, error is PostgresError { throw refusal }
+            throw error
+        }
+        guard PQputCopyEnd(handle, nil) == 1 else { throw PostgresError(.connectionLost, message) }
+        let result = try take(PQgetResult(handle), expecting: [PGRES_COMMAND_OK])
+        while let rest = PQgetResult(handle) { PQclear(rest) }
+        return result.affectedRows
+    }
+
+    private func put(_ buffer: CopyBuffer) throws {
+        // libpq copies what it cannot send at once; in chunks, so that this is never much.
+        var start = 0
+        while start < buffer.count {
+            let end = min(start + 65_536, buffer.count)
+            let status = buffer.bytes[start..<end].withUnsafeBytes { bytes in
+                PQputCopyData(handle, bytes.assumingMemoryBound(to: CChar.self).baseAddress, Int32(bytes.count))
+            }
+            guard status == 1 else { throw PostgresError(.connectionLost, message) }
+            start = end
+        }
+    }
+
+    /// Reads what is left of a COPY that was broken off, and gives the server's error.
+    private func lastResult() -> PostgresError? {
+        var error: PostgresError?
+        while let result = PQgetResult(handle) {
+            if PQresultStatus(result) == PGRES_FATAL_ERROR, error == nil { error = PostgresError(result) }
+            PQclear(result)
+        }
+        return error
+    }
+
+    private func take(_ result: OpaquePointer?, expecting statuses: [ExecStatusType]) throws -> PostgresResult {
+        guard let result else { throw PostgresError(.connectionLost, "the connection was lost: \(message)") }
+        guard statuses.contains(where: { $0 == PQresultStatus(result) }) else {
+            var error = PostgresError(result)
+            if PQstatus(handle) == CONNECTION_BAD { error.kind = .connectionLost }
+            PQclear(result)
+            while let rest = PQgetResult(handle) { PQclear(rest) }
+            throw error
+        }
+        return PostgresResult(result, notices: notices)
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import JSON
+import Subprocess
+import TestSupport
+import Testing
+
+#if canImport(System)
+    import System
+#else
+    import SystemPackage
+#endif
+
+/// `roost import` as a process: what it prints, its exit status, and what becomes of one that is killed.
+@Suite struct ImportProcessTests {
+    /// A folder with a dump, and the command that imports it.
+    private struct Stand: Sendable {
+        let folder: String
+
+        static func run(_ body: (Stand) async throws -> Void) async throws {
+            let folder = FileManager.default.temporaryDirectory.path + "/roost-import-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            try await body(Stand(folder: folder))
+        }
+
+        /// Has MongoDB's own encoder make a dump with so many objects of ten fields.
+        func makeDump(_ count: Int) async throws {
+            let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            let libraries = tests.appendingPathComponent("../../.build/python").standardizedFileURL.path
+            let script = tests.appendingPathComponent("../MigrationTests/make_dump.py").standardizedFileURL.path
+            let result = try await Subprocess.run(
+                .name("python3"), arguments: [script, "rows", folder + "/dump", "\(count)"],
+                environment: .inherit.updating(["PYTHONPATH": libraries]), output: .discarded,
+                error: .string(limit: 4096))
+            try #require(result.terminationStatus.isSuccess, "\(result.standardError)")
+        }
+
+        func command(_ uri: String, _ arguments: [String] = []) throws -> [String] {
+            [try CrashServer.findBinary(), "import", folder + "/dump"] + arguments + [
+                "--rejects", folder + "/rejects.jsonl", "--databaseURI", uri, "--dataDir", folder + "/data",
+            ]
+        }
+
+        /// Runs the command to its end.
+        func run(_ uri: String, _ arguments: [String] = []) async throws -> (status: CrashProcess.End?, output: String)
+        {
+            let path = folder + "/output-\(UUID().uuidString)"
+            let process = try await CrashProcess.start(try command(uri, arguments), output: path)
+            _ = try await eventually(within: .seconds(120)) { !process.isRunning }
+            return (process.end, try String(contentsOfFile: path, encoding: .utf8))
+        }
+    }
+
+    private static func rows(_ server: TestServer) async throws -> [String] {
+        try await server.texts(
+            "SELECT count(*)::text || ' ' || coalesce(md5(string_agg(t::text, '' ORDER BY \"objectId\")), '') FROM \"Game\" t"
+        )
+    }
+
+    @Test("It prints what it did, its status says how it went, and a second one changes nothing")
+    func output() async throws {
+        try await TestServer.run { server in
+            try await Stand.run { stand in
+                try await stand.makeDump(200)
+                let looked = try await stand.run(server.databaseURI, ["--dry-run"])
+                #expect(looked.status == .exit(status: 0), "\(looked.output)")
+                #expect(looked.output.contains("Game: 200 objects, 200 rows, 0 rejects"))
+                let first = try await stand.run(server.databaseURI)
+                #expect(first.status == .exit(status: 0), "\(first.output)")
+                #expect(first.output.contains("Game: 200 rows"))
+                #expect(first.output.contains("imported 200 rows of 1 classes"))
+                let rows = try await Self.rows(server)
+                let second = try await stand.run(server.databaseURI, ["--json"])
+                #expect(second.status == .exit(status: 0))
+                let event = try JSONValue(parsing: second.output)
+                #expect(event["alreadyImported"] == true && event["event"] == "done")
+                #expect(try await Self.rows(server) == rows)
+                try await stand.makeDump(201)
+                let full = try await stand.run(server.databaseURI)
+                #expect(full.status == .exit(status: 1))
+                #expect(full.output.contains("these classes have objects already: Game. --merge"), "\(full.output)")
+                #expect(try await stand.run(server.databaseURI, ["--merge"]).status == .exit(status: 0))
+                #expect(try await Self.rows(server).first?.hasPrefix("201 ") == true)
+                for wrong in [["--type", "Game"], ["--jobs", "0"], ["--type", "Game.x=Nothing"]] {
+                    #expect(try await stand.run(server.databaseURI, wrong).status == .exit(status: 64))
+                }
+            }
+        }
+    }
+
+    @Test("One that is killed ten times anywhere and goes on each time brings the same as one that was not")
+    func killed() async throws {
+        try await TestServer.run { server in
+            try await TestServer.withDatabase { uri in
+                let untouched = TestServer(url: "", databaseURI: uri)
+                try await Stand.run { stand in
+                    try await stand.makeDump(20_000)
+                    let whole = try await stand.run(untouched.databaseURI)
+                    try #require(whole.status == .exit(status: 0), "\(whole.output)")
+                    for number in 0..<10 {
+                        let process = try await CrashProcess.start(
+                            try stand.command(server.databaseURI), output: stand.folder + "/killed.txt")
+                        // Each gets further than the one before it, and dies somewhere behind that.
+                        let isThere = try await eventually {
+                            let loaded = try? await server.texts(
+                                "SELECT coalesce(max(\"documents\"), 0)::text FROM \"roost-import\"")
+                            return Int(loaded?.first ?? "") ?? -1 >= number * 2000 || !process.isRunning
+                        }
+                        #expect(isThere)
+                        try await Task.sleep(for: .milliseconds(Int.random(in: 0...150)))
+                        kill(process.identifier, SIGKILL)
+                        #expect(try await eventually { !process.isRunning })
+                        // Before the class is made there is nothing to be seen.
+                        let count = (try? await server.texts("SELECT count(*)::text FROM \"Game\""))?.first ?? "0"
+                        #expect(["0", "20000"].contains(count), "half of a class was seen: \(count)")
+                    }
+                    // The connections of those that were killed may end later than they.
+                    let isDone = try await eventually {
+                        let last = try await stand.run(server.databaseURI)
+                        return last.status == .exit(status: 0)
+                    }
+                    #expect(isDone)
+                    #expect(try await Self.rows(server) == Self.rows(untouched))
+                    let left = try await server.texts(
+                        "SELECT relname::text FROM pg_class WHERE relname LIKE 'roost-import:%'")
+                    #expect(left.isEmpty)
+                    let indexes = "SELECT indexdef FROM pg_indexes WHERE tablename = 'Game' ORDER BY 1"
+                    #expect(try await server.texts(indexes) == untouched.texts(indexes))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import BSON
+import JSON
+import TestTools
+import Testing
+
+/// Documents of MongoDB, read from bytes that may be anything.
+@Suite struct BSONReaderTests {
+    @Test("Every type of MongoDB's is read")
+    func everyType() throws {
+        let document = try BSONReader.document(BSONBytes.everything)
+        let id = try #require(BSONObjectID(hexadecimal: "0102030405060708090a0b0c"))
+        let expected: [(Name, BSONValue)] = [
+            ("double", .double(1.5)), ("text", .string("a\u{1F984}")),
+            ("document", .document(BSONDocument([.init("x", .int32(-1))]))), ("array", .array([.bool(true), .null])),
+            ("binary", .binary(subtype: 0, [1, 2, 3])), ("old", .binary(subtype: 2, [1, 2, 3])),
+            ("undefined", .undefined), ("id", .objectID(id)), ("bool", .bool(false)), ("date", .date(-1)),
+            ("null", .null), ("regex", .regularExpression(pattern: "a.b", options: "i")),
+            ("pointer", .dbPointer(collection: "c", id)), ("code", .code("f()")), ("symbol", .symbol("s")),
+            ("scoped", .codeWithScope("g()", BSONDocument())), ("int", .int32(7)), ("time", .timestamp(1 << 32 | 2)),
+            ("long", .int64(1 << 60)), ("decimal", .decimal128(BSONDecimal(low: 5, high: 0x303E << 48))),
+            ("min", .minKey), ("max", .maxKey),
+        ]
+        #expect(document.members == expected.map { BSONDocument.Member($0, $1) })
+        #expect(document["decimal"]?.numberValue == 0.5)
+    }
+
+    @Test("A document that is cut off anywhere is refused")
+    func truncated() {
+        let bytes = BSONBytes.everything
+        for count in 0..<bytes.count {
+            #expect(throws: BSONError.self, "\(count) bytes") { try BSONReader.document(Array(bytes.prefix(count))) }
+            #expect(throws: BSONError.self) { try BSONReader.document(bytes, in: 0..<count) }
+        }
+        #expect(throws: BSONError.self) { try BSONReader.document(bytes + [0]) }
+    }
+
+    @Test("Lengths that lie, ends that are missing and types that are not are refused, and say where")
+    func malformed() {
+        let scenarios: [(String, [UInt8], String)] = [
+            ("a negative length", BSONBytes.int32(-1) + [0], "a length that does not fit at byte 0"),
+            ("a length of zero", BSONBytes.int32(0) + [0], "a length that does not fit at byte 0"),
+            ("a length beyond the input", BSONBytes.int32(100) + [0], "a length that does not fit at byte 0"),
+            (
+                "a text of 2 GB", BSONBytes.document(BSONBytes.member(2, "a", BSONBytes.int32(Int(Int32.max)))),
+                "unexpected end at byte 11"
+            ),
+            (
+                "a text without an end", BSONBytes.document(BSONBytes.member(2, "a", BSONBytes.int32(1) + [7])),
+                "a text without an end at byte 11"
+            ),
+            (
+                "binary data of 2 GB", BSONBytes.document(BSONBytes.member(5, "a", [255, 255, 255, 127, 0])),
+                "unexpected end at byte 12"
+            ),
+            (
+                "a negative size", BSONBytes.document(BSONBytes.member(5, "a", [255, 255, 255, 255, 0])),
+                "unexpected end at byte 12"
+            ),
+            ("an unknown type", BSONBytes.document([0x20, 97, 0]), "a type that BSON does not have at byte 7"),
+            ("a boolean of 2", BSONBytes.document(BSONBytes.member(8, "a", [2])), "a boolean that is none at byte 8"),
+            ("a key without an end", [10, 0, 0, 0, 0x0A, 97, 97, 97, 97, 97], "a key without an end at byte 5"),
+            ("a key that is not UTF-8", BSONBytes.document([0x0A, 0xC3, 0]), "a key that is not UTF-8 at byte 5"),
+            ("an end too early", [7, 0, 0, 0, 0, 0, 0], "a document that ends too early at byte 5"),
+        ]
+        for (name, bytes, expected) in scenarios {
+            do {
+                _ = try BSONReader.document(bytes)
+                Issue.record("\(name) was read")
+            } catch {
+                #expect("\(error)" == expected, "\(name)")
+            }
+        }
+    }
+
+    @Test("A text that is not UTF-8 is kept as bytes, beside all others")
+    func malformedText() throws {
+        let bytes = BSONBytes.document(
+            BSONBytes.member(2, "a", BSONBytes.int32(3) + [0xC3, 0x28, 0])
+                + BSONBytes.member(2, "b", BSONBytes.text("x")))
+        let document = try BSONReader.document(bytes)
+        #expect(document["a"] == .malformedText([0xC3, 0x28]))
+        #expect(document["b"] == .string("x"))
+    }
+
+    @Test("A hundred levels are read, and more than two hundred are refused without end of the stack")
+    func depth() throws {
+        _ = try BSONReader.document(BSONBytes.nested(100))
+        _ = try BSONReader.document(BSONBytes.nested(200))
+        for depth in [201, 20_000] {
+            let error = #expect(throws: BSONError.self) { try BSONReader.document(BSONBytes.nested(depth)) }
+            #expect(error?.reason == "nesting deeper than 200")
+        }
+    }
+
+    @Test("Ten thousand mutations of a document are read or refused, and nothing else")
+    func mutations() {
+        BSONMutations.run(seed: 24, count: 10_000)
+    }
+
+    @Test(
+        "Decimal numbers keep their digits",
+        arguments: [
+            "0", "-0", "1", "-12.5", "0.1", "0.000001", "1E-7", "1.5E+30", "1234567890123456789012345678901234",
+            "9.999999999999999999999999999999999E+6144", "1E-6176", "NaN", "Infinity", "-Infinity", "0.00",
+        ])
+    func decimals(text: String) throws {
+        let number = try #require(BSONDecimal(text: text))
+        #expect(number.text == text)
+        if let double = Double(text), double.isFinite { #expect(number.double == double) }
+    }
+
+    @Test(
+        "What is no decimal number is none", arguments: ["", "x", "1.2.3", "1E", "12345678901234567890123456789012345"])
+    func noDecimals(text: String) { #expect(BSONDecimal(text: text) == nil) }
+}

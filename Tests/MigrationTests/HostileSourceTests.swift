@@ -1,0 +1,191 @@
+import BSON
+import Foundation
+import JSON
+import Migration
+import TestSupport
+import TestTools
+import Testing
+
+/// Sources that are damaged, or made by somebody who means harm. Each ends with words or rejects, never otherwise.
+@Suite struct HostileSourceTests {
+    private static let song = "{\"objectId\":\"s1\",\"title\":\"x\"}"
+
+    /// Looks at a folder, and gives what came of it in words.
+    private static func outcome(_ folder: ImportFolder, _ source: String? = nil) async -> String {
+        do {
+            let report = try await folder.look(source)
+            return report.classes.map { "\($0.name) \($0.rows)/\($0.documents) \($0.failure ?? "")" }
+                .joined(separator: "; ")
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test("JSON files of every form are read, and those that are damaged end with the place of the damage")
+    func json() async throws {
+        let deep =
+            "{\"objectId\":\"s1\",\"o\":" + String(repeating: "{\"a\":", count: 99) + "1"
+            + String(repeating: "}", count: 100)
+        let endless =
+            "{\"objectId\":\"s1\",\"o\":" + String(repeating: "[", count: 5000) + String(repeating: "]", count: 5000)
+            + "}"
+        let scenarios: [(String, String, String)] = [
+            ("lines", Self.song + "\n" + Self.song.replacing("s1", with: "s2") + "\n", "Song 2/2 "),
+            ("a list", "[\(Self.song),\n\(Self.song)]", "Song 2/2 "),
+            ("results", "\u{FEFF} { \"results\" : [ \(Self.song) ] } \n", "Song 1/1 "),
+            ("nothing", "", "Song 0/0 "), ("an empty list", " [ ] ", "Song 0/0 "),
+            ("empty results", "{\"results\":[]}", "Song 0/0 "),
+            ("an object called results", "{\"results\":{\"a\":1}}", "Song 0/1 "),
+            ("a list without an end", "[\(Self.song)", "ends too early"),
+            ("results without an end", "{\"results\":[\(Self.song)]", "the object has no end"),
+            ("something behind the end", "[\(Self.song)] x", "something behind the end"),
+            ("an object without an end", "{\"objectId\":\"s1\"", "one without an end"),
+            ("a text without an end", "{\"objectId\":\"s1", "one without an end"),
+            ("no comma", "[\(Self.song) \(Self.song)]", "no comma between objects"),
+            ("a number", "5", "neither an object nor a list"),
+            ("a list of numbers", "[1,2]", "no object where one should begin"),
+            ("an object that is none", "{\"objectId\" \"s1\"}\n\(Self.song)", "Song 1/2 "),
+            ("a hundred levels", deep, "Song 1/1 "), ("five thousand levels", endless, "Song 0/1 "),
+            ("no id", "{\"title\":\"x\"}", "Song 0/1 "), ("an id that is a list", "{\"objectId\":[1]}", "Song 0/1 "),
+        ]
+        for (name, text, expected) in scenarios {
+            try await ImportFolder.run { folder in
+                try folder.write("Song.json", text)
+                let outcome = await Self.outcome(folder)
+                #expect(outcome.contains(expected), "\(name): \(outcome)")
+            }
+        }
+    }
+
+    @Test("A BSON file that is cut off anywhere, or has any of its bits turned, ends with words or with rejects")
+    func bson() async throws {
+        let whole = try Array(
+            Data(contentsOf: URL(fileURLWithPath: ImportFolder.samples + "/dump/parse/Everything.bson")))
+        let schema = try Array(
+            Data(contentsOf: URL(fileURLWithPath: ImportFolder.samples + "/dump/parse/_SCHEMA.bson")))
+        var random = SplitMix64(seed: 7)
+        for number in 0..<60 {
+            var bytes = whole
+            if number % 2 == 0 {
+                bytes = Array(bytes.prefix(Int.random(in: 1..<whole.count, using: &random)))
+            } else {
+                for _ in 0..<3 {
+                    bytes[Int.random(in: 0..<bytes.count, using: &random)] ^=
+                        1 << UInt8.random(in: 0..<8, using: &random)
+                }
+            }
+            try await ImportFolder.run { folder in
+                try folder.write("_SCHEMA.bson", schema)
+                try folder.write("Everything.bson", bytes)
+                let outcome = await Self.outcome(folder)
+                #expect(outcome.contains("Everything "), "\(number): \(outcome)")
+            }
+        }
+    }
+
+    @Test("What is too large or endless is refused without being unpacked or kept in memory")
+    func bombs() async throws {
+        // Documents of 16 MB of nothing: packed, a thousandth of that.
+        let length: [UInt8] = [0, 0, 0, 1]
+        let document = length + [UInt8](repeating: 0, count: 0xFFFFFC)
+        let packed = ZipBytes.gzip(document)
+        let bomb = Array([packed, packed, packed, packed, packed, packed].joined())
+        try await ImportFolder.run { folder in
+            try folder.write("Song.bson.gz", bomb)
+            #expect(await Self.outcome(folder).contains("it becomes more than 400 times its size"))
+        }
+        try await ImportFolder.run { folder in
+            var zip = ZipBytes()
+            zip.add("Song.bson", Array([document, document, document, document, document].joined()))
+            try folder.write("bomb.zip", zip.file)
+            let outcome = await Self.outcome(folder, folder.source + "/bomb.zip")
+            #expect(outcome.contains("it becomes more than 400 times its size"), "\(outcome)")
+        }
+    }
+
+    @Test("A zip file that lies about names, places, sizes and contents is refused")
+    func zip() async throws {
+        let content = Array("{\"results\":[\(Self.song)]}".utf8)
+        let scenarios: [(String, (inout ZipBytes) -> Void, String)] = [
+            ("an honest one", { $0.add("export/Song.json", content) }, "Song 1/1"),
+            ("stored, not packed", { $0.add("Song.json", content, deflated: false) }, "Song 1/1"),
+            (
+                "folders and what some systems add",
+                {
+                    $0.add("export/", [], deflated: false)
+                    $0.add("export/Song.json", content)
+                    $0.add("__MACOSX/export/._Song.json", [1, 2])
+                }, "Song 1/1"
+            ),
+            ("a name that leads out", { $0.add("../Song.json", content) }, "leads out of the folder"),
+            ("a name that leads out later", { $0.add("a/../../Song.json", content) }, "leads out of the folder"),
+            ("an absolute name", { $0.add("/etc/Song.json", content) }, "leads out of the folder"),
+            ("a name with backslashes", { $0.add("..\\Song.json", content) }, "leads out of the folder"),
+            ("a name with NUL", { $0.add("Song.json\0.txt", content) }, "leads out of the folder"),
+            (
+                "a name that is there twice",
+                {
+                    $0.add("Song.json", content)
+                    $0.add("Song.json", content)
+                }, "is in it twice"
+            ),
+            (
+                "entries over one another",
+                {
+                    $0.add("Song.json", content)
+                    $0.add("Other.json", content, header: 0)
+                }, "lie over one another"
+            ),
+            ("a place beyond the end", { $0.add("Song.json", content, header: 1 << 30) }, "lie over one another"),
+            ("a size that is too small", { $0.add("Song.json", content, size: 3) }, "larger than it says"),
+            ("a size that is too large", { $0.add("Song.json", content, size: 3000) }, "its checksum is another"),
+        ]
+        for (name, make, expected) in scenarios {
+            try await ImportFolder.run { folder in
+                var zip = ZipBytes()
+                make(&zip)
+                try folder.write("export.zip", zip.file)
+                let outcome = await Self.outcome(folder, folder.source + "/export.zip")
+                #expect(outcome.contains(expected), "\(name): \(outcome)")
+            }
+        }
+    }
+
+    @Test("A zip file or an archive with any of its bits turned, or cut off anywhere, is read or refused")
+    func damagedContainers() async throws {
+        var random = SplitMix64(seed: 11)
+        for name in ["parse.zip", "dump.archive.gz"] {
+            let whole = try Array(Data(contentsOf: URL(fileURLWithPath: ImportFolder.samples + "/" + name)))
+            for number in 0..<40 {
+                var bytes = whole
+                if number % 4 == 0 {
+                    bytes = Array(bytes.prefix(Int.random(in: 4..<whole.count, using: &random)))
+                } else {
+                    bytes[Int.random(in: 4..<bytes.count, using: &random)] ^=
+                        1 << UInt8.random(in: 0..<8, using: &random)
+                }
+                try await ImportFolder.run { folder in
+                    try folder.write(name, bytes)
+                    let outcome = await Self.outcome(folder, folder.source + "/" + name)
+                    #expect(!outcome.isEmpty, "\(name) \(number)")
+                }
+            }
+        }
+    }
+
+    @Test("What is no source says so, and what is not clear asks")
+    func unclear() async throws {
+        try await ImportFolder.run { folder in
+            #expect(await Self.outcome(folder, folder.path + "/nowhere").contains("there is no such file or folder"))
+            #expect(await Self.outcome(folder).contains("there are no classes in it"))
+            try folder.write("notes.txt", "x")
+            #expect(await Self.outcome(folder, folder.source + "/notes.txt").contains("nothing that can be imported"))
+            try folder.write("one/Song.json", Self.song)
+            try folder.write("admin/system.users.bson", [])
+            #expect(await Self.outcome(folder) == "Song 1/1 ")
+            try folder.write("two/Song.json", Self.song)
+            #expect(await Self.outcome(folder).contains("several databases"))
+            #expect(await Self.outcome(folder, folder.source + "/one/Song.json") == "Song 1/1 ")
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import FileStorage
+import Foundation
+import JSON
+import Migration
+import TestSupport
+
+/// A folder of a test's own with a source and what an import leaves.
+struct ImportFolder: Sendable {
+    let path: String
+
+    /// Makes a folder for `body`, and removes it.
+    static func run<R>(_ body: (ImportFolder) async throws -> R) async throws -> R {
+        let path = FileManager.default.temporaryDirectory.path + "/roost-import-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path + "/source", withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        return try await body(ImportFolder(path: path))
+    }
+
+    /// The samples that MongoDB's own encoder made.
+    static let samples = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/Samples"
+
+    var source: String { path + "/source" }
+    var files: DiskStorage { DiskStorage(directory: path + "/files") }
+
+    /// Puts a file into the source.
+    func write(_ name: String, _ bytes: [UInt8]) throws {
+        let file = URL(fileURLWithPath: source + "/" + name)
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(bytes).write(to: file)
+    }
+
+    func write(_ name: String, _ text: String) throws { try write(name, Array(text.utf8)) }
+
+    private func run(_ source: String, _ change: (inout ImportOptions) -> Void) -> ImportRun {
+        var options = ImportOptions()
+        options.scratch = path + "/scratch"
+        options.rejects = path + "/rejects.jsonl"
+        change(&options)
+        return ImportRun(source, options, ImportProgress(), logger: TestServer.quietLogger)
+    }
+
+    /// Imports a source, the folder's own if none is named.
+    @discardableResult
+    func load(_ source: String? = nil, into server: TestServer, _ change: (inout ImportOptions) -> Void = { _ in })
+        async throws -> ImportReport
+    {
+        try await run(source ?? self.source, change).load(into: server.databaseURI, files: files, storedFiles: files)
+    }
+
+    /// Looks at a source, the folder's own if none is named.
+    func look(_ source: String? = nil, _ change: (inout ImportOptions) -> Void = { _ in }) async throws -> ImportReport
+    {
+        try await run(source ?? self.source, change).look()
+    }
+
+    /// The lines of the file of rejects, as JSON.
+    func rejects() throws -> [JSONValue] {
+        guard let data = FileManager.default.contents(atPath: path + "/rejects.jsonl") else { return [] }
+        return try data.split(separator: UInt8(ascii: "\n")).map { try JSONValue(parsing: Array($0)) }
+    }
+}
+
+extension TestServer {
+    /// All rows of a table as JSON, in the order of their text.
+    func table(_ name: String) async throws -> [String] {
+        try await texts("SELECT to_jsonb(t)::text FROM \"\(name)\" t ORDER BY 1")
+    }
+
+    /// One row of a table as JSON; null when it is not there.
+    func row(_ name: String, _ id: String) async throws -> JSONValue {
+        let texts = try await texts("SELECT to_jsonb(t)::text FROM \"\(name)\" t WHERE \"objectId\" = '\(id)'")
+        return try texts.first.map { try JSONValue(parsing: $0) } ?? .null
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import JSON
+import Migration
+import Outgoing
+import ServerConfiguration
+import TestSupport
+import Testing
+
+/// A server that runs, read by its REST interface.
+@Suite struct LiveServerTests {
+    private static func address(_ server: TestServer, maintenance: Bool = true) -> LiveServer.Address {
+        LiveServer.Address(
+            url: server.url, applicationID: TestServer.applicationID, masterKey: TestServer.masterKey,
+            maintenanceKey: maintenance ? TestServer.maintenanceKey : nil)
+    }
+
+    private static func download(_ address: LiveServer.Address, to folder: ImportFolder) async throws -> [String] {
+        let (configuration, _) = try Configuration.load(
+            file: Array("{\"appId\":\"a\",\"masterKey\":\"m\"}".utf8), environment: [:], flags: [])
+        let caller = try HTTPCaller(configuration.outgoing)
+        let download = LiveDownload(
+            LiveServer(address, caller), to: folder.path + "/live", classes: nil, progress: ImportProgress())
+        do {
+            let notes = try await download.run()
+            await caller.shutdown()
+            return notes
+        } catch {
+            await caller.shutdown()
+            throw error
+        }
+    }
+
+    @Test("Classes come in windows, with relations, users' hashes, sessions, the configuration, webhooks and files")
+    func everything() async throws {
+        try await TestServer.run { server in
+            let photo = Array("the bytes of a photo".utf8)
+            let file = try await server.send(
+                "POST", "/files/photo.txt", bytes: photo, as: .master, headers: ["Content-Type": "text/plain"])
+            let name = try #require(file["name"])
+            let url = try #require(file["url"])
+            let first = try await server.create(
+                "Song",
+                ["title": "one", "cover": ["__type": "File", "name": name, "url": url], "ACL": ["*": ["read": true]]],
+                as: .master)
+            // Many of one moment, so that windows end in the middle of it.
+            try await server.execute(
+                """
+                INSERT INTO "Song" ("objectId", "title", "createdAt", "updatedAt")
+                SELECT 's' || i, 'x', '2020-01-01T00:00:00Z'::timestamptz + (i / 1500) * interval '1 ms', now()
+                FROM generate_series(1, 2300) i;
+                INSERT INTO "Song" ("objectId", "title") VALUES ('undated', 'x');
+                """)
+            _ = try await server.send(
+                "PUT", "/classes/Song/\(first)",
+                ["similar": .operation("AddRelation", [.pointer("Song", "s1"), .pointer("Song", "s2")])], as: .master)
+            _ = try await server.signUp("kim", password: "correct horse")
+            _ = try await server.send("PUT", "/config", ["params": ["greeting": "hello"]], as: .master)
+            _ = try await server.send(
+                "POST", "/hooks/functions", ["functionName": "f", "url": "https://f.example"], as: .master)
+            try await ImportFolder.run { folder in
+                let notes = try await Self.download(Self.address(server), to: folder)
+                #expect(notes.isEmpty, "\(notes)")
+                // A second one finds everything there.
+                _ = try await Self.download(Self.address(server), to: folder)
+                try await TestServer.withDatabase { uri in
+                    let other = TestServer(url: "", databaseURI: uri)
+                    let report = try await folder.load(folder.path + "/live", into: other)
+                    let told = try folder.rejects()
+                    #expect(report.exitCode == 0, "\(report.json.text) \(told)")
+                    for table in ["Song", "_Join:similar:Song", "_User", "_Session", "_GlobalConfig", "_Hooks"] {
+                        let before = try await server.table(table)
+                        let after = try await other.table(table)
+                        #expect(before == after, "\(table): \(before.count) and \(after.count) rows")
+                        #expect(!before.isEmpty)
+                    }
+                    let stored = try #require(try await folder.files.open(name: name.stringValue ?? ""))
+                    #expect(stored.size == Int64(photo.count))
+                }
+            }
+        }
+    }
+
+    @Test("Without the maintenance key no hashes come, and that is told; a wrong key ends with the server's words")
+    func keys() async throws {
+        try await TestServer.run { server in
+            _ = try await server.signUp("kim")
+            try await ImportFolder.run { folder in
+                let notes = try await Self.download(Self.address(server, maintenance: false), to: folder)
+                #expect(notes.count == 1 && notes[0].hasPrefix("without the maintenance key"))
+            }
+            try await ImportFolder.run { folder in
+                let wrong = LiveServer.Address(
+                    url: server.url, applicationID: TestServer.applicationID, masterKey: "wrong", maintenanceKey: nil)
+                let failure = await #expect(throws: LiveServer.Failure.self) {
+                    try await Self.download(wrong, to: folder)
+                }
+                #expect(failure?.description.contains("/schemas: 403 ") == true, "\(failure?.description ?? "")")
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+import JSON
+import Migration
+import TestSupport
+import Testing
+
+/// Imports into classes that have objects already, and imports that are made again.
+@Suite struct MergeTests {
+    private static func object(_ id: String, _ title: String, _ day: Int) -> String {
+        "{\"objectId\":\"\(id)\",\"title\":\"\(title)\",\"createdAt\":\"2020-01-0\(day)T00:00:00.000Z\","
+            + "\"updatedAt\":\"2020-01-0\(day)T00:00:00.000Z\"}\n"
+    }
+
+    private static func titles(_ server: TestServer) async throws -> [String] {
+        try await server.texts("SELECT \"objectId\" || ' ' || \"title\" FROM \"Song\" ORDER BY 1")
+    }
+
+    @Test("A class with objects ends an import before anything is loaded, unless it is said what becomes of them")
+    func full() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                try folder.write("Song.json", Self.object("s1", "one", 1))
+                try await folder.load(into: server)
+                try folder.write("Song.json", Self.object("s2", "two", 1))
+                try folder.write("Album.json", Self.object("a1", "album", 1))
+                let refusal = await #expect(throws: ImportRun.Refusal.self) { try await folder.load(into: server) }
+                #expect(refusal?.description.contains("these classes have objects already: Song.") == true)
+                #expect(try await Self.titles(server) == ["s1 one"])
+                #expect(try await server.send("GET", "/schemas/Album", as: .master).status != 200)
+                // What is not wanted is not looked at.
+                try await folder.load(into: server) { $0.classes = ["Album"] }
+                #expect(try await server.find("Album")["results"]?.arrayValue?.count == 1)
+                #expect(try await Self.titles(server) == ["s1 one"])
+            }
+        }
+    }
+
+    @Test("Merged, the object of an id that was changed last stays, and the same once more changes nothing")
+    func merge() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                try folder.write(
+                    "Song.json",
+                    Self.object("s1", "old", 2) + Self.object("s2", "new", 5) + Self.object("s3", "same", 3))
+                try await folder.load(into: server)
+                try folder.write(
+                    "Song.json",
+                    Self.object("s1", "newer", 3) + Self.object("s2", "older", 4) + Self.object("s3", "equal", 3)
+                        + Self.object("s4", "fresh", 1))
+                for _ in 0..<2 {
+                    let report = try await folder.load(into: server) { $0.merges = true }
+                    #expect(report.exitCode == 0)
+                    #expect(try await Self.titles(server) == ["s1 newer", "s2 new", "s3 same", "s4 fresh"])
+                }
+                let again = try await folder.load(into: server)
+                #expect(again.wasDone)
+                let made = try await server.send("POST", "/classes/Song", ["title": "by a client"])
+                #expect(made.status == 201)
+            }
+        }
+    }
+
+    @Test("Replaced, a class shows the objects of the source alone, with all of its indexes and permissions")
+    func replace() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                _ = try await server.send(
+                    "POST", "/schemas",
+                    [
+                        "className": "Song", "fields": ["title": ["type": "String"], "plays": ["type": "Number"]],
+                        "indexes": ["byTitle": ["title": 1]],
+                    ], as: .master)
+                _ = try await server.create("Song", ["title": "gone", "plays": 3])
+                let indexes = "SELECT indexname || indexdef FROM pg_indexes WHERE tablename = 'Song' ORDER BY 1"
+                let before = try await server.texts(indexes)
+                try folder.write("Song.json", Self.object("s1", "one", 1))
+                try await folder.load(into: server) { $0.replaces = ["Song"] }
+                #expect(try await Self.titles(server) == ["s1 one"])
+                #expect(try await server.texts(indexes) == before)
+                #expect(before.contains { $0.contains("byTitle") })
+                let song = try await server.send("PUT", "/classes/Song/s1", ["plays": 4])
+                #expect(song.status == 200, "columns of the class that the source lacks are still there")
+            }
+        }
+    }
+
+    @Test("A class that others look at through a view, or may use by a grant, keeps its table")
+    func dependents() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                _ = try await server.create("Song", ["title": "gone"])
+                try await server.execute("CREATE VIEW song_titles AS SELECT \"title\" FROM \"Song\"")
+                try folder.write("Song.json", Self.object("s1", "one", 1))
+                try await folder.load(into: server) { $0.replaces = ["Song"] }
+                #expect(try await server.texts("SELECT \"title\" FROM song_titles") == ["one"])
+            }
+        }
+    }
+
+    @Test("Merged users whose names others have are told and left out")
+    func conflicts() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                let ann = try await server.signUp("ann")
+                try folder.write(
+                    "_User.json",
+                    "{\"objectId\":\"u1\",\"username\":\"ann\"}\n{\"objectId\":\"u2\",\"username\":\"bob\"}\n")
+                let report = try await folder.load(into: server) { $0.merges = true }
+                #expect(report.exitCode == 2 && report.classes.first?.rows == 1)
+                let line = try #require(try folder.rejects().first)
+                #expect(line["id"] == "u1" && line["class"] == "_User")
+                let names = try await server.texts(
+                    "SELECT \"objectId\" || \"username\" FROM \"_User\" ORDER BY \"username\"")
+                #expect(names == [ann.id + "ann", "u2bob"])
+            }
+        }
+    }
+
+    @Test("Users with one name, as old databases have some, all come, and the unique index is told to be missing")
+    func uniqueIndex() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                try folder.write(
+                    "_User.json",
+                    "{\"objectId\":\"u1\",\"username\":\"ann\"}\n{\"objectId\":\"u2\",\"username\":\"ann\"}\n")
+                let report = try await folder.load(into: server)
+                #expect(report.exitCode == 2 && report.classes.first?.rows == 2)
+                let reason = try #require(try folder.rejects().first?["reason"]?.stringValue)
+                #expect(reason.contains("the index _User_unique_username cannot be made"))
+                #expect(try await server.texts("SELECT \"username\" FROM \"_User\"") == ["ann", "ann"])
+            }
+        }
+    }
+
+    @Test("A field of another type than the class has ends the import before anything is loaded")
+    func otherType() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                _ = try await server.send(
+                    "POST", "/schemas", ["className": "Song", "fields": ["title": ["type": "Number"]]], as: .master)
+                try folder.write("Song.json", Self.object("s1", "one", 1))
+                let refusal = await #expect(throws: ImportRun.Refusal.self) { try await folder.load(into: server) }
+                #expect(refusal?.description.contains("schema mismatch for Song.title") == true)
+                #expect(try await server.table("Song").isEmpty)
+            }
+        }
+    }
+
+    @Test("Names that no class or field can have, and relations that no class has, are told and left out")
+    func names() async throws {
+        let long = String(repeating: "x", count: 64)
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                try folder.write("\(long).json", Self.object("s1", "one", 1))
+                try folder.write("1st.json", Self.object("s1", "one", 1))
+                try folder.write("_Join:nothing:Song.json", "{\"owningId\":\"s1\",\"relatedId\":\"s2\"}")
+                try folder.write(
+                    "Song.json", "{\"objectId\":\"s1\",\"\(long)\":1,\"a.b\":2,\"$c\":3,\"ctid\":4,\"ok\":5}")
+                try folder.write("song.json", "{\"objectId\":\"s1\",\"ok\":6}")
+                let report = try await folder.load(into: server)
+                #expect(report.exitCode == 2)
+                let notes = report.notes.joined(separator: "\n")
+                for expected in [
+                    "\(long) is left out: its name is longer than 63 bytes",
+                    "1st is left out: no class can have this name",
+                    "_Join:nothing:Song is left out: no class of the source has this relation",
+                    "Song.a.b has a name that no field can have",
+                    "Song.\(long) has a name that is longer than 63 bytes",
+                ] { #expect(notes.contains(expected), "\(notes)") }
+                let told = try folder.rejects().map { $0["field"]?.stringValue ?? "" }
+                #expect(Set(told) == [long, "a.b", "$c", "ctid"])
+                #expect(try await server.row("Song", "s1")["ok"] == 5)
+                #expect(try await server.row("song", "s1")["ok"] == 6, "names are told apart by their case")
+            }
+        }
+    }
+
+    @Test("Two imports into one database do not meet")
+    func twoAtOnce() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                try await server.whileLocked("SELECT pg_advisory_lock(\(0x526F_6F73_744D))") {
+                    try folder.write("Song.json", Self.object("s1", "one", 1))
+                    let refusal = await #expect(throws: ImportRun.Refusal.self) { try await folder.load(into: server) }
+                    #expect(refusal?.description == "another import into this database is under way")
+                }
+            }
+        }
+    }
+}

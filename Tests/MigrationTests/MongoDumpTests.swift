@@ -1,0 +1,190 @@
+import Foundation
+import JSON
+import Migration
+import TestSupport
+import Testing
+
+/// A database of parse-server on MongoDB, as mongodump writes it, brought into PostgreSQL.
+@Suite struct MongoDumpTests {
+    @Test("Every type of field becomes what parse-server's columns hold, with ids, dates, permissions and relations")
+    func fields() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                let report = try await folder.load(ImportFolder.samples + "/dump", into: server)
+                #expect(report.isComplete, "\(report.json.text)")
+                let row = try await server.row("Everything", "every0001")
+                let expected: JSONObject = [
+                    "s": "text with \"quotes\" and \u{1F984}", "n": 12.5, "big": 9_007_199_254_740_991, "dec": 0.1,
+                    "b": true, "d": "1969-12-31T23:59:59.999+00:00",
+                    "o": [
+                        "a": ["deep": ["__type": "Date", "iso": "2020-01-02T03:04:05.007Z"]],
+                        "list": [1, "two", .null], "$dollar": 2, "with.dot": 1,
+                    ],
+                    "l": [
+                        ["__type": "Pointer", "objectId": "user000001", "className": "_User"],
+                        ["__type": "Date", "iso": "2020-01-02T03:04:05.008Z"], 3, 4,
+                    ],
+                    "y": ["__type": "Bytes", "base64": "AQID"], "g": "(13.4,52.5)",
+                    "q": "((0,0),(10,0),(10,10),(0,0))", "f": "abc_photo 1.jpg", "p": "user000001", "m": [:],
+                    "_rperm": ["*"], "_wperm": ["role:editors", "user000001"],
+                    "createdAt": "2020-01-02T03:04:05.001+00:00", "updatedAt": "2020-01-02T03:04:05.002+00:00",
+                ]
+                for (name, value) in expected {
+                    let found = row[name] ?? .null
+                    #expect(Self.sorted(found) == Self.sorted(value), "\(name): \(found.text)")
+                }
+                let closed = try await server.row("Everything", "every0002")
+                #expect(closed["_rperm"] == [] && closed["_wperm"] == [])
+                let old = try await server.row("Everything", "every0003")
+                #expect(old["_rperm"] == ["user000001", "*"] && old["_wperm"] == ["user000001"])
+                let bare = try await server.row("Everything", "every0004")
+                #expect(bare["createdAt"] == .null && bare["_rperm"] == .null)
+                let pairs = try await server.texts(
+                    "SELECT \"owningId\" || ' ' || \"relatedId\" FROM \"_Join:r:Everything\" ORDER BY 1")
+                #expect(pairs == ["every0001 every0002", "every0001 every0003"])
+            }
+        }
+    }
+
+    private static func sorted(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .object(let object):
+            var result: JSONObject = [:]
+            for key in object.keys.sorted() { result[key] = object[key].map(sorted) }
+            return .object(result)
+        case .array(let list): return .array(list.map(sorted))
+        default: return value
+        }
+    }
+
+    @Test("Classes keep their permissions, indexes, required fields and defaults; empty ones are there too")
+    func schemas() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                let report = try await folder.load(ImportFolder.samples + "/dump", into: server)
+                #expect(report.notes == ["Everything: the index ttlOfD is not made: it has no counterpart"])
+                let answer = try await server.send("GET", "/schemas/Everything", as: .master)
+                #expect(answer["fields"]?["s"] == ["type": "String", "required": true, "defaultValue": "none"])
+                #expect(answer["fields"]?["r"] == ["type": "Relation", "targetClass": "Everything"])
+                #expect(answer["fields"]?["m"] == ["type": "Object"])
+                #expect(answer["classLevelPermissions"]?["get"] == ["requiresAuthentication": true])
+                #expect(answer["classLevelPermissions"]?["protectedFields"] == ["*": ["s"]])
+                #expect(answer["indexes"]?["byNumber"] == ["n": -1, "p": 1])
+                #expect(answer["indexes"]?["byText"] == ["s": 1, "$unique": true])
+                #expect(try await server.send("GET", "/schemas/Empty", as: .master).status == 200)
+                let names = try await server.texts(
+                    "SELECT relname::text FROM pg_class WHERE relname LIKE 'roost-import:%' OR relname = 'Everything_pkey'"
+                )
+                #expect(names == ["Everything_pkey"], "nothing is left of what was loaded beside the class")
+            }
+        }
+    }
+
+    @Test("Users log in with their old passwords, sessions stay valid, installations keep their tokens, files open")
+    func accounts() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                let report = try await folder.load(ImportFolder.samples + "/dump", into: server)
+                #expect(report.files == 1)
+                for name in ["ann", "bob"] {
+                    // Ann is locked out in the sample until a day that is over.
+                    let login = try await server.send(
+                        "POST", "/login", ["username": .string(name), "password": "correct horse"])
+                    #expect(login.status == 200, "\(name): \(login.json.text)")
+                }
+                let me = try await server.send(
+                    "GET", "/users/me", as: .session("r:0123456789abcdef0123456789abcdef"))
+                #expect(me["objectId"] == "user000001")
+                #expect(me["authData"]?["facebook"]?["id"] == "f1")
+                let installation = try await server.send("GET", "/installations/inst000001", as: .master)
+                #expect(installation["deviceToken"] == "token-1")
+                #expect(installation["user"]?["objectId"] == "user000001")
+                let role = try await server.send(
+                    "POST", "/classes/_Role",
+                    ["_method": "GET", "where": ["users": .pointer("_User", "user000001")]], as: .master)
+                #expect(role["results"]?.arrayValue?.first?["name"] == "editors")
+                #expect(try await server.send("GET", "/config")["params"]?["greeting"] == nil)
+                let config = try await server.send("GET", "/config", as: .master)
+                #expect(config["params"]?["greeting"] == "hello")
+                #expect(config["params"]?["since"]?["iso"] == "2020-01-02T03:04:05.012Z")
+                let hooks = try await server.send("GET", "/hooks/functions", as: .master)
+                #expect(hooks.json.arrayValue?.first?["url"] == "https://hooks.example/f")
+                let file = try #require(try await folder.files.open(name: "abc_photo 1.jpg"))
+                #expect(file.size == 1024)
+                let user = try await server.row("_User", "user000001")
+                #expect(user["_email_verify_token"] == "evt" && user["_failed_login_count"] == 2)
+                #expect(user["_password_history"]?.arrayValue?.count == 1)
+                #expect(try await server.row("_Audience", "audi000001")["timesUsed"] == 3)
+                #expect(try await server.row("_JobSchedule", "jobs000001")["repeatMinutes"] == 60)
+                #expect(try await server.row("_PushStatus", "push000001")["sentPerType"] == ["ios": 3])
+            }
+        }
+    }
+
+    @Test("What does not fit is told line by line, and everything beside it is kept")
+    func misfits() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                let report = try await folder.load(ImportFolder.samples + "/misfits", into: server)
+                #expect(report.isComplete && report.exitCode == 2)
+                let told = try folder.rejects().map { line in
+                    "\(line["id"]?.stringValue ?? "-") \(line["field"]?.stringValue ?? "-"): "
+                        + (line["reason"]?.stringValue ?? "")
+                }
+                #expect(
+                    told
+                        == [
+                            "miss000001 s: expected String, found number",
+                            "miss000003 o.x: inf inside of an object, where JSON has no such number: it is null",
+                            "miss000004 n: an integer beyond 2^53: it is rounded",
+                            "miss000005 d: a date that is out of range",
+                            "miss000007 s: a text with NUL characters: they are left out",
+                            "miss000008 unknown: the class has no such field",
+                            "miss000008 _tombstone: the class has no such field",
+                            "miss000009 l.0: a regex, which Parse does not have",
+                            "miss000009 l.1: a javascript, which Parse does not have",
+                            "miss000009 l.2: a timestamp, which Parse does not have",
+                            "miss000009 l.3: a minKey, which Parse does not have",
+                            "miss000009 l.4: a maxKey, which Parse does not have",
+                            "miss000010 p: expected Pointer<_User>, found string",
+                            "miss000011 dec: a decimal number: it is rounded",
+                            "- objectId: an object without an id: it is left out",
+                            "miss000012 o.n: an integer beyond 2^53: it is rounded",
+                            "miss000001 -: an object before it has its id: the object is left out",
+                        ].map { $0.replacing("miss000010 p:", with: "miss000010 _p_p:") })
+                let rejects = try folder.rejects()
+                #expect(rejects.first?["value"] == 5)
+                #expect(rejects[2]["value"] == "9007199254740993")
+                #expect(rejects[4]["value"] == "a\u{0}b")
+                #expect(try await server.row("Everything", "miss000007")["s"] == "ab")
+                #expect(try await server.row("Everything", "miss000001")["s"] == .null, "the first of its id stays")
+                #expect(try await server.row("Everything", "miss000002")["n"] == "NaN")
+                #expect(
+                    try await server.row("Everything", "miss000006")["d"] == "10000-01-01T00:00:00+00:00")
+                #expect(try await server.row("Everything", "5f0000000000000000000001")["s"] == "an ObjectId")
+                #expect(try await server.table("Everything").count == 13)
+            }
+        }
+    }
+
+    @Test("A look writes nothing, and tells what an import would; a strict import stops at the first misfit")
+    func lookAndStrict() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                let looked = try await folder.look(ImportFolder.samples + "/misfits")
+                #expect(looked.classes.map(\.rows) == [14] && looked.rejectCount == 16)
+                #expect(try folder.rejects().count == 16)
+                let strict = try await folder.load(ImportFolder.samples + "/misfits", into: server) {
+                    $0.isStrict = true
+                }
+                #expect(strict.exitCode == 1)
+                #expect(strict.classes.first?.failure?.contains("--strict stops there") == true)
+                #expect(try await server.table("Everything").isEmpty, "a class shows all of its rows or none")
+                // Without it, the same import goes on.
+                let loose = try await folder.load(ImportFolder.samples + "/misfits", into: server)
+                #expect(loose.exitCode == 2)
+                #expect(try await server.table("Everything").count == 13)
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import JSON
+import Migration
+import TestSupport
+import Testing
+
+/// The same data in every form in which they can be had.
+@Suite struct SourceFormTests {
+    @Test(
+        "Packed, in an archive, and as extended JSON of all kinds, the same dump becomes the same rows",
+        arguments: ["packed", "dump.archive.gz", "canonical", "relaxed", "legacy"])
+    func forms(form: String) async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                try await folder.load(ImportFolder.samples + "/dump", into: server)
+                let tables =
+                    form == "dump.archive.gz"
+                    ? [
+                        "Everything", "_Join:r:Everything", "_User", "_Session", "_Role", "_Join:users:_Role", "_Hooks",
+                        "_Installation", "_GlobalConfig", "_Audience", "_JobSchedule", "_PushStatus",
+                    ]
+                    : form == "packed"
+                        ? ["Everything"]
+                        : ["Everything", "_Join:r:Everything", "_User", "_Session", "_Hooks", "_GlobalConfig"]
+                var expected: [[String]] = []
+                for table in tables { expected.append(try await server.table(table)) }
+                let wanted = expected
+                try await TestServer.withDatabase { uri in
+                    let other = TestServer(url: "", databaseURI: uri)
+                    let report = try await folder.load("\(ImportFolder.samples)/\(form)", into: other)
+                    #expect(report.isComplete && report.rejectCount == 0, "\(report.json.text)")
+                    for (table, rows) in zip(tables, wanted) {
+                        let found = try await other.table(table)
+                        #expect(found == rows, "\(table)")
+                        #expect(!rows.isEmpty)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("An export of Parse.com or Back4App has no schema: types are those of the values, and a conflict is told")
+    func parseExport() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                let zip = ImportFolder.samples + "/parse.zip"
+                let report = try await folder.load(zip, into: server)
+                #expect(report.exitCode == 2)
+                #expect(
+                    report.notes == [
+                        "Artist.mixed has values of several types, Number (1 objects), String (1 objects): it is left "
+                            + "out. --type Artist.mixed=TYPE says which one it is"
+                    ])
+                let song = try await server.send("GET", "/classes/Song/song000001?include=artist", as: .master).json
+                #expect(song["at"] == .date("2020-01-02T03:04:05.003Z"))
+                #expect(song["artist"]?["name"] == "Them")
+                #expect(song["cover"]?["name"] == "tfss-cover.png")
+                #expect(song["place"]?["latitude"] == 52.5)
+                #expect(song["raw"]?["base64"] == "AQID")
+                #expect(song["area"]?["__type"] == "Polygon")
+                #expect(song["tags"] == ["a", "b"] && song["info"] == ["a": ["b": 1]])
+                #expect(song["createdAt"] == "2020-01-02T03:04:05.001Z")
+                #expect(song["ACL"] == ["*": ["read": true], "role:x": ["write": true]])
+                #expect(try await server.find("Song", ["where": ["objectId": "song000002"]])["results"] == [])
+                let fans = try await server.find(
+                    "_User",
+                    ["where": ["$relatedTo": ["object": .pointer("Song", "song000001"), "key": "fans"]]], as: .master)
+                #expect(fans["results"]?.arrayValue?.first?["username"] == "ann")
+                let login = try await server.send("POST", "/login", ["username": "ann", "password": "correct horse"])
+                #expect(login.status == 200)
+                let lines = try folder.rejects()
+                #expect(Set(lines.map { $0["field"] }) == ["mixed", "sessionToken"] && lines.count == 3)
+                // Who says what it is gets it, and the misfit alone is told.
+                let typed = try await folder.load(zip, into: server) {
+                    $0.types = ["Artist": ["mixed": .number]]
+                    $0.replaces = ["Artist"]
+                }
+                #expect(typed.classes.first { $0.name == "Artist" }?.rejects == 1)
+                #expect(try await server.row("Artist", "arti000001")["mixed"] == 1)
+                #expect(try await server.row("Artist", "arti000002")["mixed"] == .null)
+            }
+        }
+    }
+
+    @Test("Samples are what MongoDB's own encoder makes: the lengths that its documents tell are theirs")
+    func samples() throws {
+        let folder = ImportFolder.samples + "/dump/parse"
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(names.filter { $0.hasSuffix(".bson") }.count == 18)
+        #expect(names.contains("_Join%3Ausers%3A_Role.bson"))
+    }
+}
