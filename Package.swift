@@ -283,7 +283,8 @@ let package = Package(
         .testTarget(
             name: "AppTests",
             dependencies: [
-                "App", "CloudExample", "FileStorage", "JSON", "LocalPostgres", "Logs", "Operations", "ParseModel",
+                "App", "CloudExample", "FileStorage", "JSON", "LocalPostgres", "Logs", "Migration", "Operations",
+                "ParseModel",
                 "ParseStorage", "Postgres", "ServerConfiguration", "TestSupport", "TestTools", "roost", logging,
                 subprocess,
             ]),

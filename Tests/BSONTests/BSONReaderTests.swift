@@ -86,7 +86,7 @@ import Testing
     func depth() throws {
         _ = try BSONReader.document(BSONBytes.nested(100))
         _ = try BSONReader.document(BSONBytes.nested(200))
-        for depth in [201, 20_000] {
+        for depth in [201, 2000] {
             let error = #expect(throws: BSONError.self) { try BSONReader.document(BSONBytes.nested(depth)) }
             #expect(error?.reason == "nesting deeper than 200")
         }

@@ -47,6 +47,8 @@ extension ImportStorage {
                         + primaryKey)
                 continue
             }
+            // Rows that are brought beside others go into the table that is there, with its indexes.
+            if record.mode == .merge { continue }
             do {
                 try connection.query(
                     "CREATE \(index.isUnique ? "UNIQUE " : "")INDEX IF NOT EXISTS \(indexName(record, index.name)) "
