@@ -230,8 +230,9 @@ package struct ImportRun: Sendable {
                     "\(name): \(done.rows) rows" + (done.rejects > 0 ? ", \(done.rejects) rejects" : ""))
                 return (done, nil)
             } catch {
-                progress.finish("\(name): not imported: \(error)")
-                return (nil, .failed(name, error))
+                let failed = ImportReport.Class.failed(name, error)
+                progress.finish("\(name): not imported: \(failed.failure ?? "")")
+                return (nil, failed)
             }
         }
     }
