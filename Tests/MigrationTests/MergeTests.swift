@@ -174,6 +174,21 @@ import Testing
         }
     }
 
+    @Test("What was begun without a field that is wanted now is begun anew")
+    func begunOtherwise() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                try folder.write(
+                    "Song.json", "{\"objectId\":\"s1\",\"mixed\":1}\n{\"objectId\":\"s2\",\"mixed\":\"x\"}")
+                let stopped = try await folder.load(into: server) { $0.isStrict = true }
+                #expect(stopped.exitCode == 1)
+                let report = try await folder.load(into: server) { $0.types = ["Song": ["mixed": .number]] }
+                #expect(report.isComplete && report.rejectCount == 1, "\(report.json.text)")
+                #expect(try await server.row("Song", "s1")["mixed"] == 1)
+            }
+        }
+    }
+
     @Test("Two imports into one database do not meet")
     func twoAtOnce() async throws {
         try await TestServer.run { server in

@@ -184,8 +184,9 @@ package struct ImportRun: Sendable {
         var full: [String] = []
         for job in plan.jobs {
             if let record = records[job.name] {
-                guard record.state != .done, record.mode != mode(job) else { continue }
-                // It is to be done in another way than it was begun.
+                guard record.state != .done else { continue }
+                if record.mode == mode(job), try storage.fits(record, job.plan.table) { continue }
+                // It is to be done in another way than it was begun, or with fields of other types.
                 try storage.discard(record.number)
                 records[job.name] = nil
             }

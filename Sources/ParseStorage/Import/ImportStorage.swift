@@ -89,6 +89,18 @@ public final class ImportStorage {
         return try connection.query("SELECT NOT EXISTS (SELECT FROM \(name))").bool(0, 0) == true
     }
 
+    /// Whether what was begun has room for the rows as they are wanted now.
+    ///
+    /// - Throws: `PostgresError`.
+    public func fits(_ record: ImportRecord, _ table: ImportTable) throws -> Bool {
+        let rows = try connection.query(
+            """
+            SELECT count(*) FROM pg_attribute
+            WHERE attrelid = to_regclass($1) AND attname = ANY($2) AND attnum > 0 AND NOT attisdropped
+            """, [.text(SQL.identifier(record.staging)), .textArray(table.columns.map(\.name.text))])
+        return rows.int(0, 0) == Int64(table.columns.count)
+    }
+
     /// Begins with a class: makes the table that is filled beside the class's own.
     ///
     /// - Throws: `PostgresError`.
