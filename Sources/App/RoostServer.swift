@@ -65,7 +65,7 @@ public struct RoostServer: Service {
         self.logger = logger
         cloud = CloudEngine(logger: logger)
         for host in extensions.cloudHosts { cloud.attach(host) }
-        nodeHost = try NodeHost(configuration, sendMail: nil, logger: logger)
+        nodeHost = try NodeHost(configuration, sendMail: Self.codeMail(configuration, caller), logger: logger)
         if let nodeHost { cloud.attach(nodeHost) }
         if additions.triggers == nil { additions.triggers = cloud }
         if additions.jobs == nil { additions.jobs = cloud }
@@ -219,6 +219,13 @@ public struct RoostServer: Service {
         async let runs: Void? = backend.jobs?.run()
         await backend.followSchedules()
         _ = await runs
+    }
+
+    /// What sends the mails of cloud code; nil where the configuration says no way.
+    private static func codeMail(_ configuration: Configuration, _ caller: HTTPCaller?) throws -> NodeHost.SendMail? {
+        guard let delivery = configuration.accountMail.delivery else { return nil }
+        let mail = try CloudMail(delivery, configuration, caller: caller)
+        return { try await mail.send($0) }
     }
 
     /// Cloud code uploads files by HTTP, as soon as there is a port.

@@ -145,6 +145,10 @@ struct TriggerScenarioTests {
             #expect(marked.results.map { $0["mark"] } == [2, 4, 6], "\(marked.text)")
             #expect(try await server.find("Counted", ["count": 1, "limit": 0])["count"] == 3)
             #expect(try await server.logs("Counted true"))
+            let included = try await server.create("Included", [:])
+            _ = try await server.create("Including", ["b": .pointer("Included", included)])
+            _ = try await server.find("Including", ["include": "b"])
+            #expect(try await server.logs("Included "))
         }
     }
 
@@ -166,6 +170,33 @@ struct TriggerScenarioTests {
             #expect(try await logIn("late").error == "too late")
             let lateSessions: JSONObject = ["where": ["user": .pointer("_User", late.id)]]
             #expect(try await server.find("_Session", lateSessions, as: .master).results.count == 2)
+        }
+    }
+
+    @Test("Triggers of files and of the config refuse, and put another file in the place of one")
+    func filesAndConfig() async throws {
+        try await CloudApp.serve(try CloudApp.files("scenarios")) { server, _ in
+            func upload(_ name: String) async throws -> TestAnswer {
+                try await server.send(
+                    "POST", "/files/\(name)", bytes: Array("sent".utf8), as: .master,
+                    headers: ["Content-Type": "text/plain"])
+            }
+            let refused = try await upload("bad.txt")
+            #expect(refused.code == 130 && refused.error == "no such files", "\(refused.text)")
+            let replaced = try await upload("renamed.txt")
+            #expect(try replaced.string("name").hasSuffix("other.txt"), "\(replaced.text)")
+            let path = "/files/\(TestServer.applicationID)/\(try replaced.string("name"))"
+            #expect(try await server.send("GET", path).text == "other")
+            let kept = try await upload("kept.txt")
+            #expect(try kept.string("name").hasSuffix("kept.txt"), "\(kept.text)")
+            func save(_ motto: String) async throws -> TestAnswer {
+                try await server.send("PUT", "/config", ["params": ["motto": .string(motto)]], as: .master)
+            }
+            let bad = try await save("bad")
+            #expect(bad.code == 141 && bad.error == "not that one", "\(bad.text)")
+            #expect(try await server.call("config")["result"] == .null)
+            #expect(try await save("good")["result"] == true)
+            #expect(try await server.call("config")["result"] == "good")
         }
     }
 }

@@ -130,12 +130,9 @@ export class Calls {
         return { ...difference(before, request.object._getSaveJSON(), call.request.changes), ...context() };
       }
       case 'afterSave': {
-        const before = JSON.stringify(request.object._getSaveJSON());
         const value = await run();
-        if (value instanceof Parse.Object) return { set: fieldsOf(value), ...context() };
-        if (value !== null && typeof value === 'object') return { answer: Parse._encode(value), ...context() };
-        const after = request.object._getSaveJSON();
-        return { set: JSON.stringify(after) === before ? undefined : fieldsOf(request.object), ...context() };
+        const isJSON = value !== null && typeof value === 'object' && !(value instanceof Parse.Object);
+        return { answer: isJSON ? Parse._encode(value) : undefined, ...context() };
       }
       case 'beforeFind': {
         const value = await run();
@@ -240,9 +237,4 @@ function foundObjects(value) {
 
 function isPlain(value) {
   return value !== null && typeof value === 'object' && !Array.isArray(value) && !(value instanceof Parse.Object);
-}
-
-/** All fields of an object, those included that were set and not saved. */
-function fieldsOf(object) {
-  return object.toJSON();
 }

@@ -119,6 +119,7 @@ beforeFind('Limited', request => { request.query.limit(1); });
 beforeFind('Made', () => [Parse.Object.fromJSON({ className: 'Made', objectId: 'made', a: 1 })]);
 afterFind('Made', request => request.objects.map(object => object.set('seen', true)));
 afterFind('Hidden', () => []);
+beforeFind('Included', request => { console.log(`Included ${request.isGet}`); });
 beforeFind('Counted', request => { console.log(`Counted ${request.count}`); });
 afterFind('Marked', request => { for (const object of request.objects) object.set('mark', object.get('a') * 2); });
 

@@ -1,0 +1,63 @@
+public import JSON
+public import Outgoing
+public import ServerConfiguration
+
+/// Sends the mails that cloud code writes (`Parse.Cloud.sendEmail`), at once, so that the code is told of one that is not
+/// taken.
+public struct CloudMail: Sendable {
+    private let delivery: Configuration.MailDelivery
+    private let transport: any MailTransport
+    /// The most bytes of a text, and the most recipients.
+    private static let longest = 1024 * 1024
+    private static let mostRecipients = 100
+
+    /// - Parameter caller: What makes requests of HTTP; needed where mails are sent by them.
+    /// - Throws: `ConfigurationError` for bodies of requests that are none.
+    public init(_ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?) throws {
+        self.delivery = delivery
+        transport = try MailTransports.transport(delivery, configuration.outgoing, caller)
+    }
+
+    /// Why a mail was not sent.
+    public struct Refused: Error, CustomStringConvertible {
+        /// What to tell the code.
+        public let description: String
+    }
+
+    /// Sends a mail.
+    ///
+    /// - Parameter mail: `to` (an address, or several), `from`, `subject`, `text`, `html`, as adapters of parse-server take
+    ///   them.
+    /// - Throws: `Refused` for what is no mail, and when nobody took it.
+    public func send(_ mail: JSONObject) async throws {
+        let message = try message(mail)
+        do {
+            _ = try await transport.send(message)
+        } catch let failure as MailFailure {
+            throw Refused(description: "The mail was not sent: \(failure.reason)")
+        }
+    }
+
+    private func message(_ mail: JSONObject) throws -> MailMessage {
+        func text(_ name: Name) throws -> String? {
+            guard let value = mail[name], !value.isNull else { return nil }
+            guard let text = value.stringValue, text.utf8.count <= Self.longest else {
+                throw Refused(description: "The \(name) of a mail is a text of 1 MB at most.")
+            }
+            return text
+        }
+        let recipients = mail["to"]?.arrayValue?.compactMap(\.stringValue) ?? (try text("to")).map { [$0] } ?? []
+        guard !recipients.isEmpty, recipients.count <= Self.mostRecipients,
+            recipients.allSatisfy({ MailAddress($0) != nil })
+        else { throw Refused(description: "A mail needs addresses that it goes to, \(Self.mostRecipients) at most.") }
+        let sender = try text("from") ?? delivery.sender
+        guard MailAddress(sender) != nil else { throw Refused(description: "The sender of a mail is an address.") }
+        let html = try text("html")
+        guard let body = try text("text") ?? html.map(HTMLText.plain) else {
+            throw Refused(description: "A mail needs a text.")
+        }
+        return MailMessage(
+            sender: sender, replyTo: delivery.replyTo, recipients: recipients,
+            subject: String(MIMEMessage.line(try text("subject") ?? "").prefix(500)), text: body, html: html)
+    }
+}
