@@ -272,7 +272,8 @@ let package = Package(
             name: "RESTTests",
             dependencies: [
                 "App", "CloudCode", "FileStorage", "JSON", "LocalPostgres", "Mail", "Operations", "Pages", "ParseModel",
-                "ParseStorage", "Postgres", "REST", "Encoding", "Rules", "ServerConfiguration", "SignIn", "Tasks",
+                "ParseStorage", "Postgres", "REST", "Roost", "Encoding", "Rules", "ServerConfiguration", "SignIn",
+                "Tasks",
                 "TestSupport", "TestTools",
                 logging,
                 subprocess,

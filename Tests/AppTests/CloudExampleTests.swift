@@ -64,7 +64,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let process = try await CrashProcess.start(
             [CrashServer.findBinary("CloudExample"), "--nosuch", "1"], output: folder + "/out.txt")
-        let hasEnded = try await eventually { !process.isRunning }
+        let hasEnded = try await eventually(within: .seconds(60)) { !process.isRunning }
         #expect(hasEnded)
         let output = try String(contentsOfFile: folder + "/out.txt", encoding: .utf8)
         #expect(output.contains("unknown option --nosuch"), "\(output)")

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Triggers around finds, log-ins and the configuration.
+/// Triggers around finds, log-ins, files and the configuration.
 @Suite struct FindScenarioTests {
     @Test("Scenarios of finds: what is asked for and what is answered can be changed")
     func finds() async throws {
@@ -26,6 +26,7 @@ import Testing
                 request.objects = request.objects.filter { $0["n"] != 2 }
             }
             cloud.beforeFind("Counted") { request in counts.withLock { $0.append(request.isCount) } }
+            cloud.beforeFind("Inner") { request in counts.withLock { $0.append(request.isGet) } }
             cloud.beforeFind("Refused", requires: .user) { _ in }
         }.run { server in
             for className in ["Limited", "Unlimited", "Made", "Emptied", "Changed", "Counted"] {
@@ -42,6 +43,11 @@ import Testing
             _ = try await server.find("Counted", ["count": 1, "limit": 0])
             _ = try await server.find("Counted")
             #expect(counts.withLock { $0 } == [true, false], "47 count")
+            let inner = try await server.create("Inner", [:])
+            _ = try await server.create("Outer", ["b": .pointer("Inner", inner)])
+            counts.withLock { $0 = [] }
+            _ = try await server.find("Outer", ["include": "b"])
+            #expect(counts.withLock { $0 } == [true], "46 included")
             #expect(try await server.find("Refused").error == "Validation failed. Please login to continue.")
         }
     }
@@ -87,10 +93,15 @@ import Testing
         }
     }
 
-    @Test("The configuration: refused, and seen")
-    func configuration() async throws {
+    @Test("Files and the configuration: refused, changed, and seen")
+    func filesAndConfiguration() async throws {
         let notes = Mutex<[String]>([])
-        try await CloudServer { cloud in
+        try await CloudServer(["fileUpload": ["enableForPublic": true]]) { cloud in
+            cloud.beforeSaveFile { request in
+                if request.bytes == Array("bad".utf8) { throw ParseError(130, "Not this file.") }
+                request.bytes = Array("changed".utf8)
+            }
+            cloud.afterSaveFile { request in notes.withLock { $0.append("stored \(request.size ?? -1)") } }
             cloud.beforeSaveConfig { request in
                 if request.params["a"] == 2 { throw ParseError(141, "Not two.") }
             }
@@ -98,10 +109,15 @@ import Testing
                 notes.withLock { $0.append("config \(request.params["a"] ?? .null)") }
             }
         }.run { server in
+            let file = try await server.send("POST", "/files/a.txt", bytes: Array("good".utf8)).succeeded()
+            let read = try await server.send("GET", try file.string("url"), as: .nobody)
+            #expect(String(decoding: read.bytes, as: UTF8.self) == "changed")
+            let refused = try await server.send("POST", "/files/a.txt", bytes: Array("bad".utf8))
+            #expect(refused.error == "Not this file.", "\(refused.text)")
             _ = try await server.send("PUT", "/config", ["params": ["a": 1]], as: .master).succeeded()
             #expect(try await server.send("PUT", "/config", ["params": ["a": 2]], as: .master).error == "Not two.")
             #expect(try await server.send("GET", "/config", as: .master)["params"] == ["a": 1])
-            #expect(notes.withLock { $0 } == ["config 1"])
+            #expect(notes.withLock { $0 } == ["stored 7", "config 1"])
         }
     }
 }

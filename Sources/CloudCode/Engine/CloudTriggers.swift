@@ -137,7 +137,8 @@ extension CloudResult.Write {
             var body = trigger.changes
             for name in reverted {
                 guard body.removeValue(forKey: name) != nil else { continue }
-                // The client has another value than what stays.
+                // The client has another value than what stays. Of a dotted key the whole is told, where it changes.
+                guard !name.utf8.contains(UInt8(ascii: ".")) else { continue }
                 answer.told[name] = trigger.original?[name] ?? ["__op": "Delete"]
             }
             for (name, operation) in operations { body[name] = operation }

@@ -5,7 +5,7 @@ public import OrderedCollections
 import ParseModel
 import Synchronization
 
-/// The cloud code of an app: functions, jobs, and what is called around saves, deletions, finds and log-ins.
+/// The cloud code of an app: functions, jobs, and what is called around saves, deletions, finds, log-ins and files.
 ///
 /// All is registered before the server starts. What code throws refuses what it was called for: a ``ParseError`` goes to
 /// the client as it is, everything else as 141 with its text. A call that takes longer than ``timeLimit`` is cancelled, and

@@ -1,7 +1,7 @@
 import CloudCode
 import JSON
 
-/// What is called around finds, log-ins and the configuration.
+/// What is called around finds, log-ins, files and the configuration.
 extension Cloud {
     /// Registers what is called before objects of a class are found, also one by its id, and those that others point to. It
     /// may change what is asked for, answer itself, or refuse.
@@ -103,6 +103,70 @@ extension Cloud {
                     details: details, params: call.object?["params"]?.objectValue ?? [:],
                     original: call.original?["params"]?.objectValue))
             return CloudResult()
+        }
+    }
+
+    /// Registers what is called before a file is stored. It may change the file, or refuse.
+    public func beforeSaveFile(
+        requires requirements: Requirements = [], _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
+    ) {
+        onFile(.beforeSave, requirements, body)
+    }
+
+    /// Registers what is called when a file was stored. What it throws goes to the client.
+    public func afterSaveFile(
+        requires requirements: Requirements = [], _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
+    ) {
+        onFile(.afterSave, requirements, body)
+    }
+
+    /// Registers what is called before a file is removed. It may refuse.
+    public func beforeDeleteFile(
+        requires requirements: Requirements = [], _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
+    ) {
+        onFile(.beforeDelete, requirements, body)
+    }
+
+    /// Registers what is called when a file was removed. What it throws goes to the client.
+    public func afterDeleteFile(
+        requires requirements: Requirements = [], _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
+    ) {
+        onFile(.afterDelete, requirements, body)
+    }
+
+    /// Registers what is called before a file is read. It may refuse.
+    public func beforeFindFile(
+        requires requirements: Requirements = [], _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
+    ) {
+        onFile(.beforeFind, requirements, body)
+    }
+
+    /// Registers what is called when a file was found, before it is sent. It may refuse.
+    public func afterFindFile(
+        requires requirements: Requirements = [], _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
+    ) {
+        onFile(.afterFind, requirements, body)
+    }
+
+    private func onFile(
+        _ event: CloudEvent, _ requirements: Requirements,
+        _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
+    ) {
+        register(.trigger(event, "@File"), requirements) { call, details in
+            let file = call.file ?? CloudFile(name: "")
+            var request = FileRequest(
+                details: details, name: file.name, url: file.url, contentType: file.contentType, bytes: file.bytes,
+                metadata: file.metadata, tags: file.tags, size: file.size)
+            try await body(&request)
+            var changed = CloudFile(name: request.name, url: request.url)
+            changed.contentType = request.contentType
+            changed.bytes = request.bytes
+            changed.metadata = request.metadata
+            changed.tags = request.tags
+            changed.size = request.bytes?.count ?? file.size
+            var result = CloudResult()
+            result.file = changed
+            return result
         }
     }
 }

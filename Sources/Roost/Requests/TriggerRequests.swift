@@ -63,3 +63,22 @@ public struct ConfigRequest: CloudRequest {
     /// All parameters as they were; nil for the first ones.
     public let original: JSONObject?
 }
+
+/// A call around the life of a file.
+public struct FileRequest: CloudRequest {
+    public var details: CallDetails
+    /// The name: as the client gave it, then as it is stored.
+    public var name: String
+    /// Where it can be read. A file that is given one before it is stored is not stored.
+    public var url: String?
+    /// The type; nil where nobody said.
+    public var contentType: String?
+    /// The bytes; nil where they are not at hand.
+    public var bytes: [UInt8]?
+    /// What the client sent beside it.
+    public var metadata: JSONObject
+    /// The same, to find it by.
+    public var tags: JSONObject
+    /// How many bytes it has; nil where that is not known.
+    public let size: Int?
+}

@@ -24,4 +24,10 @@ import Testing
         #expect(Set(Self.all.map(\.name)) == WebhookFixture().scenarios)
         try await Self.play(WebhookFixture())
     }
+
+    @Test("Swift code plays all scenarios")
+    func swift() async throws {
+        #expect(Set(Self.all.map(\.name)) == SwiftFixture().scenarios)
+        try await Self.play(SwiftFixture())
+    }
 }
