@@ -16,8 +16,8 @@ public struct DeletePipeline {
         let access: ObjectStore.WriteAccess
         /// What triggers and observers are told.
         var told = Told()
-        /// Whose session it is.
-        var owner: String?
+        /// What is special to the class; nil for ordinary classes.
+        var rules: (any DeleteRules)?
     }
 
     /// What triggers and observers are told of a deletion.
@@ -54,12 +54,14 @@ public struct DeletePipeline {
         let caller = context.caller
         try backend.checkChange("delete", className, caller)
         guard let schema = backend.catalog.schema(className) else { throw ParseError.notFound }
-        if !caller.writesEverything { try await checkAccount(className, objectId, caller) }
+        var rules = ClassRules.deleting(className)
+        if !caller.writesEverything { try await rules?.authorize(objectId, caller, backend) }
         let filter = try schema.permit(.delete, to: caller)
         var planned = Planned(
             className: className, objectId: objectId, context: context,
             access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
-        if className == "_Session" { planned.owner = try await backend.sessionOwner(objectId) }
+        try await rules?.look(objectId, backend)
+        planned.rules = rules
         if let told {
             planned.told = told
         } else if backend.isObserved {
@@ -68,26 +70,12 @@ public struct DeletePipeline {
         return planned
     }
 
-    /// Users and sessions are removed by those whose they are.
-    private func checkAccount(_ className: String, _ objectId: String, _ caller: Caller) async throws {
-        if className == "_User" {
-            guard caller.userId != nil else {
-                throw ParseError(ParseError.sessionMissing, "Insufficient auth to delete user")
-            }
-            guard caller.isUser(objectId) else {
-                throw ParseError.denied(ParseError.sessionMissing, "Insufficient auth.")
-            }
-        }
-        if className == "_Session" { try await backend.checkOwnSession(objectId, caller) }
-    }
-
     /// Removes the object. The pipeline's backend may be that of a transaction.
     func store(_ planned: Planned) async throws {
         let isDeleted = try await backend.store.delete(
             planned.className, objectId: planned.objectId, access: planned.access)
         guard isDeleted else {
-            throw planned.className == "_Session"
-                ? ParseError(ParseError.objectNotFound, "Object not found for delete.") : ParseError.notFound
+            throw planned.rules?.notFound ?? ParseError.notFound
         }
     }
 
@@ -95,12 +83,7 @@ public struct DeletePipeline {
     ///
     /// - Throws: What the trigger after the deletion throws.
     func finish(_ planned: Planned) async throws {
-        switch planned.className {
-        case "_User": await backend.invalidate(user: planned.objectId)
-        case "_Session": if let owner = planned.owner { await backend.invalidate(user: owner) }
-        case "_Role": await backend.invalidateRoles()
-        default: break
-        }
+        await planned.rules?.finish(planned.objectId, backend)
         if backend.isObserved { try await backend.afterDelete(planned) }
     }
 }
