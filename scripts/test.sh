@@ -99,7 +99,8 @@ done
 export ROOST_TEST_DATABASE_URI="postgres://postgres@127.0.0.1:$port/postgres"
 # Where it can be said, fewer tests run side by side: hundreds at once leave each other no time for what has a time limit.
 width=()
-if swift test --help-hidden 2>/dev/null | grep -q -e --experimental-maximum-parallelization-width; then
+# Not by a pipe into grep: grep -q would close it early, and the writer would fail.
+if [[ "$(swift test --help-hidden 2>/dev/null)" == *--experimental-maximum-parallelization-width* ]]; then
     width=(--experimental-maximum-parallelization-width 32)
 fi
 swift test --skip-build ${width[@]+"${width[@]}"} "$@"
