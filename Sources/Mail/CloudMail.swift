@@ -46,7 +46,10 @@ public struct CloudMail: Sendable {
             }
             return text
         }
-        let recipients = mail["to"]?.arrayValue?.compactMap(\.stringValue) ?? (try text("to")).map { [$0] } ?? []
+        let recipients: [String] =
+            if let list = mail["to"]?.arrayValue { list.compactMap(\.stringValue) } else {
+                try text("to").map { [$0] } ?? []
+            }
         guard !recipients.isEmpty, recipients.count <= Self.mostRecipients,
             recipients.allSatisfy({ MailAddress($0) != nil })
         else { throw Refused(description: "A mail needs addresses that it goes to, \(Self.mostRecipients) at most.") }
