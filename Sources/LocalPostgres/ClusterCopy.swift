@@ -20,11 +20,10 @@ extension LocalPostgres {
             throw Failure("another backup of \(dataFolder) is being made")
         }
         // What a killed process left behind.
-        for entry in try FileManager.default.contentsOfDirectory(atPath: dataFolder) where entry.hasPrefix("copy-") {
-            try? FileManager.default.removeItem(atPath: dataFolder + "/" + entry)
-        }
+        try removeCopies()
         let copy = dataFolder + "/copy-\(UInt32.random(in: 0 ... .max))"
-        defer { try? FileManager.default.removeItem(atPath: copy) }
+        // Once more at the end: the program that a killed process had started may have gone on for a while.
+        defer { try? removeCopies() }
         try account.makePrivateFolder(copy)
         try await Self.tool(
             "pg_basebackup",
@@ -36,6 +35,13 @@ extension LocalPostgres {
         let result = try await use(copy)
         withExtendedLifetime(lock) {}
         return result
+    }
+
+    /// Removes all copies; to be called by the process that holds the lock of backups.
+    private func removeCopies() throws {
+        for entry in try FileManager.default.contentsOfDirectory(atPath: dataFolder) where entry.hasPrefix("copy-") {
+            try? FileManager.default.removeItem(atPath: dataFolder + "/" + entry)
+        }
     }
 
     /// Gives the files of a copy to the user as whom PostgreSQL runs, and verifies them.

@@ -38,9 +38,8 @@ public struct JobSchedule: Sendable {
         self.jobName = jobName
         lastRun = row["lastRun"]?.numberValue
         parameters = try Self.parameters(row["params"] ?? .null)
-        let present = row["startAfter"].flatMap { $0.isNull || $0 == "" ? nil : $0 }
-        if let present {
-            guard let date = present.stringValue.flatMap(ParseDate.init(iso:)) else {
+        if let text = row["startAfter"], !text.isNull, text != "" {
+            guard let date = text.stringValue.flatMap(ParseDate.init(iso:)) else {
                 throw fail("startAfter is no date")
             }
             start = Self.minute(date.milliseconds + 59_999)

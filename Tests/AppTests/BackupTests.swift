@@ -126,13 +126,16 @@ import Testing
             try await server.start()
             let id = try await Self.row(server)
             let target = server.folder + "/b.tar"
+            func copies() throws -> Set<String> {
+                let entries = try FileManager.default.contentsOfDirectory(atPath: server.folder + "/data/postgres")
+                return Set(entries.filter { $0.hasPrefix("copy-") })
+            }
             for signal in [SIGKILL, SIGTERM] {
+                // The second one finds what the first one left.
+                let left = try copies()
                 let process = try await CrashProcess.start(
                     Self.arguments("backup", target, server), output: server.folder + "/backup.txt")
-                _ = try await eventually {
-                    let entries = try FileManager.default.contentsOfDirectory(atPath: server.folder + "/data/postgres")
-                    return entries.contains { $0.hasPrefix("copy-") } || !process.isRunning
-                }
+                _ = try await eventually { try !copies().subtracting(left).isEmpty || !process.isRunning }
                 kill(process.identifier, signal)
                 #expect(try await eventually { !process.isRunning })
                 #expect(process.end == (signal == SIGKILL ? .signal(SIGKILL) : .exit(status: 130)))

@@ -65,11 +65,16 @@ import Testing
         try await Self.withRows(150_000) { folder in
             let command = [try CrashServer.findBinary(), "export", folder.path + "/out"] + folder.arguments
             let partial = folder.path + "/.out.partial/Song.json"
+            func written() -> Date? {
+                let facts = try? FileManager.default.attributesOfItem(atPath: partial)
+                return (facts?[.size] as? Int ?? 0) > 0 ? facts?[.modificationDate] as? Date : nil
+            }
             for signal in [SIGKILL, SIGTERM] {
+                // The second one finds what the first one left.
+                let left = written()
                 let process = try await CrashProcess.start(command, output: folder.path + "/output.txt")
                 let isWriting = try await eventually {
-                    let size = try? FileManager.default.attributesOfItem(atPath: partial)[.size] as? Int
-                    return (size ?? 0) > 0 || !process.isRunning
+                    written().map { $0 != left } ?? false || !process.isRunning
                 }
                 #expect(isWriting)
                 kill(process.identifier, signal)

@@ -46,7 +46,8 @@ import Testing
             try await server.execute(
                 """
                 INSERT INTO "Song" ("objectId", "title", "createdAt", "updatedAt")
-                SELECT 's' || i, 'x', '2020-01-01T00:00:00Z'::timestamptz + (i / 1500) * interval '1 ms', now()
+                SELECT 's' || i, 'x', '2020-01-01T00:00:00Z'::timestamptz + (i / 1500) * interval '1 ms',
+                    date_trunc('milliseconds', now())
                 FROM generate_series(1, 2300) i;
                 INSERT INTO "Song" ("objectId", "title") VALUES ('undated', 'x');
                 """)

@@ -134,10 +134,7 @@ public struct Database: Sendable {
     ///
     /// - Returns: What it gives; nil for nothing.
     public func call(_ function: String, _ params: JSONObject = [:]) async throws -> JSONValue? {
-        let path = function.split(separator: "/", omittingEmptySubsequences: false).map {
-            PercentEncoding.encode(String($0))
-        }
-        return try await send("POST", "/functions/" + path.joined(separator: "/"), params)["result"]
+        try await send("POST", "/functions/" + PercentEncoding.encode(function), params)["result"]
     }
 
     /// Starts a job, as the master.
