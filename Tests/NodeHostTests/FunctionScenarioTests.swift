@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Functions of `cloud/main.js`, as clients see them.
-@Suite("Functions in JavaScript", .timeLimit(.minutes(2)))
+@Suite("Functions in JavaScript")
 struct FunctionScenarioTests {
     /// A call and what is answered.
     private struct Scenario: Sendable {

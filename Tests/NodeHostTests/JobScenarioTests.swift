@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Jobs of `cloud/main.js`.
-@Suite("Jobs in JavaScript", .timeLimit(.minutes(2)))
+@Suite("Jobs in JavaScript")
 struct JobScenarioTests {
     private static func row(_ server: TestServer, _ id: String) async throws -> TestAnswer {
         try await server.send("GET", "/classes/_JobStatus/\(id)", as: .master)

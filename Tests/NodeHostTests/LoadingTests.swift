@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// How an app's file is found and loaded, and what is said when it is not.
-@Suite("Loading cloud code", .timeLimit(.minutes(2)))
+@Suite("Loading cloud code")
 struct LoadingTests {
     /// The text of the error that keeps a server from starting.
     private static func failure(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `Parse.Cloud.sendEmail`.
-@Suite("Mails of code in JavaScript", .timeLimit(.minutes(2)))
+@Suite("Mails of code in JavaScript")
 struct CodeMailTests {
     private static let code = """
         Parse.Cloud.define('mail', request => Parse.Cloud.sendEmail(request.params));

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Triggers of `cloud/main.js`, as clients see them.
-@Suite("Triggers in JavaScript", .timeLimit(.minutes(2)))
+@Suite("Triggers in JavaScript")
 struct TriggerScenarioTests {
     @Test("Triggers change and refuse saves, and what they changed is answered")
     func saves() async throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Processes that die, hang, are too busy, or are loaded again.
-@Suite("The life of a process of cloud code", .timeLimit(.minutes(2)))
+@Suite("The life of a process of cloud code")
 struct WorkerLifeTests {
     private static let code = """
         Parse.Cloud.define('pid', () => process.pid);
