@@ -30,4 +30,9 @@ import Testing
         #expect(Set(Self.all.map(\.name)) == SwiftFixture().scenarios)
         try await Self.play(SwiftFixture())
     }
+
+    @Test("Code in JavaScript plays all scenarios")
+    func javaScript() async throws {
+        try await Self.play(NodeFixture())
+    }
 }

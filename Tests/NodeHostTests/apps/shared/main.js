@@ -1,0 +1,50 @@
+// The behaviours of the scenarios that all hosts of cloud code play.
+'use strict';
+
+const { define, beforeSave, afterSave, beforeDelete, afterDelete, beforeFind, afterFind } = Parse.Cloud;
+
+define('echo', request => request.params);
+define('nothing', () => {});
+define('null', () => null);
+define('date', request => request.params.d);
+define('failText', () => { throw 'no'; });
+define('failCode', () => { throw new Parse.Error(101, 'gone'); });
+define('context', request => request.context);
+define('dotted.name', () => 2);
+define('caller', request => ({
+  user: request.user?.get('username') ?? null, token: request.user?.getSessionToken() ?? null, master: request.master,
+  installationId: request.installationId ?? null, ip: request.ip, header: request.headers['x-own-header'] ?? null,
+}));
+
+beforeSave('SetsB', request => { request.object.set('b', 2); });
+beforeSave('SetsSame', request => { request.object.set('a', request.object.get('a')); });
+beforeSave('Increments', request => { request.object.increment('n'); });
+beforeSave('Refuses', () => { throw 'no'; });
+beforeSave('RefusesCode', request => {
+  if (request.object.get('a') === 1) throw new Parse.Error(1337, 'x');
+});
+beforeSave('Guarded', () => { throw 'called'; });
+beforeSave('Owned', request => { if (!request.object.isNew()) throw 'called'; });
+beforeSave('Typed', () => {});
+beforeSave('Original', request => {
+  if (!request.original) return;
+  request.object.set('was', request.original.get('a'));
+  request.object.set('is', request.object.get('a'));
+});
+beforeSave('Chain', request => { request.context.k = 1; });
+afterSave('Chain', request => ({ context: request.context }));
+afterSave('AfterFails', () => { throw 'no'; });
+afterSave('AfterReplaces', () => ({ x: 1 }));
+beforeSave(Parse.User, request => { request.object.set('seen', request.object.has('password')); });
+Parse.Cloud.beforeLogin(request => { if (request.object.get('username') === 'login-eve') throw 'no'; });
+
+beforeDelete('Kept', request => { if (request.object.get('kept')) throw 'no'; });
+afterDelete('TooLate', () => { throw 'too late'; });
+beforeFind('NoFinds', () => { throw 'no'; });
+beforeDelete('NoFinds', () => {});
+beforeFind('LimitOne', request => { request.query.limit(1); });
+beforeFind('Made', () => [new Parse.Object('Made', { made: true })]);
+afterFind('Emptied', () => []);
+beforeFind('Inner', request => { request.query.notEqualTo('secret', true); });
+afterFind('Inner', request => { for (const object of request.objects) object.set('seen', true); });
+beforeFind('Counted', request => [new Parse.Object('Counted', { counted: request.count })]);
