@@ -88,7 +88,9 @@ public final class MailQueue: Mailer {
                 // Noted also when the server is about to end: what was sent is not to be sent again.
                 try await Task { try await store.removeMail(mail.id) }.value
             } catch let failure as MailFailure {
-                let pause = Int(mail.attempts) <= Self.pauses.count ? Self.pauses[Int(mail.attempts) - 1] : nil
+                var pause = Int(mail.attempts) <= Self.pauses.count ? Self.pauses[Int(mail.attempts) - 1] : nil
+                // What may have been taken is not sent twice within a minute.
+                if failure.isOpen { pause = pause.map { max($0, Self.lease) } }
                 let kind = mail.content["kind"]?.stringValue ?? ""
                 guard let pause, !failure.isFinal else {
                     try await store.giveUpMail(mail.id, reason: failure.reason)

@@ -24,6 +24,8 @@ struct MailFailure: Error {
     var isFinal: Bool
     /// The words of the server, for a trial. They may tell of the mail.
     var answer = ""
+    /// Whether the mail may have been taken all the same: its end was sent, and nothing was heard.
+    var isOpen = false
 
     static let addressIsNone = MailFailure(
         reason: "the address is none that mail can be sent to", isFinal: true)
@@ -63,7 +65,7 @@ enum MailRequest {
         do {
             reply = try await caller.send(call, timeLimit: timeLimit)
         } catch let failure as HTTPCallFailure {
-            throw MailFailure(reason: failure.description, isFinal: false)
+            throw MailFailure(reason: failure.description, isFinal: false, isOpen: true)
         }
         let answer = "HTTP \(reply.status) \(String(decoding: reply.body.prefix(2000), as: UTF8.self))"
         guard reply.isSuccess else {

@@ -38,7 +38,7 @@ struct SMTPTransport: MailTransport {
         let isFinal = (550...559).contains(outcome.status) && outcome.code == CURLE_SEND_ERROR
         throw MailFailure(
             reason: outcome.status > 0 ? "the server answered \(outcome.status)" : outcome.error, isFinal: isFinal,
-            answer: outcome.answer)
+            answer: outcome.answer, isOpen: outcome.isWhole && outcome.status < 400)
     }
 
     /// What became of a transfer.
@@ -48,6 +48,8 @@ struct SMTPTransport: MailTransport {
         var error: String
         /// The last line of the server.
         var answer = ""
+        /// Whether the whole mail was sent.
+        var isWhole = false
     }
 
     // Unsafe: libcurl is C. What it is given lives until the transfer has ended, and no pointer leaves this function.
@@ -106,7 +108,8 @@ struct SMTPTransport: MailTransport {
                 _ = curl_easy_get_number(handle, CURLINFO_RESPONSE_CODE, &status)
                 let line = MIMEMessage.line(answer.line.withLock { $0 })
                 return Outcome(
-                    code: code, status: status, error: String(cString: curl_easy_strerror(code)), answer: line)
+                    code: code, status: status, error: String(cString: curl_easy_strerror(code)), answer: line,
+                    isWhole: source.pointee.rest.isEmpty)
             }
         }
     }

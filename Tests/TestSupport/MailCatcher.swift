@@ -107,6 +107,9 @@ public struct MailCatcher: Sendable {
         public var description: String { text }
     }
 
+    /// Has the server take mails from now on, and end connections in place of an answer.
+    public func fallSilent() { _ = FileManager.default.createFile(atPath: folder + "/mute", contents: nil) }
+
     /// All mails that came, in order.
     public func mails() throws -> [Mail] {
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".mail") }.sorted().compactMap

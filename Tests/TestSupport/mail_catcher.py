@@ -1,7 +1,7 @@
 """A mail server for tests: writes its port to FOLDER/port, and each mail to a JSON file of its own there.
 
 With FOLDER/server.pem it speaks TLS, from the beginning or by STARTTLS (third argument), and takes mails from the user
-`music` with the password `secret` only.
+`music` with the password `secret` only. With FOLDER/mute it takes mails, and ends connections in place of an answer.
 """
 
 import asyncio
@@ -37,6 +37,8 @@ class Keeper:
             "from": str(message["from"]), "text": part.get_content() if part else "",
             "html": html.get_content() if html else "", "raw": base64.b64encode(envelope.content).decode(),
         }))
+        if os.path.exists(folder + "/mute"):
+            server.transport.abort()
         return "250 taken"
 
 

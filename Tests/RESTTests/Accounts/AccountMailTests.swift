@@ -264,6 +264,25 @@ import Testing
         }
     }
 
+    @Test("A mail that may have been taken without an answer is not sent again within a minute")
+    func unanswered() async throws {
+        try await MailCatcher.run { catcher in
+            catcher.fallSilent()
+            try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in
+                _ = try await server.signUp("ann", ["email": "ann@m.example"])
+                _ = try await catcher.mail(to: "ann@m.example")
+                let isPutOff = try await eventually {
+                    try await server.texts(
+                        "SELECT (due > now() + interval '50 s' AND attempts = 1)::text FROM _roost_mail "
+                            + "WHERE reason IS NOT NULL") == ["true"]
+                }
+                #expect(isPutOff)
+                try await Task.sleep(for: .seconds(3))
+                #expect(try catcher.mails().count == 1)
+            }
+        }
+    }
+
     @Test("A mail server that is down delays no request, and gets the mail when it is there")
     func outage() async throws {
         let port = try await MailCatcher.run { $0.port }

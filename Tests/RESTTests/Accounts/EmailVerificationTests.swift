@@ -156,9 +156,17 @@ import Testing
                     let user = try await server.user(try #require(made["objectId"]?.stringValue))
                     #expect(user["emailVerified"] == .bool(isVouched))
                     #expect(try await server.send("POST", "/users", signUp).status == 200)
+                    guard isVouched, let session = made["sessionToken"]?.stringValue else { continue }
+                    // As the Objective-C SDK saves a user: with all of authData, whatever was changed.
+                    let change: JSONValue = ["authData": signUp["authData"] ?? .null, "email": "new@m.example"]
+                    let id = made["objectId"]?.stringValue ?? ""
+                    _ = try await server.send("PUT", "/users/\(id)", change, as: .session(session)).succeeded()
+                    #expect(try await server.user(id)["emailVerified"] == false)
                 }
-                _ = try await catcher.mail(to: "lee@m.example")
-                #expect(try await Self.sentMails(server, catcher) == 1)
+                for address in ["lee@m.example", "new@m.example", "kim@m.example"] {
+                    _ = try await catcher.mail(to: address)
+                }
+                #expect(try await Self.sentMails(server, catcher) == 3)
             }
         }
     }
