@@ -180,7 +180,7 @@ struct SharedResourceTests {
 
     @Test("A transaction that does nothing for too long loses its locks and its connection, even if it never ends")
     func idleTransaction() async throws {
-        let settings: (inout PostgresConfiguration) -> Void = { $0.transactionTimeout = .seconds(2) }
+        let settings: (inout PostgresConfiguration) -> Void = { $0.transactionTimeout = .seconds(5) }
         try await TestDatabase.run(exclusive: 1, configure: settings) {
             (database) async throws in
             let client = database.client
@@ -189,7 +189,7 @@ struct SharedResourceTests {
                 try await client.transaction { session in
                     _ = try await session.query(Self.update(1))
                     // So that the other still has time when this one's is over.
-                    try await Task.sleep(for: .milliseconds(1500))
+                    try await Task.sleep(for: .seconds(3))
                     // The only connection and the row go to others meanwhile.
                     try await client.transaction { session in _ = try await session.query(Self.update(1)) }
                     _ = try await session.query(Self.update(1))
