@@ -37,7 +37,8 @@ enum Pooler {
         let account = getuid() == 0 ? ["runuser", "-u", "postgres", "--"] : []
         let process = try await CrashProcess.start(
             ["/usr/bin/env", "PATH=\(path)"] + account + ["pgbouncer", file], output: folder + "/log")
-        defer { kill(process.identifier, SIGKILL) }
+        // Not SIGKILL: runuser hands the signal on to the program that it waits for.
+        defer { kill(process.identifier, SIGTERM) }
         let pooled = "postgres://\(user)@127.0.0.1:\(port)\(parts.path)"
         func log() -> String {
             String(decoding: FileManager.default.contents(atPath: folder + "/log") ?? Data(), as: UTF8.self)
