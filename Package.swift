@@ -15,7 +15,7 @@ let package = Package(
     name: "roost",
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "roost", targets: ["roost"]),
+        .executable(name: "roost", targets: ["RoostCommand"]),
         .library(name: "Roost", targets: ["Roost"]),
     ],
     dependencies: [
@@ -192,8 +192,9 @@ let package = Package(
             swiftSettings: stayOnExecutor),
         // The example as a part of this package, so that tests run it; it is a package of its own as well.
         .executableTarget(name: "CloudExample", dependencies: ["Roost"], path: "examples/cloud/Sources/CloudExample"),
+        // Not named as the command is: beside the library `Roost` that differs in case alone, which a Mac's disk does not see.
         .executableTarget(
-            name: "roost",
+            name: "RoostCommand",
             dependencies: [
                 "App", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "ServerConfiguration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -218,7 +219,7 @@ let package = Package(
             ],
             path: "Tests/TestSupport", exclude: ["mail_catcher.py"]),
         .target(name: "TestTools", path: "Tests/TestTools"),
-        .testTarget(name: "ArchitectureTests"),
+        .testTarget(name: "ArchitectureTests", dependencies: ["TestTools"]),
         .testTarget(name: "EncodingTests", dependencies: ["Encoding"]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestTools"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "Tasks", "TestTools", logging]),
@@ -286,7 +287,7 @@ let package = Package(
             dependencies: [
                 "App", "CloudExample", "FileStorage", "JSON", "LocalPostgres", "Logs", "Migration", "Operations",
                 "ParseModel",
-                "ParseStorage", "Postgres", "ServerConfiguration", "TestSupport", "TestTools", "roost", logging,
+                "ParseStorage", "Postgres", "ServerConfiguration", "TestSupport", "TestTools", "RoostCommand", logging,
                 subprocess,
             ]),
     ]

@@ -103,4 +103,11 @@ width=()
 if [[ "$(swift test --help-hidden 2>/dev/null)" == *--experimental-maximum-parallelization-width* ]]; then
     width=(--experimental-maximum-parallelization-width 32)
 fi
-swift test --skip-build ${width[@]+"${width[@]}"} "$@"
+status=0
+swift test --skip-build ${width[@]+"${width[@]}"} "$@" 2>&1 | tee "$folder/output" || status=$?
+if [ "$status" -ne 0 ]; then
+    # Many tests run side by side, and each writes as it goes: what failed is told once more, together.
+    echo "==> what failed:"
+    grep -E "recorded an issue|(Test|Suite) .* failed after|Fatal error|error: Exited" "$folder/output" || true
+fi
+exit "$status"

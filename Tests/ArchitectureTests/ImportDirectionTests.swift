@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TestTools
 
 /// The modules stand on one another in one order, and none reaches up.
 @Suite struct ImportDirectionTests {
@@ -49,8 +50,7 @@ import Testing
         "Roost": ["App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration"],
     ]
 
-    private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../Sources").standardizedFileURL
+    private static let sources = URL(fileURLWithPath: Checkout.path("Sources"))
 
     /// The Swift files of a module.
     private static func files(of module: String) throws -> [URL] {

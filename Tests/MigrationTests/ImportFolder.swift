@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import Migration
 import TestSupport
+import TestTools
 
 /// A folder of a test's own with a source and what an import leaves.
 struct ImportFolder: Sendable {
@@ -17,7 +18,7 @@ struct ImportFolder: Sendable {
     }
 
     /// The samples that MongoDB's own encoder made.
-    static let samples = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/Samples"
+    static let samples = Checkout.path("Tests/MigrationTests/Samples")
 
     var source: String { path + "/source" }
     var files: DiskStorage { DiskStorage(directory: path + "/files") }

@@ -1,7 +1,8 @@
 import Foundation
 import JSON
-import TestSupport
 import Testing
+import TestSupport
+import TestTools
 
 @testable import HTTP
 @testable import REST
@@ -48,8 +49,7 @@ struct RouteTableTests {
 
     @Test("The documents list every route")
     func documents() throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/routes.md")
-        let text = try String(contentsOf: file, encoding: .utf8)
+        let text = try String(contentsOfFile: Checkout.path("docs/routes.md"), encoding: .utf8)
         #expect(text.hasSuffix(Self.list), "docs/routes.md should end with:\n\(Self.list)")
     }
 

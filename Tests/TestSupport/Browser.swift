@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import Subprocess
+import TestTools
 
 #if canImport(System)
     import System
@@ -48,8 +49,7 @@ public struct Browser: Sendable {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-browser-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../scripts/browser.py").standardizedFileURL.path
+        let script = Checkout.path("scripts/browser.py")
         return try await withThrowingTaskGroup(of: R?.self) { tasks in
             tasks.addTask {
                 let result = try await Subprocess.run(

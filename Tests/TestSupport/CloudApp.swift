@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import TestTools
 
 /// An app with cloud code, in a folder of its own that is removed with the test.
 public struct CloudApp: Sendable {
@@ -8,12 +9,9 @@ public struct CloudApp: Sendable {
     /// The file that the option `cloud` names.
     public var main: String { folder + "/cloud/main.js" }
 
-    private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("NodeHostTests")
-
     /// The SDK: the one that `PARSE_SDK` names, or the stand-in.
     private static var sdk: String {
-        ProcessInfo.processInfo.environment["PARSE_SDK"] ?? tests.appendingPathComponent("sdk").path
+        ProcessInfo.processInfo.environment["PARSE_SDK"] ?? Checkout.path("Tests/NodeHostTests/sdk")
     }
 
     /// Makes an app.
@@ -39,7 +37,7 @@ public struct CloudApp: Sendable {
 
     /// The files of an app that lies beside the tests.
     public static func files(_ name: String) throws -> [String: String] {
-        let place = tests.appendingPathComponent("apps/\(name)")
+        let place = URL(fileURLWithPath: Checkout.path("Tests/NodeHostTests/apps/\(name)"))
         var files: [String: String] = [:]
         for file in try FileManager.default.contentsOfDirectory(atPath: place.path) {
             files[file] = try String(contentsOf: place.appendingPathComponent(file), encoding: .utf8)

@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import Subprocess
+import TestTools
 
 #if canImport(System)
     import System
@@ -69,16 +70,14 @@ public struct MailCatcher: Sendable {
             try authority.pem.write(toFile: folder + "/authority.pem", atomically: true, encoding: .utf8)
             try (certificate + "\n" + key).write(toFile: folder + "/server.pem", atomically: true, encoding: .utf8)
         }
-        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        let libraries = tests.appendingPathComponent("../../.build/python").standardizedFileURL.path
         return try await withThrowingTaskGroup(of: R?.self) { tasks in
             tasks.addTask {
                 let result = try await Subprocess.run(
                     .name("python3"),
                     arguments: [
-                        tests.appendingPathComponent("mail_catcher.py").path, folder, "\(port)", security.rawValue,
+                        Checkout.path("Tests/TestSupport/mail_catcher.py"), folder, "\(port)", security.rawValue,
                     ],
-                    environment: .inherit.updating(["PYTHONPATH": libraries]), output: .discarded,
+                    environment: .inherit.updating(["PYTHONPATH": Checkout.pythonLibraries]), output: .discarded,
                     error: .string(limit: 4096))
                 guard FileManager.default.fileExists(atPath: folder + "/stop") else {
                     throw Failure(text: "the mail server ended: \(result.standardError)")

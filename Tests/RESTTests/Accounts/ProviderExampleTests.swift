@@ -1,15 +1,14 @@
 import Foundation
 import JSON
-import TestSupport
 import Testing
+import TestSupport
+import TestTools
 
 /// The examples of docs/accounts.md for providers.
 @Suite struct ProviderExampleTests {
     /// The objects of JSON that a document shows.
     private static func examples() throws -> [JSONObject] {
-        let document = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../docs/accounts.md").standardizedFileURL
-        let text = try String(contentsOf: document, encoding: .utf8)
+        let text = try String(contentsOfFile: Checkout.path("docs/accounts.md"), encoding: .utf8)
         return text.components(separatedBy: "```json\n").dropFirst().compactMap { part in
             let block = part.components(separatedBy: "```")[0]
             return (try? JSONValue(parsing: Array(block.utf8)))?.objectValue

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import TestTools
 
 /// One run of `scripts/copy_app.py` between two servers.
 struct CopyAppProcess {
@@ -19,8 +20,7 @@ struct CopyAppProcess {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-copy-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("scripts/copy_app.py").path
+        let script = Checkout.path("scripts/copy_app.py")
         let process = try await CrashProcess.start(
             [
                 "/usr/bin/env", "SOURCE_MASTER_KEY=\(TestServer.masterKey)",

@@ -1,8 +1,9 @@
 import FileStorage
 import Foundation
 import JSON
-import TestSupport
 import Testing
+import TestSupport
+import TestTools
 
 /// `roost export`, then `roost import` of what it wrote: the same rows and the same files.
 @Suite struct BetweenRoostsTests {
@@ -166,12 +167,10 @@ import Testing
     }
 
     private static func checkMongo(_ folder: String) async throws {
-        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        let libraries = tests.appendingPathComponent("../../.build/python").standardizedFileURL.path
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
             .filter { $0.hasSuffix(".json") && $0 != "roost-export.json" }
         let checked = try await ExportFolder.command(
-            ["/usr/bin/env", "PYTHONPATH=\(libraries)", "python3", "-c", mongoCheck] + files, in: folder)
+            ["/usr/bin/env", "PYTHONPATH=\(Checkout.pythonLibraries)", "python3", "-c", mongoCheck] + files, in: folder)
         #expect(checked.status == 0, "\(checked.output)")
         #expect((Int(checked.output.filter(\.isNumber)) ?? 0) > 30, "\(checked.output)")
     }

@@ -1,8 +1,9 @@
 import Foundation
 import JSON
 import Subprocess
-import TestSupport
 import Testing
+import TestSupport
+import TestTools
 
 #if canImport(System)
     import System
@@ -25,12 +26,10 @@ import Testing
 
         /// Has MongoDB's own encoder make a dump with so many objects of ten fields.
         func makeDump(_ count: Int) async throws {
-            let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            let libraries = tests.appendingPathComponent("../../.build/python").standardizedFileURL.path
-            let script = tests.appendingPathComponent("../MigrationTests/make_dump.py").standardizedFileURL.path
+            let script = Checkout.path("Tests/MigrationTests/make_dump.py")
             let result = try await Subprocess.run(
                 .name("python3"), arguments: [script, "rows", folder + "/dump", "\(count)"],
-                environment: .inherit.updating(["PYTHONPATH": libraries]), output: .discarded,
+                environment: .inherit.updating(["PYTHONPATH": Checkout.pythonLibraries]), output: .discarded,
                 error: .string(limit: 4096))
             try #require(result.terminationStatus.isSuccess, "\(result.standardError)")
         }

@@ -1,4 +1,5 @@
 import Foundation
+import TestTools
 
 /// Malformed requests of every route that there is, whichever it is: the list in the documents is the server's own table.
 extension MalformedGenerator {
@@ -9,9 +10,7 @@ extension MalformedGenerator {
 
     /// The routes of docs/routes.md.
     static let table: [Place] = {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
-            "../../docs/routes.md")
-        let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+        let text = (try? String(contentsOfFile: Checkout.path("docs/routes.md"), encoding: .utf8)) ?? ""
         return text.split(separator: "\n").compactMap { line in
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             guard cells.count > 1, cells[1].hasPrefix("`/") else { return nil }
