@@ -1,6 +1,6 @@
 import Foundation
-import Testing
 import TestTools
+import Testing
 
 /// The modules stand on one another in one order, and none reaches up.
 @Suite struct ImportDirectionTests {

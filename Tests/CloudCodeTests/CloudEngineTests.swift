@@ -44,7 +44,7 @@ import Testing
             } else {
                 await withCheckedContinuation { continuation in
                     Task.detached {
-                        try? await Task.sleep(for: .seconds(2))
+                        try? await Task.sleep(for: .seconds(30))
                         continuation.resume()
                     }
                 }
@@ -56,7 +56,7 @@ import Testing
         await #expect(throws: ParseError(124, "Cloud code timed out.")) {
             try await engine.call(CloudCall(Self.target))
         }
-        #expect(ContinuousClock.now - start < .seconds(1))
+        #expect(ContinuousClock.now - start < .seconds(15))
     }
 
     @Test("The seventeenth call in a row of calls in one another is refused")

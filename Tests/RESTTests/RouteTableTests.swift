@@ -1,8 +1,8 @@
 import Foundation
 import JSON
-import Testing
 import TestSupport
 import TestTools
+import Testing
 
 @testable import HTTP
 @testable import REST

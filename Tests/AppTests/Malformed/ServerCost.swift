@@ -28,13 +28,25 @@
 
         /// The processor time so far.
         var time: Duration {
-            let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(server)/task")) ?? []
-            let files =
-                threads.map { "/proc/\(server)/task/\($0)/schedstat" } + backends.map { "/proc/\($0)/schedstat" }
-            return .nanoseconds(
-                files.reduce(Int64(0)) { sum, file in
-                    sum + (Self.text(file).split(separator: " ").first.flatMap { Int64($0) } ?? 0)
-                })
+            (threads + backends.map { "/proc/\($0)" }).reduce(.zero) { $0 + Self.schedule(of: $1).computed }
+        }
+
+        /// How long each thread of the server was ready to compute so far, and had no processor: others had them.
+        var delays: [String: Duration] {
+            Dictionary(uniqueKeysWithValues: threads.map { ($0, Self.schedule(of: $0).waited) })
+        }
+
+        private var threads: [String] {
+            let folder = "/proc/\(server)/task"
+            return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).map { "\(folder)/\($0)" }
+        }
+
+        /// What a thread, or the first one of a process, has had of the processors, and how long it waited for one.
+        ///
+        /// - Parameter thread: Its folder in `/proc`.
+        static func schedule(of thread: String) -> (computed: Duration, waited: Duration) {
+            let numbers = text(thread + "/schedstat").split(separator: " ").map { Int64($0) ?? 0 }
+            return numbers.count < 2 ? (.zero, .zero) : (.nanoseconds(numbers[0]), .nanoseconds(numbers[1]))
         }
 
         /// The bytes of memory that the server holds.

@@ -1,9 +1,9 @@
 import FileStorage
 import Foundation
 import JSON
-import Testing
 import TestSupport
 import TestTools
+import Testing
 
 /// `roost export`, then `roost import` of what it wrote: the same rows and the same files.
 @Suite struct BetweenRoostsTests {

@@ -1,9 +1,9 @@
 import Foundation
 import JSON
 import Subprocess
-import Testing
 import TestSupport
 import TestTools
+import Testing
 
 #if canImport(System)
     import System

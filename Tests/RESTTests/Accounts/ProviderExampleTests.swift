@@ -1,8 +1,8 @@
 import Foundation
 import JSON
-import Testing
 import TestSupport
 import TestTools
+import Testing
 
 /// The examples of docs/accounts.md for providers.
 @Suite struct ProviderExampleTests {

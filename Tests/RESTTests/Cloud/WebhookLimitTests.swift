@@ -9,7 +9,7 @@ import Testing
     func silence() async throws {
         try await WebhookServer.run { hooks in
             let options: JSONObject = [
-                "webhookTimeout": 1500, "databaseOptions": ["poolSize": 2, "sharedConnections": 1],
+                "webhookTimeout": 6000, "databaseOptions": ["poolSize": 2, "sharedConnections": 1],
             ]
             try await TestServer.run(options) { server in
                 try await hooks.trigger("beforeSave", "Slow", on: server) { _ in .silence }
@@ -30,7 +30,7 @@ import Testing
                     let batch = try await server.send(
                         "POST", "/batch", ["requests": [create], "transaction": true])
                     #expect(batch.status == 200)
-                    #expect(ContinuousClock.now - start < .milliseconds(1200))
+                    #expect(ContinuousClock.now - start < .seconds(4))
                     try await group.waitForAll()
                 }
                 #expect(try await server.find("Slow").results.isEmpty)
