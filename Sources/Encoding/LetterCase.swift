@@ -1,16 +1,19 @@
 extension StringProtocol {
     /// The text with A to Z as small letters, and everything else as it is: for the names of protocols, which know no other
     /// letters. `lowercased()` would make a `k` of the Kelvin sign.
+    @inlinable
     public var asciiLowercased: String {
         changingBytes(in: UInt8(ascii: "A")...UInt8(ascii: "Z")) { $0 + 32 }
     }
 
     /// The text with a to z as capitals, and everything else as it is.
+    @inlinable
     public var asciiUppercased: String {
         changingBytes(in: UInt8(ascii: "a")...UInt8(ascii: "z")) { $0 - 32 }
     }
 
-    private func changingBytes(in range: ClosedRange<UInt8>, _ change: (UInt8) -> UInt8) -> String {
+    @inlinable
+    func changingBytes(in range: ClosedRange<UInt8>, _ change: (UInt8) -> UInt8) -> String {
         // A closure of its own lies on the stack; `range.contains` by itself would be allocated.
         guard utf8.contains(where: { range.contains($0) }) else { return String(self) }
         return String(decoding: utf8.map { range.contains($0) ? change($0) : $0 }, as: UTF8.self)

@@ -25,9 +25,14 @@ public enum PercentEncoding {
     ///   - text: The text as it came.
     ///   - plusIsSpace: Whether `+` stands for a space, as in query strings and forms.
     /// - Returns: The text, or nil when a `%` is not followed by two hexadecimal digits or the bytes are not UTF-8.
+    @inlinable
     public static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         let isPlain = text.utf8.allSatisfy { $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "+") }
-        if isPlain { return String(text) }
+        return isPlain ? String(text) : decode(encoded: String(text), plusIsSpace: plusIsSpace)
+    }
+
+    @usableFromInline
+    static func decode(encoded text: String, plusIsSpace: Bool) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
         var rest = text.utf8.makeIterator()

@@ -3,32 +3,48 @@ import Logging
 /// Several fields of a log line in one metadata value.
 ///
 /// A line for each request is made on an event loop. Its fields become text where the line is written or read, not there.
-public protocol LogFields: CustomStringConvertible, Sendable {
-    /// The fields, by name.
-    var fields: [(name: String, value: String)] { get }
-}
+/// It is a class, since every value is asked whether it is one: that is quickly told of a class alone.
+public final class LogFields: CustomStringConvertible, Sendable {
+    private let make: @Sendable () -> [(name: String, value: String)]
 
-extension LogFields {
+    /// - Parameter make: Gives the fields, sorted by name.
+    public init(_ make: @escaping @Sendable () -> [(name: String, value: String)]) { self.make = make }
+
+    /// The fields, sorted by name.
+    public var fields: [(name: String, value: String)] { make() }
+
     /// The fields as `name=value`, with spaces between them.
     public var description: String { fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ") }
 }
 
 extension Logger.MetadataValue {
     /// A value that stands for several fields.
-    public static func fields(_ fields: some LogFields) -> Logger.MetadataValue { .stringConvertible(fields) }
+    ///
+    /// - Parameter make: Gives the fields, sorted by name.
+    public static func fields(
+        _ make: @escaping @Sendable () -> [(name: String, value: String)]
+    ) -> Logger.MetadataValue { .stringConvertible(LogFields(make)) }
+
+    /// The fields that the value stands for; nil where it is one field.
+    public var fields: [(name: String, value: String)]? {
+        guard case .stringConvertible(let convertible) = self else { return nil }
+        return (convertible as? LogFields)?.fields
+    }
+
+    /// Whether the value stands for several fields.
+    public var isFields: Bool {
+        if case .stringConvertible(let convertible) = self { convertible is LogFields } else { false }
+    }
 }
 
 extension Logger.Metadata {
     /// All fields as texts, sorted by name. A value that stands for several is replaced by them.
     public var sortedFields: [(name: String, value: String)] {
+        if count == 1, let fields = first?.value.fields { return fields }
         var all: [(name: String, value: String)] = []
         all.reserveCapacity(count + 4)
         for (name, value) in self {
-            if case .stringConvertible(let convertible) = value, let several = convertible as? any LogFields {
-                all += several.fields
-            } else {
-                all.append((name, value.description))
-            }
+            if let several = value.fields { all += several } else { all.append((name, value.description)) }
         }
         return all.sorted { $0.name < $1.name }
     }

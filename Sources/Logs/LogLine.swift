@@ -28,7 +28,11 @@ package struct LogLine: Sendable {
     private func writeText(to output: inout [UInt8]) {
         // A control character could begin a new line, or steer a terminal.
         func append(_ text: String) {
-            for byte in text.utf8 { output.append(byte < 0x20 || byte == 0x7F ? UInt8(ascii: " ") : byte) }
+            let start = output.count
+            output += text.utf8
+            for index in start..<output.count where output[index] < 0x20 || output[index] == 0x7F {
+                output[index] = UInt8(ascii: " ")
+            }
         }
         append(moment.iso)
         append(" ")

@@ -1,14 +1,12 @@
-import Logs
-
 /// What the log says of a request that was answered.
-struct RequestFields: LogFields {
+struct RequestFields: Sendable {
     let id: RequestID
     let method: String
     let target: String
     let status: Int
     let duration: Duration
 
-    /// The path is without the query string, which may hold secrets.
+    /// The fields, sorted by name. The path is without the query string, which may hold secrets.
     var fields: [(name: String, value: String)] {
         let path = target.utf8.prefix { $0 != UInt8(ascii: "?") }
         return [

@@ -170,11 +170,7 @@ struct Responder: Sendable {
 
     /// One line a request.
     private func log(_ id: RequestID, _ method: String, _ target: String, status: Int, duration: Duration) {
-        logger.info(
-            "request",
-            metadata: [
-                "request": .fields(
-                    RequestFields(id: id, method: method, target: target, status: status, duration: duration))
-            ])
+        let line = RequestFields(id: id, method: method, target: target, status: status, duration: duration)
+        logger.info("request", metadata: ["request": .fields { line.fields }])
     }
 }

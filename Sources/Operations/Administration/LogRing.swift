@@ -43,8 +43,7 @@ public final class LogRing: Sendable {
             let isShort = metadata.values.allSatisfy { value in
                 switch value {
                 case .string(let text): text.utf8.count <= 1000
-                case .stringConvertible(let convertible): convertible is any LogFields
-                default: false
+                default: value.isFields
                 }
             }
             return isShort ? metadata : metadata.mapValues { .string(cut($0.description)) }
@@ -70,10 +69,10 @@ public final class LogRing: Sendable {
     }
 
     func add(_ event: LogEvent, _ metadata: Logger.Metadata) {
+        let own = event.metadata ?? metadata
         let line = Line(
-            moment: .now, level: event.level,
-            message: Line.cut(event.message.description),
-            metadata: Line.cut(event.metadata.map { metadata.merging($0) { $1 } } ?? metadata))
+            moment: .now, level: event.level, message: Line.cut(event.message.description),
+            metadata: Line.cut(metadata.isEmpty || event.metadata == nil ? own : metadata.merging(own) { $1 }))
         lines.withLock { lines in
             if lines.all.count == capacity { lines.all.removeFirst() }
             lines.all.append(line)

@@ -12,7 +12,7 @@ public import ServerConfiguration
 ///
 /// From preset 9 on, and where `pages.enableRouter` is set, they are answered as pages; before that as redirects to
 /// them.
-public struct PageRoutes: Sendable {
+public final class PageRoutes: Sendable {
     let backend: Backend
     let configuration: Configuration
     let site: PageSite
