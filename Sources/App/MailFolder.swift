@@ -68,6 +68,7 @@ package struct MailFolder {
         if [.passwordReset, .emailVerificationLinkExpired].contains(page) {
             parameters[.token] = "ThisIsATokenOfAPreview000"
         }
+        if page == .tooManyRequests { parameters[.error] = "Too many requests." }
         return parameters
     }
 

@@ -126,7 +126,7 @@ public struct RoostServer: Service {
         let dispatcher = try Dispatcher(
             settings: settings, handler: routes,
             files: FileRoutes(storage: files, resolver: routes, settings: settings, logger: logger),
-            pages: PageRoutes(backend: backend), state: state, logger: logger)
+            pages: PageRoutes(beside: routes), state: state, logger: logger)
         certificate = try configuration.https.map {
             try ServerCertificate(certificateFile: $0.certificate, keyFile: $0.key)
         }

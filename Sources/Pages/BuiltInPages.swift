@@ -5,7 +5,7 @@ public enum BuiltInPage: String, CaseIterable, Sendable {
     case passwordReset, passwordResetSuccess, passwordResetLinkInvalid
     case emailVerificationSuccess, emailVerificationSendSuccess, emailVerificationSendFail
     case emailVerificationLinkInvalid, emailVerificationLinkExpired
-    case invalidLink
+    case invalidLink, tooManyRequests
 
     /// Its name in snake case.
     public var fileName: String { PageName.snakeCase(rawValue) }
@@ -42,7 +42,7 @@ public enum BuiltInPage: String, CaseIterable, Sendable {
             <body>
             <main class="\(symbol)">
             {{#appName}}
-            <p class="app">{{appName}}</p>
+            <p class="app" dir="auto">{{appName}}</p>
             {{/appName}}
             <h1>\(page.title)</h1>
             \(page.paragraphs.map { "<p>\($0)</p>\n" }.joined())\(form(texts))</main>
@@ -66,6 +66,7 @@ public enum BuiltInPage: String, CaseIterable, Sendable {
         switch self {
         case .passwordReset: passwordForm(texts)
         case .emailVerificationLinkExpired: resendForm(texts)
+        case .tooManyRequests: "<p dir=\"auto\">{{problem}}</p>\n"
         default: ""
         }
     }
@@ -74,7 +75,7 @@ public enum BuiltInPage: String, CaseIterable, Sendable {
     private func passwordForm(_ texts: BuiltInTexts) -> String {
         """
         {{#problem}}
-        <p class="error" role="alert" id="problem">{{problem}}</p>
+        <p class="error" role="alert" id="problem" dir="auto">{{problem}}</p>
         {{/problem}}
         <form method="post" action="{{appUrl}}/request_password_reset">
         <input type="hidden" name="token" value="{{token}}">
@@ -83,7 +84,8 @@ public enum BuiltInPage: String, CaseIterable, Sendable {
         {{/locale}}
         {{#username}}
         <label for="username">\(texts.account)</label>
-        <input id="username" name="username" type="text" value="{{username}}" autocomplete="username" readonly>
+        <input id="username" name="username" type="text" value="{{username}}" autocomplete="username" dir="auto" \
+        readonly>
         {{/username}}
         <label for="new_password">\(texts.newPassword)</label>
         <input id="new_password" name="new_password" type="password" autocomplete="new-password" required autofocus\

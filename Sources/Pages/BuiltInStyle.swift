@@ -62,7 +62,7 @@ enum BuiltInStyle {
         p.app { color: var(--quiet); font-size: .9rem; font-weight: 600; margin: 0 0 .35rem; }
         p.error {
           background: var(--bad-page);
-          border-left: .25rem solid var(--bad);
+          border-inline-start: .25rem solid var(--bad);
           border-radius: .4rem;
           color: var(--text);
           margin: 0 0 1rem;

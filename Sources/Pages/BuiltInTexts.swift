@@ -58,6 +58,7 @@ struct BuiltInTexts: Sendable {
             .invalidLink: Page(
                 title: "This link does not work",
                 paragraphs: ["It may be incomplete or used already.", "Please ask for a new one in the app."]),
+            .tooManyRequests: Page(title: "Too many attempts", paragraphs: []),
         ],
         account: "Account", newPassword: "New password", newPasswordAgain: "The same again",
         changePassword: "Change password", sendLink: "Send a new link",
@@ -67,6 +68,7 @@ struct BuiltInTexts: Sendable {
             "The password reset link has expired":
                 "This link has expired. Please ask for a new one in the app.",
             "The passwords do not match": "The two passwords are not the same.",
+            "Too many requests.": "Please wait some minutes, and try again.",
         ])
 
     static let german = BuiltInTexts(
@@ -113,6 +115,7 @@ struct BuiltInTexts: Sendable {
                 paragraphs: [
                     "Er ist unvollständig oder wurde schon benutzt.", "Bitte in der App einen neuen anfordern.",
                 ]),
+            .tooManyRequests: Page(title: "Zu viele Versuche", paragraphs: []),
         ],
         account: "Konto", newPassword: "Neues Passwort", newPasswordAgain: "Noch einmal dasselbe",
         changePassword: "Passwort ändern", sendLink: "Neuen Link schicken",
@@ -122,5 +125,6 @@ struct BuiltInTexts: Sendable {
             "The password reset link has expired":
                 "Dieser Link ist abgelaufen. Bitte in der App einen neuen anfordern.",
             "The passwords do not match": "Die beiden Passwörter sind nicht gleich.",
+            "Too many requests.": "Bitte einige Minuten warten und es noch einmal versuchen.",
         ])
 }

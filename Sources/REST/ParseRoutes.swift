@@ -27,7 +27,7 @@ public struct ParseRoutes: RequestHandler {
         self.cloud = cloud
         configuration = backend.configuration
         errors = ErrorReply(sanitizes: configuration.enableSanitizedErrorResponse, logger: logger)
-        limits = RateLimiter(configuration.rateLimits, in: configuration.rateLimitStore, backend.store)
+        limits = RateLimiter(configuration, backend.store)
         self.logger = logger
     }
 

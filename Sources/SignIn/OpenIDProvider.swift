@@ -4,25 +4,12 @@ import Operations
 import Outgoing
 import ParseModel
 import ServerConfiguration
-import Synchronization
 
 /// Any issuer of OpenID Connect, by its URL: what it publishes about itself says where its keys are.
 ///
 /// Specification: OpenID Connect Discovery 1.0, section 4.
 struct OpenIDProvider: AuthProvider {
     let keys: IssuerKeys
-    let caller: HTTPCaller
-    private let discovered = Discovered()
-
-    /// Where issuers publish their keys, once that is known.
-    private final class Discovered: Sendable {
-        let urls = Mutex<[String: String]>([:])
-    }
-
-    init(keys: IssuerKeys, caller: HTTPCaller) {
-        self.keys = keys
-        self.caller = caller
-    }
 
     func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
         guard options["enabled"] != false else { return }
@@ -47,20 +34,18 @@ struct OpenIDProvider: AuthProvider {
     }
 
     private func keysURL(of issuer: String) async throws -> String {
-        if let known = discovered.urls.withLock({ $0[issuer] }) { return known }
         var base = issuer[...]
         while base.hasSuffix("/") { base = base.dropLast() }
         let unknown = TokenCheck.refused("the issuer \(issuer) could not be asked for its keys")
-        let reply: HTTPReply
+        let json: JSONObject
         do {
-            reply = try await caller.send(HTTPCall("GET", "\(base)/.well-known/openid-configuration"))
+            json = try await keys.description(at: "\(base)/.well-known/openid-configuration")
         } catch is HTTPCallFailure {
             throw unknown
         }
-        guard reply.isSuccess, let json = reply.json, issuer.hasSameBytes(as: json["issuer"]?.stringValue),
+        guard issuer.hasSameBytes(as: json["issuer"]?.stringValue),
             let url = json["jwks_uri"]?.stringValue, url.hasPrefix("https://")
         else { throw unknown }
-        discovered.urls.withLock { $0[issuer] = url }
         return url
     }
 }

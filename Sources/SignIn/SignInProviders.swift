@@ -28,7 +28,7 @@ public enum SignInProviders {
         if let line = ProfileService.all["line"] {
             all["line"] = LineProvider(signed: TokenProvider(rules: .line, keys: keys), profile: profile(line))
         }
-        let openID = OpenIDProvider(keys: keys, caller: caller)
+        let openID = OpenIDProvider(keys: keys)
         for (name, options) in configuration.auth {
             guard let options = options.objectValue else { continue }
             if options["oauth2"] == true {

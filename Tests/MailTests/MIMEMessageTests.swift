@@ -28,7 +28,10 @@ struct MIMEMessageTests {
 
     @Test(
         "What SMTP cannot take is no address",
-        arguments: ["", "a", "@b", "a@", "a b@c", "a@b>c", "<a@b>, c@d", "a@b,c@d"])
+        arguments: [
+            "", "a", "@b", "a@", "a b@c", "a@b>c", "<a@b>, c@d", "a@b,c@d", "a@b.c\u{2028}Bcc: x@y.z",
+            "a\u{85}b@c.d", "a@b.c> NOTIFY=<x@y", "a@b.c;x@y.z", "\"a@b.c\"@d",
+        ])
     func addresses(text: String) {
         #expect(MailAddress(text) == nil)
     }

@@ -33,10 +33,10 @@ struct RateLimitOptionTests {
         #expect(try methods("POST|PUT") == ["POST", "PUT"])
         #expect(try methods("P.*") == ["POST", "PUT"])
         #expect(try methods([]) == nil)
-        #expect(try load([:]).rateLimits.count == 6)
+        #expect(try load([:]).rateLimits.count == 8)
         #expect(try load(["accountRateLimit": false]).rateLimits.isEmpty)
         #expect(try load(["preset": 8]).rateLimits.isEmpty)
-        #expect(try load(["preset": 8, "accountRateLimit": true]).rateLimits.count == 6)
+        #expect(try load(["preset": 8, "accountRateLimit": true]).rateLimits.count == 8)
         #expect(refusal(["rateLimit": "x"]) == "rateLimit must be an array or object")
         #expect(refusal(["rateLimitStore": "redis"]) == "option rateLimitStore must be memory or database")
     }

@@ -39,6 +39,14 @@ public struct IdentityKey: Sendable {
         return "\(signed).\(Self.base64(signature.rawRepresentation))"
     }
 
+    /// A token that a forger signs by the text of the public half, as if it were a secret.
+    public func forged(_ claims: JSONObject) throws -> String {
+        let signed = try Self.unsigned(claims, ["alg": "HS256", "typ": "JWT", "kid": .string(id)])
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Array(signed.utf8), using: SymmetricKey(data: Array(publicText.utf8)))
+        return "\(signed).\(Self.base64(Data(code)))"
+    }
+
     /// The part of a token that is signed.
     public static func unsigned(_ claims: JSONObject, _ header: JSONObject) throws -> String {
         [header, claims].map { base64(Data(JSONValue.object($0).text.utf8)) }.joined(separator: ".")

@@ -9,6 +9,12 @@ struct MailAddress: Equatable {
     ///
     /// - Returns: nil for what SMTP cannot take.
     init?(_ text: String) {
+        // There are other line breaks than those of ASCII, and programs that take them for such.
+        guard
+            !text.unicodeScalars.contains(where: {
+                (0x80...0x9F).contains($0.value) || (0x2028...0x2029).contains($0.value)
+            })
+        else { return nil }
         let bytes = text.utf8.filter { $0 >= 0x20 && $0 != 0x7F }
         if let start = bytes.lastIndex(of: UInt8(ascii: "<")), bytes.last == UInt8(ascii: ">") {
             address = String(decoding: bytes[(start + 1)...].dropLast(), as: UTF8.self)

@@ -25,12 +25,17 @@ extension Backend {
     /// Counts an attempt under a name that nobody has, like one under a name that somebody has: otherwise the lock would
     /// tell who has an account. These counts are this process's own.
     ///
+    /// An account that is there is one in every spelling that a log-in may use: as name or as address, and in any case of
+    /// its letters where options say so. So is one that is not.
+    ///
     /// - Throws: 101 when the name is locked.
     func reserveAttempt(ofUnknown username: String, _ email: String) throws(ParseError) {
-        guard let policy = configuration.accountLockout,
-            let lock = unknownAccounts.reserveAttempt(username, email, policy)
-        else { return }
-        throw Self.locked(for: lock, policy)
+        guard let policy = configuration.accountLockout else { return }
+        let ignoresCase =
+            configuration.caseInsensitiveLogin || configuration.convertUsernameToLowercase
+            || configuration.convertEmailToLowercase
+        let name = [username, email].filter { !$0.isEmpty }.map { ignoresCase ? $0.lowercased() : $0 }
+        if let lock = unknownAccounts.reserveAttempt(name, policy) { throw Self.locked(for: lock, policy) }
     }
 
     /// The refusal of a locked account, with the minutes that are left, which are never told to be more than all.

@@ -72,12 +72,17 @@ extension Backend {
     /// - Returns: Whether a link was sent.
     public func resendVerification(token: String?, username: String?, _ context: RequestContext) async throws -> Bool {
         guard configuration.accountMail.verifyUserEmails else { return false }
+        let start = ContinuousClock.now
         var user: MailUser?
         if let token { user = try await store.user(with: token, .verification) }
         if user == nil, let username { user = try await store.user(named: username, .verification) }
-        guard let user, !user.isVerified, let email = user.email else { return false }
-        try await sendVerification(to: user, email, context)
-        return true
+        if let user, !user.isVerified, let email = user.email {
+            try await sendVerification(to: user, email, context)
+            try await Self.level(start)
+            return true
+        }
+        try await Self.level(start)
+        return false
     }
 
     /// `POST /verificationEmailRequest`: sends a new link to an address.

@@ -81,7 +81,7 @@ extension Backend {
         var save = Save("_User", user.id, ["password": .string(password)], context.asServer)
         save.condition = .field(FieldPath("_perishable_token"), .equal(.string(token)))
         if configuration.accountLockout?.unlockOnPasswordReset == true {
-            save.hidden = ["_failed_login_count": 0, "_account_lockout_expires_at": .null]
+            save.hidden = ["_failed_login_count": .null, "_account_lockout_expires_at": .null]
         }
         do {
             _ = try await SavePipeline(backend: self).run(save)

@@ -20,13 +20,14 @@ final class UnknownAccounts: Sendable {
 
     /// Counts an attempt; the one that reaches the threshold locks the name.
     ///
+    /// - Parameter name: What names the account, in the one spelling that all spellings of an account have.
     /// - Returns: How long the name is locked; nil when there was an attempt left.
     func reserveAttempt(
-        _ username: String, _ email: String, _ policy: Configuration.AccountLockout,
+        _ name: [String], _ policy: Configuration.AccountLockout,
         at now: ContinuousClock.Instant = .now
     ) -> Duration? {
         var hasher = Hasher()
-        for text in [username, email] {
+        for text in name {
             for byte in text.utf8 { hasher.combine(byte) }
             hasher.combine(0xFF as UInt8)
         }

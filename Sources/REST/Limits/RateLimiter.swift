@@ -23,13 +23,16 @@ final class RateLimiter: Sendable {
     /// Whether any counts for users or sessions.
     private let tellsUsersApart: Bool
     private let counter: any RequestCounter
+    private let aliases: PathAliases
 
     /// Makes a counter; nil where nothing is limited.
     ///
     /// - Parameter store: Where the counts are kept that all processes share.
-    init?(_ limits: [RateLimit], in place: Configuration.RateLimitStore, _ store: ObjectStore) {
+    init?(_ configuration: Configuration, _ store: ObjectStore) {
+        let limits = configuration.rateLimits
         guard !limits.isEmpty else { return nil }
         self.limits = limits
+        aliases = PathAliases(pages: configuration.pages.pagesEndpoint)
         var byName: [Name: [Int]] = [:]
         var others: [Int] = []
         for (index, limit) in limits.enumerated() {
@@ -39,7 +42,7 @@ final class RateLimiter: Sendable {
         self.others = others
         tellsUsersApart = limits.contains { $0.zone == .user || $0.zone == .session }
         counter =
-            switch place {
+            switch configuration.rateLimitStore {
             case .memory: MemoryCounter(windows: limits.map(\.window))
             case .database: DatabaseCounter(limits: limits, store: store)
             }
@@ -66,7 +69,7 @@ final class RateLimiter: Sendable {
         try await take(demands)
     }
 
-    /// Counts the elements of a batch, all in one step.
+    /// Counts the elements of a batch, or a request for a page, all in one step.
     ///
     /// - Throws: ``RateLimitExceeded``; `PostgresError` where the counts are in the database.
     func count(_ elements: [Envelope], _ user: SessionUser?) async throws {
@@ -109,7 +112,7 @@ final class RateLimiter: Sendable {
     private func add(
         _ envelope: Envelope, to demands: inout [RequestDemand], _ sender: (RateLimit.Zone) -> [UInt8]?
     ) {
-        let paths = [RouteTable.canonical(envelope.path), Self.alias(of: envelope.path)].compactMap { $0 }
+        let paths = [RouteTable.canonical(envelope.path), aliases.alias(of: envelope.path)].compactMap { $0 }
             .map { "/" + $0.joined(separator: "/") }
         let address = IPAddress(envelope.origin.address)
         for (index, limit) in limits.enumerated() {
@@ -133,7 +136,7 @@ final class RateLimiter: Sendable {
         guard let first = envelope.path.first else { return false }
         let name = Name(first.asciiLowercased)
         if let own = byName[name], isUsed(by: envelope, own) { return true }
-        guard let alias = Self.firstName(ofAlias: name, envelope.path), let own = byName[alias] else { return false }
+        guard let alias = aliases.firstName(of: envelope.path), let own = byName[alias] else { return false }
         return isUsed(by: envelope, own)
     }
 
@@ -149,30 +152,6 @@ final class RateLimiter: Sendable {
         return methods.contains(envelope.method.rawValue)
             || envelope.isOverridden && methods.contains(Method.post.rawValue)
     }
-
-    /// The other path of what has two.
-    private static func alias(of path: [String]) -> [String]? {
-        guard let first = path.first else { return nil }
-        let name = Name(first.asciiLowercased)
-        guard let alias = firstName(ofAlias: name, path) else { return nil }
-        guard name != classes, let className = classNames[name] else { return [alias.text] + path.dropFirst(2) }
-        return [classes.text, className.text] + path.dropFirst()
-    }
-
-    /// The first component of the other path of what has two.
-    ///
-    /// - Parameter name: The first component, in small letters.
-    private static func firstName(ofAlias name: Name, _ path: [String]) -> Name? {
-        guard name == classes else { return classNames[name] == nil ? nil : classes }
-        guard path.count > 1, path[1].utf8.first == UInt8(ascii: "_") else { return nil }
-        return routes[Name(path[1])]
-    }
-
-    private static let classes: Name = "classes"
-    private static let routes: [Name: Name] = [
-        "_User": "users", "_Session": "sessions", "_Role": "roles", "_Installation": "installations",
-    ]
-    private static let classNames = Dictionary(uniqueKeysWithValues: routes.map { ($1, $0) })
 
     private func take(_ demands: [RequestDemand]) async throws {
         guard !demands.isEmpty else { return }

@@ -14,15 +14,18 @@ public import ServerConfiguration
 /// them.
 public final class PageRoutes: Sendable {
     let backend: Backend
+    private let limits: RateLimiter?
     let configuration: Configuration
     let site: PageSite
     private let endpoint: [String]
 
     /// Makes the routes.
     ///
+    /// - Parameter routes: Those of programs, with which the pages share the backend and what is counted of requests.
     /// - Throws: `ConfigurationError` for pages that cannot be read.
-    public init(backend: Backend) throws(ConfigurationError) {
-        self.backend = backend
+    public init(beside routes: ParseRoutes) throws(ConfigurationError) {
+        backend = routes.backend
+        limits = routes.limits
         configuration = backend.configuration
         site = try PageSite(configuration)
         endpoint = configuration.pages.pagesEndpoint.split(separator: "/").map(String.init)
@@ -51,10 +54,46 @@ public final class PageRoutes: Sendable {
         let names = try path.map { try EnvelopeOpener.decodeComponent($0) }
         let body = request.method == "POST" ? try await request.body.collect(upTo: Self.largestForm) : []
         let page = PageRequest(request, target: target, path: names, body: body)
+        do {
+            try await count(page, context)
+        } catch let error as RateLimitExceeded {
+            return tooMany(error, page)
+        }
         if configuration.pages.enableRouter {
             return try await PageRouter(routes: self, request: page, context).reply()
         }
         return try await RedirectRouter(routes: self, request: page, context).reply()
+    }
+
+    /// The routes that take tokens or send mails. What only shows something does not count.
+    private static let counted: Set<Name> = ["verify_email", "resend_verification_email", "request_password_reset"]
+
+    private func count(_ page: PageRequest, _ context: RequestContext) async throws {
+        guard let limits, page.path.count == 2, Self.counted.contains(Name(page.path[1])) else { return }
+        let path = endpoint + page.path
+        let envelope = Envelope(
+            from: RequestOrigin(address: context.address), method: page.method == "POST" ? .post : .get, path: path,
+            rawPath: "/" + path.joined(separator: "/"))
+        try await limits.count([envelope], nil)
+    }
+
+    /// The answer to somebody who sent too many requests: a page for people, JSON for scripts.
+    private func tooMany(_ error: RateLimitExceeded, _ request: PageRequest) -> Reply {
+        let parameters = PageParameters([
+            (.appName, configuration.accountMail.appName), (.error, error.message),
+            (.locale, PageSite.locale(request.locale)),
+        ])
+        var reply: Reply
+        if request.isFromScript {
+            reply = json(ParseError(RateLimitExceeded.code, error.message))
+        } else if let page = site.page(BuiltInPage.tooManyRequests.fileName + ".html", parameters) {
+            reply = html(page)
+        } else {
+            reply = Self.notFound
+        }
+        reply.status = 429
+        reply.headers.append(("Retry-After", "\(error.retryAfter)"))
+        return reply
     }
 
     /// A page as an answer.

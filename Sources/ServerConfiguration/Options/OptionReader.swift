@@ -347,7 +347,9 @@ struct OptionReader {
         }
         configuration.routeAllowList = try values["routeAllowList"].map(RouteAllowList.init(json:))
         configuration.rateLimits = try RateLimitOptions.list(values["rateLimit"] ?? .null)
-        if bool("accountRateLimit", configuration.preset >= 9) { configuration.rateLimits += RateLimitOptions.accounts }
+        if bool("accountRateLimit", configuration.preset >= 9) {
+            configuration.rateLimits += RateLimitOptions.accounts(pages: configuration.pages.pagesEndpoint)
+        }
         configuration.rateLimitStore = try RateLimitOptions.store(values["rateLimitStore"])
         configuration.jobSchedules = bool("jobSchedules", false)
         configuration.maximumJobs = try int("maximumJobs", 100, in: 1...100_000)

@@ -113,13 +113,16 @@ enum RateLimitOptions {
     }
 
     /// The limits that hold for each address where nothing else is said. A school whose pupils all log in at the beginning
-    /// of a lesson stays below them.
-    static let accounts: [RateLimit] = {
+    /// of a lesson stays below them. The form that sends a link once more counts as `/verificationEmailRequest`.
+    ///
+    /// - Parameter pages: The folder of the pages that links in mails lead to.
+    static func accounts(pages: String) -> [RateLimit] {
         let fiveMinutes = 300_000
         let limits: [(path: String, method: String?, count: Int)] = [
             ("/login", nil, 1000), ("/verifyPassword", nil, 1000), ("/challenge", "POST", 1000),
             ("/users", "POST", 1000), ("/requestPasswordReset", "POST", 100),
-            ("/verificationEmailRequest", "POST", 100),
+            ("/verificationEmailRequest", "POST", 100), ("/\(pages)/:appId/verify_email", nil, 1000),
+            ("/\(pages)/:appId/request_password_reset", nil, 1000),
         ]
         return limits.compactMap { path, method, count in
             var limit = RateLimit(path: path, count: count, window: fiveMinutes)
@@ -127,7 +130,7 @@ enum RateLimitOptions {
             limit?.exemption = .privateNetworks
             return limit
         }
-    }()
+    }
 
     /// Reads where requests are counted.
     ///

@@ -11,6 +11,7 @@ public import ServerConfiguration
 /// A code is taken once: the step that it belongs to is stored, as recovery codes are removed when they are used.
 public struct SecondFactor: AuthProvider {
     private let caller: HTTPCaller
+    private let sentMessages = SentMessages()
 
     /// Makes the factor.
     ///
@@ -46,7 +47,7 @@ public struct SecondFactor: AuthProvider {
         // The master key sets users up, and gives back what they lost.
         if attempt.isMaster, attempt.purpose != .logIn { return AuthOutcome(stored: attempt.data) }
         let app = AuthenticatorApp(options: options)
-        let messages = TextMessages(options: options, caller: caller)
+        let messages = TextMessages(options: options, caller: caller, sent: sentMessages)
         switch attempt.purpose {
         case .setUp:
             if options.hasSMS, let mobile = attempt.data["mobile"], mobile.isTruthy {
@@ -78,8 +79,14 @@ public struct SecondFactor: AuthProvider {
             return try messages.confirm(mobile, attempt.data["token"], stored, at: attempt.now)
         }
         guard options.hasTOTP else { throw Self.invalidData }
-        // Who changes the app proves to have the old one.
-        let spent = try app.logIn(attempt.data["old"], stored, at: attempt.now)
+        // Who changes the app proves to have the old one, or the phone that was there before it.
+        let spent: AuthOutcome
+        if options.hasSMS, stored["mobile"]?.isTruthy == true {
+            spent = try await messages.logIn(["token": attempt.data["old"] ?? .null], stored, at: attempt.now)
+            if spent.refusal != nil { return spent }
+        } else {
+            spent = try app.logIn(attempt.data["old"], stored, at: attempt.now)
+        }
         var outcome = try app.setUp(attempt.data, at: attempt.now)
         if stored["secret"] == nil, spent.stored == nil, let pending = stored["pending"] {
             outcome.stored?["pending"] = pending

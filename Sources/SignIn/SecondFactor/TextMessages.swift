@@ -8,6 +8,7 @@ import ParseModel
 struct TextMessages {
     let options: FactorOptions
     let caller: HTTPCaller
+    let sent: SentMessages
 
     /// How long, in milliseconds, until another code is sent to the same user: nobody's phone is flooded.
     private static let pause: Int64 = 30_000
@@ -16,9 +17,10 @@ struct TextMessages {
 
     /// Sends a code to a number, which waits until the code comes back.
     func begin(_ mobile: JSONValue, _ stored: JSONObject = [:], at now: ParseDate) async throws -> AuthOutcome {
-        guard let number = mobile.stringValue, Self.isNumber(number) else {
+        guard let text = mobile.stringValue, Self.isNumber(text) else {
             throw SecondFactor.refused("Invalid mobile number.")
         }
+        let number = Self.key(text)
         var pending = stored["pending"]?.objectValue ?? [:]
         guard pending.values.allSatisfy({ isRested($0.objectValue ?? [:], now) }) else {
             throw SecondFactor.refused("Please enter the token")
@@ -34,7 +36,7 @@ struct TextMessages {
     func confirm(_ mobile: JSONValue, _ token: JSONValue?, _ stored: JSONObject, at now: ParseDate) throws
         -> AuthOutcome
     {
-        guard let number = mobile.nameValue, var pending = stored["pending"]?.objectValue,
+        guard let number = mobile.stringValue.map({ Name(Self.key($0)) }), var pending = stored["pending"]?.objectValue,
             let sent = pending[number]?.objectValue
         else { throw SecondFactor.refused("This number is not pending") }
         guard isRight(token, sent), !isExpired(sent, now) else { throw SecondFactor.invalidToken }
@@ -64,6 +66,9 @@ struct TextMessages {
 
     private func send(to mobile: String, at now: ParseDate) async throws -> JSONObject {
         guard let sender = options.sender else { throw SecondFactor.invalidData }
+        guard sent.mayHaveOneMore(mobile) else {
+            throw SecondFactor.refused("Too many messages were sent to this number.")
+        }
         var generator = SystemRandomNumberGenerator()
         let token = String(
             (0..<options.digits).map { _ in Character(String(Int.random(in: 0...9, using: &generator))) })
@@ -95,6 +100,9 @@ struct TextMessages {
         let text = sent["expiry"]?["iso"]?.stringValue ?? sent["expiry"]?.stringValue
         return text.flatMap(ParseDate.init(iso:))?.milliseconds
     }
+
+    /// A number as it stands among those that wait: a member with a dot in its name would be two.
+    private static func key(_ number: String) -> String { number.replacing(".", with: "-") }
 
     /// parse-server's pattern: `^[+]*[(]{0,1}[0-9]{1,3}[)]{0,1}[-\s\./0-9]*$`.
     private static func isNumber(_ text: String) -> Bool {

@@ -93,11 +93,21 @@ import Testing
 
     @Test("A frame gets the link in its query, and a slash at the end of the address is one too many")
     func frame() async throws {
-        let mail = try await Self.mail(
-            [:], ["customPages": ["parseFrameURL": "https://w.example/frame?a=1"]], user: [:])
-        #expect(
-            mail.link.hasPrefix(
-                "https://w.example/frame?a=1&link=%2Fapps%2F\(TestServer.applicationID)%2Fverify_email&token="))
+        try await MailCatcher.run { catcher in
+            let options = Self.options(catcher, [:], ["customPages": ["parseFrameURL": "https://w.example/frame?a=1"]])
+            try await TestServer.run(options) { server in
+                _ = try await server.signUp("ann", ["email": "ann@m.example"])
+                let mail = try await catcher.mail(to: "ann@m.example")
+                let application = TestServer.applicationID
+                #expect(
+                    mail.link.hasPrefix(
+                        "https://w.example/frame?a=1&link=%2Fapps%2F\(application)%2Fverify_email&token="))
+                // The frame opens the page below the public address.
+                let link = try #require(mail.parameter("link"))
+                let token = try #require(mail.parameter("token"))
+                #expect(try await server.open("\(link)?token=\(token)").page == "email_verification_success")
+            }
+        }
         let slashed = try await Self.mail([:], ["publicServerURL": "http://app.example/parse/"])
         #expect(slashed.link.hasPrefix("http://app.example/parse/apps/"))
     }

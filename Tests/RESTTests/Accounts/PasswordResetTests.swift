@@ -113,6 +113,11 @@ import Testing
             #expect(winners.count == 1)
             #expect(answers.allSatisfy { $0.status == 200 })
             let winner = try #require(winners.first)
+            let invalid = "Failed to reset password: username / email / token is invalid"
+            for (number, answer) in answers.enumerated() where number != winner {
+                #expect(answer.page == "password_reset")
+                #expect(answer.headers["x-parse-page-param-error"] == invalid)
+            }
             #expect(try await Self.logIn(server, "new-\(winner)") == 200)
             #expect(try await Self.logIn(server, "new-\((winner + 1) % 20)") == 404)
         }
@@ -215,9 +220,28 @@ import Testing
             let token = try #require(try await catcher.mail(to: "ann@m.example").parameter("token"))
             let answer = try await server.form(TestServer.resetPath, "token=\(token)&new_password=new")
             #expect(answer.page == "password_reset_success")
+            let columns = "\"_failed_login_count\"::text, (\"_account_lockout_expires_at\" IS NULL)::text"
+            let row = try await server.rows("SELECT \(columns) FROM \"_User\"")
+            #expect(row == [unlocks ? [nil, "true"] : ["2", "false"]])
             #expect(try await Self.logIn(server, "new") == (unlocks ? 200 : 404))
             let isLocked = try await server.user(ann.id)["_account_lockout_expires_at"] != nil
             #expect(isLocked == !unlocks)
+        }
+    }
+
+    @Test("Who is kept out by the age of a password chooses a new one by a link")
+    func age() async throws {
+        try await Self.run(["passwordPolicy": ["maxPasswordAge": 1]]) { server, catcher in
+            let ann = try await server.signUp("ann", ["email": "ann@m.example"])
+            try await server.execute("UPDATE \"_User\" SET \"_password_changed_at\" = now() - interval '2 days'")
+            let old = try await server.send("POST", "/login", ["username": "ann", "password": "secret"])
+            #expect(old.error == "Your password has expired. Please reset your password.")
+            #expect(try await server.send("GET", "/users/me", as: .session(ann.token)).status == 200)
+            try await Self.ask(server)
+            let token = try #require(try await catcher.mail(to: "ann@m.example").parameter("token"))
+            let answer = try await server.form(TestServer.resetPath, "token=\(token)&new_password=new")
+            #expect(answer.page == "password_reset_success")
+            #expect(try await Self.logIn(server, "new") == 200)
         }
     }
 }

@@ -58,12 +58,12 @@ import Testing
         let accounts = UnknownAccounts(capacity: 100)
         let policy = Configuration.AccountLockout(threshold: 2, duration: 1, unlockOnPasswordReset: false)
         let now = ContinuousClock.now
-        #expect(accounts.reserveAttempt("kim", "", policy, at: now) == nil)
-        #expect(accounts.reserveAttempt("kim", "", policy, at: now) == nil)
-        for number in 0..<1000 { _ = accounts.reserveAttempt("n\(number)", "", policy, at: now) }
-        #expect(accounts.reserveAttempt("kim", "", policy, at: now) == .seconds(60))
-        #expect(accounts.reserveAttempt("", "kim", policy, at: now) == nil)
-        #expect(accounts.reserveAttempt("kim", "", policy, at: now + .seconds(61)) == nil)
+        #expect(accounts.reserveAttempt(["kim"], policy, at: now) == nil)
+        #expect(accounts.reserveAttempt(["kim"], policy, at: now) == nil)
+        for number in 0..<1000 { _ = accounts.reserveAttempt(["n\(number)"], policy, at: now) }
+        #expect(accounts.reserveAttempt(["kim"], policy, at: now) == .seconds(60))
+        #expect(accounts.reserveAttempt(["", "kim"], policy, at: now) == nil)
+        #expect(accounts.reserveAttempt(["kim"], policy, at: now + .seconds(61)) == nil)
         #expect(accounts.size <= 100)
     }
 }

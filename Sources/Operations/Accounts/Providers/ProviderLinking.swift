@@ -30,6 +30,8 @@ extension Backend {
             throw Self.alreadyLinked
         }
         var change = try await check(claims.claims, stored: stored, isLogin: false, context)
+        // What a provider refuses after it has done something is stored, as at a log-in.
+        if change.refusal != nil { try await apply(change, to: objectId) }
         change.removed = Set(given.filter { $0.value.isNull }.map(\.key))
         if !change.removed.isEmpty, !setsPassword, !context.caller.writesEverything, configuration.preset >= 9 {
             try await checkStillEnters(change, stored, objectId)

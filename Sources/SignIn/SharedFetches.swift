@@ -1,0 +1,69 @@
+import Outgoing
+
+/// What is fetched from addresses and kept for a while. Whoever wants the same at the same time waits for one fetch.
+actor SharedFetches<Value: Sendable> {
+    /// Something that was fetched.
+    struct Fetched: Sendable {
+        var value: Value
+        /// How long it is kept.
+        var age: Duration
+    }
+
+    private struct Kept {
+        var value: Value
+        var expiresAt: ContinuousClock.Instant
+    }
+
+    private let fetch: @Sendable (String) async throws -> Fetched
+    private var kept: [String: Kept] = [:]
+    private var underWay: [String: Task<Fetched, any Error>] = [:]
+    /// When a fetch failed: who is down is left alone for a moment.
+    private var failures: [String: ContinuousClock.Instant] = [:]
+    /// When something was fetched again before its time.
+    private var renewals: [String: ContinuousClock.Instant] = [:]
+
+    /// How long nobody is asked after a failure.
+    private static var failurePause: Duration { .seconds(2) }
+    /// How long what was fetched before its time is taken for current, whatever it lacks.
+    private static var renewalPause: Duration { .seconds(60) }
+
+    /// - Parameter fetch: Fetches an address.
+    init(_ fetch: @escaping @Sendable (String) async throws -> Fetched) { self.fetch = fetch }
+
+    /// What stands at an address.
+    ///
+    /// - Parameter suffices: Whether what is kept has what is wanted. What does not is fetched again, but not more than
+    ///   once a minute.
+    /// - Throws: `HTTPCallFailure` when it cannot be fetched.
+    func value(at url: String, suffices: @Sendable (Value) -> Bool = { _ in true }) async throws -> Value {
+        let now = ContinuousClock.now
+        if let known = kept[url], known.expiresAt > now {
+            if suffices(known.value) { return known.value }
+            if underWay[url] == nil {
+                if let renewal = renewals[url], renewal + Self.renewalPause > now { return known.value }
+                renewals[url] = now
+            }
+        }
+        return try await fetched(url)
+    }
+
+    private func fetched(_ url: String) async throws -> Value {
+        if let fetch = underWay[url] { return try await fetch.value.value }
+        if let failure = failures[url], failure + Self.failurePause > .now {
+            throw HTTPCallFailure(description: "it could not be fetched a moment ago")
+        }
+        let task = Task { [fetch] in try await fetch(url) }
+        underWay[url] = task
+        defer { underWay[url] = nil }
+        do {
+            let fetched = try await task.value
+            kept[url] = Kept(value: fetched.value, expiresAt: .now + fetched.age)
+            failures[url] = nil
+            return fetched.value
+        } catch {
+            failures[url] = .now
+            renewals[url] = nil
+            throw error
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Encoding
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@testable import SignIn
+
+/// Ways around second factors.
+@Suite(.timeLimit(.minutes(3))) struct FactorAttackTests {
+    private static let secret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+
+    private static func run(
+        _ kinds: JSONValue, _ body: @escaping @Sendable (TestServer, IdentityStandIn) async throws -> Void
+    ) async throws {
+        let answer: IdentityStandIn.Answer = { _ in .init("{}") }
+        try await IdentityStandIn.run(answer) { standIn in
+            let sender: JSONValue = ["url": "https://sms.example/send", "body": "{{mobile}} {{token}}"]
+            let auth: JSONValue = ["mfa": ["options": kinds, "sendSMS": sender]]
+            try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { try await body($0, standIn) }
+        }
+    }
+
+    private static func put(_ server: TestServer, _ user: (id: String, token: String), _ data: JSONValue) async throws
+        -> TestAnswer
+    {
+        try await server.send("PUT", "/users/\(user.id)", ["authData": ["mfa": data]], as: .session(user.token))
+    }
+
+    private static func sent(_ standIn: IdentityStandIn) throws -> JSONValue {
+        .string(String(try #require(standIn.requests.last?.body.split(separator: " ").last)))
+    }
+
+    private static func appCode() throws -> JSONValue {
+        let code = OneTimeCode(secret: try #require(Base32.decode(secret)))
+        return .string(code.code(step: Int(Date().timeIntervalSince1970) / 30))
+    }
+
+    @Test("A phone is replaced by an app only by who has the phone")
+    func replacing() async throws {
+        try await Self.run(["SMS", "TOTP"]) { server, standIn in
+            let kim = try await server.signUp("kim")
+            _ = try await Self.put(server, kim, ["mobile": "+49 30 1"]).succeeded()
+            _ = try await Self.put(server, kim, ["mobile": "+49 30 1", "token": try Self.sent(standIn)]).succeeded()
+            let app: JSONObject = ["secret": .string(Self.secret), "token": try Self.appCode()]
+            for old: JSONValue in [.null, "", "000", ["$ne": ""], true] {
+                let answer = try await Self.put(server, kim, .object(app.merging(["old": old]) { $1 }))
+                #expect(answer.code == 141, "\(old): \(answer.text)")
+            }
+            let body: JSONValue = ["username": "kim", "password": "secret"]
+            #expect(try await server.send("POST", "/login", body).error == "Missing additional authData mfa")
+            let asked = try await Self.put(server, kim, .object(app.merging(["old": "request"]) { $1 }))
+            #expect(asked.error == "Please enter the token", "\(asked.text)")
+            let old = try Self.sent(standIn)
+            let changed = try await Self.put(server, kim, .object(app.merging(["old": old]) { $1 }))
+            #expect(changed["authDataResponse"]?["mfa"]?["recovery"] != nil, "\(changed.text)")
+        }
+    }
+
+    @Test("A code of a text message opens one session, however many requests bring it at once")
+    func race() async throws {
+        try await Self.run(["SMS"]) { server, standIn in
+            let kim = try await server.signUp("kim")
+            _ = try await Self.put(server, kim, ["mobile": "+49 30 1"]).succeeded()
+            _ = try await Self.put(server, kim, ["mobile": "+49 30 1", "token": try Self.sent(standIn)]).succeeded()
+            @Sendable func logIn(_ token: JSONValue) async throws -> TestAnswer {
+                try await server.send(
+                    "POST", "/login",
+                    ["username": "kim", "password": "secret", "authData": ["mfa": ["token": token]]])
+            }
+            // Many who ask at once have one message sent.
+            let before = standIn.requests.count
+            let asked = try await concurrently(5) { _ in try await logIn("request") }
+            #expect(asked.allSatisfy { $0.code == 141 }, "\(asked.map(\.text))")
+            #expect(standIn.requests.count - before <= 5)
+            // The code that counts is that of the one request which was stored.
+            let codes = standIn.requests.dropFirst(before).compactMap { $0.body.split(separator: " ").last }
+            var opened = 0
+            for code in codes {
+                let answers = try await concurrently(8) { _ in try await logIn(.string(String(code))) }
+                opened += answers.count { $0.status == 200 }
+            }
+            #expect(opened == 1)
+        }
+    }
+
+    @Test("A number is not flooded by a user who takes it back and gives it again, or by many users, in any spelling")
+    func flood() async throws {
+        try await Self.run(["SMS"]) { server, standIn in
+            let kim = try await server.signUp("kim")
+            let lou = try await server.signUp("lou")
+            for round in 0..<15 {
+                let number = ["+49 30 12345", "(049) 30-12345", "+49/30.12345"][round % 3]
+                let user = round % 2 == 0 ? kim : lou
+                let answer = try await Self.put(server, user, ["mobile": .string(number)])
+                if round >= 10 {
+                    #expect(answer.error == "Too many messages were sent to this number.", "\(answer.text)")
+                } else {
+                    #expect(answer.status == 200, "\(answer.text)")
+                    #expect(try await Self.put(server, user, .null).status == 200)
+                }
+            }
+            #expect(standIn.requests.count == 10)
+            #expect(try await Self.put(server, kim, ["mobile": "+49 30 999"]).status == 200)
+        }
+    }
+}

@@ -1,0 +1,34 @@
+public import Logging
+import Synchronization
+
+/// The lines of a log, from the lowest level on, as texts with what they carry.
+public final class LogLines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    public init() {}
+
+    /// The lines so far.
+    public var all: [String] { lines.withLock { $0 } }
+
+    /// A logger whose lines come here.
+    public var logger: Logger { Logger(label: "test", factory: { _ in Handler(lines: self) }) }
+
+    fileprivate func add(_ line: String) { lines.withLock { $0.append(line) } }
+
+    private struct Handler: LogHandler {
+        let lines: LogLines
+        var metadata: Logger.Metadata = [:]
+        var logLevel: Logger.Level = .trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            lines.add(
+                "\(event.level) \(event.message) \(metadata) \(event.metadata ?? [:]) \(event.error.map { "\($0)" } ?? "")"
+            )
+        }
+    }
+}
