@@ -67,6 +67,7 @@ struct DoctorCommand: AsyncParsableCommand {
             if asks {
                 print("\n\(finding.subject): \(finding.words)\n\(remedy.statements.joined(separator: ";\n"))")
                 print("\(remedy.words)? [y/N] ", terminator: "")
+                fflush(nil)
                 guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else { continue }
             }
             do {

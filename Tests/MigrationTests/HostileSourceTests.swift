@@ -2,6 +2,7 @@ import BSON
 import Foundation
 import JSON
 import Migration
+import Synchronization
 import TestSupport
 import TestTools
 import Testing
@@ -173,6 +174,72 @@ import Testing
         }
     }
 
+    @Test("Links, folders called like files, names that are not UTF-8 and files without bytes do no harm, and are told")
+    func oddFolders() async throws {
+        try await ImportFolder.run { folder in
+            try folder.write("Song.json", Self.song)
+            try folder.write("Empty.bson", [])
+            try folder.write("None.json", [])
+            try folder.write("prelude.json", "{\"ServerVersion\":\"7.0\"}")
+            try folder.write("oplog.bson", [1, 2, 3])
+            try folder.write("../secret.json", Self.song)
+            let files = FileManager.default
+            try files.createSymbolicLink(
+                atPath: folder.source + "/Linked.json", withDestinationPath: folder.path + "/secret.json")
+            try files.createSymbolicLink(atPath: folder.source + "/up", withDestinationPath: folder.path)
+            try files.createDirectory(atPath: folder.source + "/Album.json", withIntermediateDirectories: false)
+            #expect(mkfifo(folder.source + "/Pipe.json", 0o600) == 0)
+            let name: [CChar] = Array((folder.source + "/").utf8CString.dropLast()) + [CChar(bitPattern: 0xFF), 0x2E]
+            let descriptor = open(name + "json".utf8CString, O_CREAT | O_WRONLY, 0o600)
+            #expect(descriptor >= 0)
+            close(descriptor)
+            let report = try await folder.look()
+            #expect(report.classes.map { "\($0.name) \($0.rows)" } == ["Empty 0", "None 0", "Song 1"])
+            #expect(report.notes.count == 3, "\(report.notes)")
+            #expect(report.notes.contains { $0.hasPrefix("Linked.json is left out: it is a link") })
+            #expect(report.notes.contains { $0.hasPrefix("up is left out: it is a link") })
+            #expect(report.notes.contains { $0.hasSuffix("no file that can be reached by this name") })
+        }
+    }
+
+    @Test("Metadata that are damaged end the import with the name of their file")
+    func damagedMetadata() async throws {
+        try await ImportFolder.run { folder in
+            try folder.write("Song.bson", [])
+            try folder.write("Song.metadata.json", "{\"indexes\":[")
+            #expect(await Self.outcome(folder).hasPrefix("Song.metadata.json: it is damaged"))
+        }
+    }
+
+    @Test("A source that is changed while it is read is told, and its class does not appear")
+    func changed() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                let line = "{\"objectId\":\"@\",\"title\":\"\(String(repeating: "x", count: 200))\"}\n"
+                let text = (0..<40_000).map { line.replacing("@", with: "s\($0)") }.joined()
+                try folder.write("Song.json", text)
+                let done = StopFlag()
+                async let writing: Void = {
+                    // As somebody who runs mongoexport into the same folder once more.
+                    while !done.isSet {
+                        let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.source + "/Song.json"))
+                        try file.write(contentsOf: Data("{\"objectId\":\"t".utf8))
+                        try file.close()
+                        try await Task.sleep(for: .milliseconds(2))
+                    }
+                }()
+                let report = try? await folder.load(into: server)
+                done.set()
+                try await writing
+                let reason = report?.classes.first?.failure
+                #expect(
+                    reason?.contains("it was changed while it was read") == true || report == nil, "\(reason ?? "-")")
+                let shown = try? await server.table("Song")
+                #expect(shown?.isEmpty ?? true)
+            }
+        }
+    }
+
     @Test("What is no source says so, and what is not clear asks")
     func unclear() async throws {
         try await ImportFolder.run { folder in
@@ -188,4 +255,13 @@ import Testing
             #expect(await Self.outcome(folder, folder.source + "/one/Song.json") == "Song 1/1 ")
         }
     }
+}
+
+/// A word between two tasks.
+private final class StopFlag: Sendable {
+    private let state = Mutex(false)
+
+    var isSet: Bool { state.withLock { $0 } }
+
+    func set() { state.withLock { $0 = true } }
 }

@@ -8,13 +8,13 @@ import Testing
 
 /// A server that runs, read by its REST interface.
 @Suite struct LiveServerTests {
-    private static func address(_ server: TestServer, maintenance: Bool = true) -> LiveServer.Address {
+    static func address(_ server: TestServer, maintenance: Bool = true) -> LiveServer.Address {
         LiveServer.Address(
             url: server.url, applicationID: TestServer.applicationID, masterKey: TestServer.masterKey,
             maintenanceKey: maintenance ? TestServer.maintenanceKey : nil)
     }
 
-    private static func download(_ address: LiveServer.Address, to folder: ImportFolder) async throws -> [String] {
+    static func download(_ address: LiveServer.Address, to folder: ImportFolder) async throws -> [String] {
         let (configuration, _) = try Configuration.load(
             file: Array("{\"appId\":\"a\",\"masterKey\":\"m\"}".utf8), environment: [:], flags: [])
         let caller = try HTTPCaller(configuration.outgoing)
@@ -76,6 +76,43 @@ import Testing
                     }
                     let stored = try #require(try await folder.files.open(name: name.stringValue ?? ""))
                     #expect(stored.size == Int64(photo.count))
+                }
+            }
+        }
+    }
+
+    @Test("Values of all types, and all classes that Parse has itself, come as they are")
+    func allTypes() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                try await folder.load(ImportFolder.samples + "/dump", into: server)
+                // The file that the sample tells of is not on this server.
+                let notes = try await Self.download(Self.address(server), to: folder)
+                #expect(notes.count == 1 && notes[0].contains("abc_photo 1.jpg"), "\(notes)")
+                try await TestServer.withDatabase { uri in
+                    let other = TestServer(url: "", databaseURI: uri)
+                    let report = try await folder.load(folder.path + "/live", into: other)
+                    let told = try folder.rejects()
+                    #expect(report.exitCode == 0, "\(report.json.text) \(told)")
+                    for table in [
+                        "Everything", "_Join:r:Everything", "_User", "_Session", "_Role", "_Join:users:_Role", "_Hooks",
+                        "_Installation", "_GlobalConfig", "_Audience", "_JobSchedule", "_PushStatus",
+                    ] {
+                        // A provider that was unlinked, which is null in the database, is not shown by any server.
+                        let rows = "SELECT jsonb_strip_nulls(to_jsonb(t))::text FROM \"\(table)\" t"
+                        let before = Set(try await server.texts(rows))
+                        let after = Set(try await other.texts(rows))
+                        #expect(after.symmetricDifference(before).isEmpty, "\(table)")
+                        #expect(!before.isEmpty, "\(table)")
+                    }
+                    // Permissions that were never set are told as the default ones.
+                    let classes = """
+                        SELECT "className" || ("schema"->'fields')::text FROM "_SCHEMA" UNION ALL
+                        SELECT concat("schema"->'indexes', "schema"#>'{classLevelPermissions,get}',
+                            "schema"#>'{classLevelPermissions,protectedFields}') FROM "_SCHEMA" WHERE "className" = 'Everything'
+                        """
+                    let (before, after) = (try await server.texts(classes), try await other.texts(classes))
+                    #expect(Set(after).symmetricDifference(before).isEmpty)
                 }
             }
         }

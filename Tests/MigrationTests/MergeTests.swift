@@ -1,3 +1,5 @@
+import FileStorage
+import Foundation
 import JSON
 import Migration
 import TestSupport
@@ -115,6 +117,85 @@ import Testing
         }
     }
 
+    @Test("An object that was changed later, to what another has and may be there once, stays as it is and is told")
+    func conflictingChanges() async throws {
+        @Sendable func user(_ id: String, _ name: String, _ day: Int) -> String {
+            "{\"objectId\":\"\(id)\",\"username\":\"\(name)\",\"updatedAt\":\"2020-01-0\(day)T00:00:00.000Z\"}\n"
+        }
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                try folder.write("_User.json", user("u1", "ann", 1) + user("u2", "bob", 1) + user("u3", "eve", 1))
+                try await folder.load(into: server)
+                try folder.write("_User.json", user("u1", "bob", 2) + user("u2", "bob", 1) + user("u3", "zoe", 2))
+                let report = try await folder.load(into: server) { $0.merges = true }
+                #expect(report.isComplete && report.exitCode == 2, "\(report.json.text)")
+                #expect(try folder.rejects().map { $0["id"] } == ["u1"])
+                let names = try await server.texts(
+                    "SELECT \"objectId\" || \"username\" FROM \"_User\" ORDER BY 1")
+                #expect(names == ["u1ann", "u2bob", "u3zoe"])
+            }
+        }
+    }
+
+    @Test("Classes that Parse has itself are merged twice without change, and replaced one by one")
+    func systemClasses() async throws {
+        let tables = [
+            "Everything", "_Join:r:Everything", "_User", "_Session", "_Role", "_Join:users:_Role", "_Hooks",
+            "_Installation", "_GlobalConfig", "_Audience", "_JobSchedule", "_PushStatus",
+        ]
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                let source = ImportFolder.samples + "/dump"
+                try await folder.load(source, into: server)
+                var before: [[String]] = []
+                for table in tables { before.append(try await server.table(table)) }
+                for _ in 0..<2 {
+                    let report = try await folder.load(source, into: server) { $0.merges = true }
+                    #expect(report.isComplete && report.rejectCount == 0, "\(report.json.text)")
+                    for (table, rows) in zip(tables, before) {
+                        #expect(try await server.table(table) == rows, "\(table) was merged")
+                    }
+                }
+                let stranger = try await server.signUp("stranger")
+                _ = try await server.send("PUT", "/config", ["params": ["greeting": "bye", "x": 1]], as: .master)
+                _ = try await server.create("_Audience", ["name": "none", "query": "{}"], as: .master)
+                let indexes = "SELECT indexdef FROM pg_indexes WHERE tablename LIKE '\\_%' ORDER BY 1"
+                let made = try await server.texts(indexes)
+                let report = try await folder.load(source, into: server) {
+                    $0.replaces = Set(tables.map { Name($0) }.filter { !$0.hasPrefix("_Join:") })
+                }
+                #expect(report.isComplete && report.rejectCount == 0, "\(report.json.text)")
+                for (table, rows) in zip(tables, before) {
+                    #expect(try await server.table(table) == rows, "\(table) was replaced")
+                }
+                #expect(try await server.texts(indexes) == made)
+                let gone = try await server.send("GET", "/users/\(stranger.id)", as: .master)
+                #expect(gone.status == 404)
+                let login = try await server.send("POST", "/login", ["username": "ann", "password": "correct horse"])
+                #expect(login.status == 200, "\(login.text)")
+                #expect(try await server.send("GET", "/config", as: .master)["params"]?["greeting"] == "hello")
+            }
+        }
+    }
+
+    @Test("A class that the source does not have, in any option, ends the import before anything is done")
+    func unknownClass() async throws {
+        let changes: [@Sendable (inout ImportOptions) -> Void] = [
+            { $0.classes = ["Sogn"] }, { $0.replaces = ["Sogn", "Song"] }, { $0.types = ["Sogn": ["a": .number]] },
+        ]
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                try folder.write("Song.json", Self.object("s1", "one", 1))
+                for change in changes {
+                    let refusal = await #expect(throws: ImportRun.Refusal.self) {
+                        try await folder.load(into: server, change)
+                    }
+                    #expect(refusal?.description == "the source has no class Sogn")
+                }
+            }
+        }
+    }
+
     @Test("Users with one name, as old databases have some, all come, and the unique index is told to be missing")
     func uniqueIndex() async throws {
         try await TestServer.run { server in
@@ -174,6 +255,32 @@ import Testing
         }
     }
 
+    @Test("An import that ended among the files goes on with them, and is done only then")
+    func files() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                try folder.write("Song.json", Self.object("s1", "one", 1) + "{\"title\":\"no id\"}")
+                try folder.write("files/a.txt", "first")
+                try folder.write("files/b.txt", "second")
+                // A folder in the place of a file.
+                let obstacle = folder.path + "/files/b.txt"
+                try FileManager.default.createDirectory(
+                    atPath: obstacle + "/inner", withIntermediateDirectories: true)
+                for _ in 0..<2 {
+                    await #expect(throws: (any Error).self) { try await folder.load(into: server) }
+                    #expect(try await Self.titles(server) == ["s1 one"])
+                }
+                try FileManager.default.removeItem(atPath: obstacle)
+                let report = try await folder.load(into: server)
+                #expect(!report.wasDone && report.files == 1, "\(report.json.text)")
+                #expect(try folder.rejects().count == 1, "what is told is not lost either")
+                #expect(try await folder.files.open(name: "a.txt")?.size == 5)
+                #expect(try await folder.files.open(name: "b.txt")?.size == 6)
+                #expect(try await folder.load(into: server).wasDone)
+            }
+        }
+    }
+
     @Test("What was begun without a field that is wanted now is begun anew")
     func begunOtherwise() async throws {
         try await TestServer.run { server in
@@ -198,6 +305,34 @@ import Testing
                     let refusal = await #expect(throws: ImportRun.Refusal.self) { try await folder.load(into: server) }
                     #expect(refusal?.description == "another import into this database is under way")
                 }
+            }
+        }
+    }
+
+    @Test("Of two imports that begin at one moment, one is done and the other one is refused, or finds it done")
+    func sideBySide() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                let objects = (1...3000).map { Self.object("s\($0)", "t", 1) }.joined()
+                try folder.write("Song.json", objects)
+                let outcomes = await withTaskGroup(of: String.self) { group in
+                    for _ in 0..<2 {
+                        group.addTask {
+                            do {
+                                return try await folder.load(into: server).wasDone ? "found done" : "done"
+                            } catch {
+                                return "\(error)"
+                            }
+                        }
+                    }
+                    var outcomes: [String] = []
+                    for await outcome in group { outcomes.append(outcome) }
+                    return outcomes.sorted()
+                }
+                #expect(
+                    outcomes == ["another import into this database is under way", "done"]
+                        || outcomes == ["done", "found done"], "\(outcomes)")
+                #expect(try await server.table("Song").count == 3000)
             }
         }
     }

@@ -72,6 +72,13 @@ import Testing
                 #expect(answer["indexes"]?["byNumber"] == ["n": -1, "p": 1])
                 #expect(answer["indexes"]?["byText"] == ["s": 1, "$unique": true])
                 #expect(try await server.send("GET", "/schemas/Empty", as: .master).status == 200)
+                let stored = try await server.texts(
+                    "SELECT \"schema\"->'indexes'->>'_id_' FROM \"_SCHEMA\" WHERE \"className\" = 'Everything'")
+                #expect(stored == ["{\"_id\": 1}"], "the primary key has no second index")
+                let indexes = try await server.texts(
+                    "SELECT indexname::text FROM pg_indexes WHERE tablename = 'Everything' "
+                        + "AND NOT starts_with(indexname, 'roost_') ORDER BY 1")
+                #expect(indexes == ["Everything_pkey", "byNumber", "byText"], "\(indexes)")
                 let names = try await server.texts(
                     "SELECT relname::text FROM pg_class WHERE relname LIKE 'roost-import:%' OR relname = 'Everything_pkey'"
                 )
@@ -96,6 +103,8 @@ import Testing
                     "GET", "/users/me", as: .session("r:0123456789abcdef0123456789abcdef"))
                 #expect(me["objectId"] == "user000001")
                 #expect(me["authData"]?["facebook"]?["id"] == "f1")
+                let providers = try await server.row("_User", "user000001")["authData"]?.objectValue
+                #expect(providers?["anonymous"] == .null, "one that was unlinked stays so")
                 let installation = try await server.send("GET", "/installations/inst000001", as: .master)
                 #expect(installation["deviceToken"] == "token-1")
                 #expect(installation["user"]?["objectId"] == "user000001")

@@ -192,9 +192,9 @@ def write_dump(folder, collections, pack=False):
             path.write_bytes(gzipped(data) if pack else data)
 
 
-def gzipped(data):
+def gzipped(data, level=9):
     """Gzip without the time, so that samples stay as they are."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    packer = zlib.compressobj(level, zlib.DEFLATED, 31)
     return packer.compress(data) + packer.flush()
 
 
@@ -215,8 +215,8 @@ def crc64(data):
 END = b"\xff\xff\xff\xff"
 
 
-def archive(collections, database="parse"):
-    """An archive of mongodump, with the parts of the collections mixed."""
+def archive(collections, database="parse", size=2):
+    """An archive of mongodump, with the parts of the collections mixed, each of so many documents."""
     out = [struct.pack("<I", 0x8199E26D)]
     out.append(bson.encode({"concurrent_collections": 4, "version": "0.1", "server_version": "7.0.0",
                             "tool_version": "100.9.0"}))
@@ -225,13 +225,14 @@ def archive(collections, database="parse"):
                                 "type": "collection"}))
     out.append(END)
     rest = {name: [bson.encode(document) for document in documents] for name, documents in collections.items()}
+    sums = {name: crc64(b"".join(documents)) for name, documents in rest.items()}
     while any(rest.values()):
         for name, documents in rest.items():
             if documents:
-                part, rest[name] = documents[:2], documents[2:]
+                part, rest[name] = documents[:size], documents[size:]
                 out += [bson.encode({"db": database, "collection": name, "EOF": False, "CRC": Int64(0)}), *part, END]
-    for name, documents in collections.items():
-        checksum = struct.unpack("<q", struct.pack("<Q", crc64(encoded(documents))))[0]
+    for name in collections:
+        checksum = struct.unpack("<q", struct.pack("<Q", sums[name]))[0]
         out += [bson.encode({"db": database, "collection": name, "EOF": True, "CRC": Int64(checksum)}), END]
     return b"".join(out)
 
@@ -240,7 +241,7 @@ def write_json(folder, collections, options, as_list=False):
     """Files of mongoexport."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, documents in collections.items():
-        if name not in ("_SCHEMA", "Everything", "_User", "_Join:r:Everything", "_Hooks", "_GlobalConfig", "_Session"):
+        if name in ("Empty", "_Idempotency") or name.startswith("fs."):
             continue
         lines = [json_util.dumps(document, json_options=options) for document in documents]
         text = "[" + ",\n".join(lines) + "]\n" if as_list else "".join(line + "\n" for line in lines)
@@ -268,6 +269,14 @@ PARSE = {
                "bcryptPassword": HASH, "authData": {"facebook": {"id": "f1"}}, "sessionToken": "old"}],
     "_Role": [{"objectId": "role000001", "createdAt": iso(at(1)), "updatedAt": iso(at(2)), "name": "x",
                "users": {"__type": "Relation", "className": "_User"}, "ACL": {"*": {"read": True}}}],
+    "_Session": [{"objectId": "sess000001", "createdAt": iso(at(1)), "updatedAt": iso(at(2)), "restricted": False,
+                  "sessionToken": "r:0123456789abcdef0123456789abcdef", "createdWith": {"action": "login"},
+                  "user": {"__type": "Pointer", "className": "_User", "objectId": "user000001"},
+                  "expiresAt": {"__type": "Date", "iso": "2099-01-01T00:00:00.000Z"}, "ACL": {}}],
+    "_Installation": [{"objectId": "inst000001", "createdAt": iso(at(1)), "updatedAt": iso(at(2)), "deviceType": "ios",
+                       "installationId": "inst-1", "deviceToken": "token-1", "channels": ["news"], "badge": 4}],
+    "_PushStatus": [{"objectId": "push000001", "createdAt": iso(at(1)), "updatedAt": iso(at(2)), "status": "succeeded",
+                     "numSent": 3, "sentPerType": {"ios": 3}, "query": "{}", "payload": "{}", "source": "rest"}],
     "_Join:users:_Role": [{"owningId": "role000001", "relatedId": "user000001"}],
     "_Join:fans:Song": [{"owningId": "song000001", "relatedId": "user000001"}],
 }

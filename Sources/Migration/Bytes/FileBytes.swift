@@ -7,17 +7,22 @@
 #endif
 
 /// The bytes of a file, or of parts of it, one part after the other.
+///
+/// A file that others write to meanwhile is noticed at the end: what was read of it may be of no moment at all.
 final class FileBytes: ByteSource {
     private let path: String
     private let descriptor: Int32
+    private let version: FileVersion
     private var parts: ArraySlice<Range<Int64>>
     private(set) var bytesRead: Int64 = 0
 
     /// Opens a file.
     ///
-    /// - Parameter parts: Where the bytes lie; the whole file if nothing is said.
-    /// - Throws: ``SourceDamage`` when it cannot be opened, or is no file.
-    init(_ path: String, parts: [Range<Int64>]? = nil) throws {
+    /// - Parameters:
+    ///   - parts: Where the bytes lie; the whole file if nothing is said.
+    ///   - version: The file as it must still be; as it is now if nothing is said.
+    /// - Throws: ``SourceDamage`` when it cannot be opened, is no file, or is another than it was.
+    init(_ path: String, parts: [Range<Int64>]? = nil, unchangedSince version: FileVersion? = nil) throws {
         self.path = path
         // Without O_NONBLOCK a pipe of that name would be waited for.
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -29,10 +34,20 @@ final class FileBytes: ByteSource {
             close(descriptor)
             throw SourceDamage(place: path, reason: "not a file")
         }
+        let found = FileVersion(status)
+        guard found == version ?? found else {
+            close(descriptor)
+            throw Self.changed(path)
+        }
+        self.version = found
         self.parts = (parts ?? [0..<Int64(status.st_size)])[...]
     }
 
     deinit { close(descriptor) }
+
+    private static func changed(_ path: String) -> SourceDamage {
+        SourceDamage(place: path, reason: "it was changed while it was read: import again when nobody writes to it")
+    }
 
     func read(_ most: Int) throws -> [UInt8] {
         while let part = parts.first, part.isEmpty { parts.removeFirst() }
@@ -46,9 +61,15 @@ final class FileBytes: ByteSource {
             count = max(0, read)
         }
         if failure != 0 { throw SourceDamage(place: path, reason: String(cString: strerror(failure))) }
-        guard !bytes.isEmpty else { throw SourceDamage(place: path, reason: "it became shorter while it was read") }
+        guard !bytes.isEmpty else { throw Self.changed(path) }
         bytesRead += Int64(bytes.count)
         parts[parts.startIndex] = part.lowerBound + Int64(bytes.count)..<part.upperBound
+        if parts.allSatisfy(\.isEmpty) { try checkVersion() }
         return bytes
+    }
+
+    private func checkVersion() throws {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, FileVersion(status) == version else { throw Self.changed(path) }
     }
 }

@@ -1,38 +1,41 @@
 import Logging
-import NIOPosix
 import ParseStorage
-import Synchronization
 
-/// A thread with a connection that lives as long as the import, and holds its lock.
-final class ControlThread: Sendable {
-    /// `@unchecked Sendable`: only the one thread touches it.
-    private final class Holder: @unchecked Sendable {
-        var storage: ImportStorage?
-    }
-
-    private let pool = NIOThreadPool(numberOfThreads: 1)
-    private let holder = Holder()
+/// A connection that lives as long as the import, and holds its lock, on a thread of its own.
+actor ControlThread {
+    private let executor = ThreadExecutor()
     private let connectionString: String
     private let logger: Logger
+    private var storage: ImportStorage?
 
-    init(_ connectionString: String, logger: Logger) throws {
+    private init(_ connectionString: String, _ logger: Logger) {
         self.connectionString = connectionString
         self.logger = logger
-        pool.start()
     }
 
-    /// Runs `body` on the thread.
-    func run<R: Sendable>(_ body: @escaping @Sendable (ImportStorage) throws -> R) async throws -> R {
-        try await pool.runIfActive { [holder, connectionString, logger] in
-            let storage = try holder.storage ?? ImportStorage(connectionString: connectionString, logger: logger)
-            holder.storage = storage
-            return try body(storage)
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// Has a connection for as long as `body` runs; its end gives the lock back.
+    static func hold<R: Sendable>(
+        _ connectionString: String, logger: Logger, _ body: (ControlThread) async throws -> R
+    ) async throws -> R {
+        let thread = ControlThread(connectionString, logger)
+        do {
+            let result = try await body(thread)
+            await thread.disconnect()
+            return result
+        } catch {
+            await thread.disconnect()
+            throw error
         }
     }
 
-    /// Ends the thread and its connection, which gives the lock back.
-    func end() {
-        pool.submit { [holder] _ in holder.storage = nil }
-        pool.shutdownGracefully { _ in }
+    /// Runs `body` on the thread, which connects when it is needed first.
+    func run<R: Sendable>(_ body: @Sendable (ImportStorage) throws -> R) throws -> R {
+        let connected = try storage ?? ImportStorage(connectionString: connectionString, logger: logger)
+        storage = connected
+        return try body(connected)
     }
+
+    private func disconnect() { storage = nil }
 }

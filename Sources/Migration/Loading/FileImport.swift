@@ -1,9 +1,7 @@
-import BSON
 import Encoding
 import FileStorage
 import Foundation
 import JSON
-import NIOCore
 import NIOPosix
 
 /// Brings uploaded files: from the folder `files` of an export, and from the two collections in which MongoDB keeps them.
@@ -13,6 +11,19 @@ struct FileImport: Sendable {
     let storedFiles: any FileStorage
     let scratch: String
     let progress: ImportProgress
+    /// Where what is stored is read.
+    private let thread = ThreadExecutor()
+
+    init(
+        _ catalog: SourceCatalog, files: any FileStorage, storedFiles: any FileStorage, scratch: String,
+        progress: ImportProgress
+    ) {
+        self.catalog = catalog
+        self.files = files
+        self.storedFiles = storedFiles
+        self.scratch = scratch
+        self.progress = progress
+    }
 
     /// Stores all files. One that is there with the same size is left as it is.
     ///
@@ -26,19 +37,19 @@ struct FileImport: Sendable {
             "storing files", totalBytes: catalog.files.reduce(catalog.gridChunks?.size ?? 0) { $0 + $1.size })
         for entry in catalog.files {
             try progress.check()
-            guard let name = PercentEncoding.decode(entry.path) else { continue }
             do {
-                if try await store(entry, as: name, in: files, try await details(of: entry, pool), pool) { stored += 1 }
+                guard let name = PercentEncoding.decode(entry.path) else { throw FileStorageError.unusableName }
+                if try await store(entry, as: name, in: files, try await details(of: entry, pool)) { stored += 1 }
             } catch let error as FileStorageError {
-                notes.append("the file \(name) is left out: \(error)")
+                notes.append("the file \(entry.path) is left out: \(error)")
             }
             progress.add(bytes: entry.size, documents: 0)
         }
         if let list = catalog.gridFiles, let chunks = catalog.gridChunks {
             let grid = GridFiles(list: list, chunks: chunks, folder: scratch + "/grid")
-            let (count, told) = try await grid.run(pool, progress) { name, path, size in
+            let (count, told) = try await grid.run(thread, progress) { name, path, size in
                 let entry = SourceEntry(path: name, size: size) { try FileBytes(path) }
-                return try await store(entry, as: name, in: storedFiles, FileDetails(), pool)
+                return try await store(entry, as: name, in: storedFiles, FileDetails())
             }
             stored += count
             notes += told
@@ -47,49 +58,15 @@ struct FileImport: Sendable {
     }
 
     private func details(of entry: SourceEntry, _ pool: NIOThreadPool) async throws -> FileDetails {
-        guard let told = catalog.fileDetails[entry.path] else { return FileDetails() }
+        guard let told = catalog.fileDetails[Name(entry.path)] else { return FileDetails() }
         return try await pool.runIfActive { FileDetails(parsing: try told.contents(limit: 4 * 1024 * 1024)) }
     }
 
     private func store(
-        _ entry: SourceEntry, as name: String, in storage: any FileStorage, _ details: FileDetails,
-        _ pool: NIOThreadPool
+        _ entry: SourceEntry, as name: String, in storage: any FileStorage, _ details: FileDetails
     ) async throws -> Bool {
         if let known = try await storage.open(name: name), known.size == entry.size { return false }
-        try await storage.write(name: name, details: details, contents: Pieces(entry: entry, pool: pool))
+        try await storage.write(name: name, details: details, contents: FileReading(entry: entry, thread: thread))
         return true
-    }
-
-    /// The bytes of a file, piece by piece, read on threads that may wait.
-    private struct Pieces: AsyncSequence, Sendable {
-        let entry: SourceEntry
-        let pool: NIOThreadPool
-
-        struct AsyncIterator: AsyncIteratorProtocol {
-            let entry: SourceEntry
-            let pool: NIOThreadPool
-            fileprivate var source: Opened?
-
-            mutating func next() async throws -> ByteBuffer? {
-                let opened: Opened
-                if let source {
-                    opened = source
-                } else {
-                    opened = try await pool.runIfActive { [entry] in Opened(try entry.open()) }
-                    source = opened
-                }
-                let bytes = try await pool.runIfActive { try opened.bytes.read(256 * 1024) }
-                return bytes.isEmpty ? nil : ByteBuffer(bytes: bytes)
-            }
-        }
-
-        func makeAsyncIterator() -> AsyncIterator { AsyncIterator(entry: entry, pool: pool) }
-    }
-
-    /// `@unchecked Sendable`: one task reads it, on one thread after the other.
-    fileprivate final class Opened: @unchecked Sendable {
-        let bytes: any ByteSource
-
-        init(_ bytes: any ByteSource) { self.bytes = bytes }
     }
 }

@@ -30,6 +30,7 @@ struct ImportPlan: Sendable {
     ) async throws -> ImportPlan {
         var plan = ImportPlan()
         plan.notes = catalog.notes
+        try checkNames(catalog, options)
         let planner = ClassPlanner(types: options.types)
         var classes: [Name: ClassPlanner.Planned] = [:]
         let wanted = catalog.collections.filter { collection in
@@ -61,6 +62,16 @@ struct ImportPlan: Sendable {
         for collection in wanted where isJoin(collection.name) { plan.addRelation(collection, classes) }
         plan.jobs.sort { $0.collection.size > $1.collection.size }
         return plan
+    }
+
+    /// Refuses classes that the caller names and the source does not have: a name that was mistyped would import nothing.
+    private static func checkNames(_ catalog: SourceCatalog, _ options: ImportOptions) throws {
+        let known = Set(catalog.collections.map { owner($0.name) }).union(catalog.schema.classes.keys)
+        let unknown = (options.classes ?? []).union(options.replaces).union(options.types.keys).subtracting(known)
+        guard unknown.isEmpty else {
+            let names = unknown.sorted().map(\.text).joined(separator: ", ")
+            throw ImportRun.Refusal(description: "the source has no class \(names)")
+        }
     }
 
     static func isJoin(_ name: Name) -> Bool { name.hasPrefix("_Join:") }

@@ -34,7 +34,8 @@ package struct ImportRun: Sendable {
     /// - Throws: When the source cannot be read.
     package func look() async throws -> ImportReport {
         try await withPool { pool in
-            let (catalog, _) = try await open(pool)
+            let (catalog, opened) = try await open(pool)
+            defer { opened.removeUnpacked() }
             let plan = try await ImportPlan.make(catalog, options, progress, pool)
             var report = ImportReport(notes: plan.notes)
             report.isDryRun = true
@@ -68,34 +69,36 @@ package struct ImportRun: Sendable {
         into connectionString: String, files: any FileStorage, storedFiles: any FileStorage
     ) async throws -> ImportReport {
         try await withPool { pool in
-            let (catalog, fingerprint) = try await open(pool)
+            let (catalog, opened) = try await open(pool)
             let plan = try await ImportPlan.make(catalog, options, progress, pool)
             let classes = try await prepareDatabase(connectionString)
             defer { Task { [client = classes.client] in await client.shutdown() } }
-            let control = try ControlThread(connectionString, logger: logger)
-            defer { control.end() }
-            let start = try await control.run { storage in try begin(plan, fingerprint, storage) }
-            if start.isDone {
-                var report = report(start.records.values.map { ($0, nil) }, plan.notes)
-                report.wasDone = true
+            let fileImport = FileImport(
+                catalog, files: files, storedFiles: storedFiles, scratch: options.scratch, progress: progress)
+            let report = try await ControlThread.hold(connectionString, logger: logger) { control in
+                let start = try await control.run { storage in try begin(plan, opened.fingerprint, storage) }
+                if start.isDone {
+                    var report = self.report(plan.jobs.map { (start.records[$0.name], nil) }, plan.notes)
+                    report.wasDone = true
+                    return report
+                }
+                try await adopt(plan, classes.catalog)
+                progress.begin("loading", totalBytes: plan.jobs.reduce(0) { $0 + $1.collection.size })
+                let outcomes = await loadClasses(plan, start.records, opened.fingerprint, connectionString, pool)
+                try Task.checkCancellation()
+                var report = self.report(outcomes, plan.notes)
+                let (count, notes) = try await fileImport.run(pool)
+                report.files = count
+                report.notes += notes
+                report.rejects = try await control.run { storage in
+                    var file = RejectFile(options.rejects)
+                    try storage.eachReject(of: opened.fingerprint) { try file.add($0) }
+                    return try file.close()
+                }
+                if report.isComplete { try await control.run { try $0.finish(opened.fingerprint) } }
                 return report
             }
-            try await adopt(plan, classes.catalog)
-            progress.begin("loading", totalBytes: plan.jobs.reduce(0) { $0 + $1.collection.size })
-            let outcomes = await loadClasses(plan, start.records, fingerprint, connectionString, pool)
-            try Task.checkCancellation()
-            var report = report(outcomes, plan.notes)
-            let fileImport = FileImport(
-                catalog: catalog, files: files, storedFiles: storedFiles, scratch: options.scratch, progress: progress)
-            let (count, notes) = try await fileImport.run(pool)
-            report.files = count
-            report.notes += notes
-            report.rejects = try await control.run { storage in
-                var file = RejectFile(options.rejects)
-                try storage.eachReject(of: fingerprint) { try file.add($0) }
-                return try file.close()
-            }
-            if report.isComplete { try await control.run { try $0.forgetRejects(of: fingerprint) } }
+            if report.isComplete { opened.removeUnpacked() }
             return report
         }
     }
@@ -113,10 +116,12 @@ package struct ImportRun: Sendable {
         }
     }
 
-    private func open(_ pool: NIOThreadPool) async throws -> (SourceCatalog, fingerprint: String) {
-        try await pool.runIfActive { [source, options] in
+    private func open(_ pool: NIOThreadPool) async throws -> (SourceCatalog, SourceOpener.Opened) {
+        try await pool.runIfActive { [source, options, progress] in
             let opened = try SourceOpener.open(source, scratch: options.scratch)
-            return (try SourceCatalog(opened.entries), opened.fingerprint)
+            // Before anything of it is believed.
+            try SourceChecksums(of: opened.entries)?.check(progress)
+            return (try SourceCatalog(opened.entries, notes: opened.notes), opened)
         }
     }
 
@@ -173,10 +178,13 @@ package struct ImportRun: Sendable {
         try storage.discardOthers(than: fingerprint)
         var records: [Name: ImportRecord] = [:]
         for record in try storage.records(of: fingerprint) { records[Name(record.name)] = record }
-        let isFinished = plan.jobs.allSatisfy { records[$0.name]?.state == .done }
-        if isFinished, !plan.jobs.isEmpty {
-            // Who says so once more wants it once more.
-            guard options.merges || !options.replaces.isEmpty else { return Start(records: records, isDone: true) }
+        let areLoaded = plan.jobs.allSatisfy { records[$0.name]?.state == .done }
+        if areLoaded, !plan.jobs.isEmpty {
+            // Files come after the classes: an import that was interrupted among them goes on with them. Who says so
+            // once more wants it once more.
+            guard options.merges || !options.replaces.isEmpty else {
+                return Start(records: records, isDone: try storage.isFinished(fingerprint))
+            }
             for job in plan.jobs where options.merges || replaces(job) {
                 if let record = records.removeValue(forKey: job.name) { try storage.discard(record.number) }
             }

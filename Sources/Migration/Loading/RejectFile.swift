@@ -15,15 +15,9 @@ struct RejectFile {
     }
 
     private mutating func flush() throws {
-        if file == nil {
-            // It holds what users wrote: nobody else reads it.
-            guard
-                FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
-                let opened = FileHandle(forWritingAtPath: path)
-            else { throw SourceDamage(place: path, reason: "the file of rejects cannot be written") }
-            file = opened
-        }
-        try file?.write(contentsOf: lines)
+        let opened = try file ?? PrivateFile.create(path)
+        file = opened
+        try PrivateFile.write(lines, to: opened, path)
         lines.removeAll()
     }
 
@@ -33,7 +27,8 @@ struct RejectFile {
     mutating func close() throws -> String? {
         if !lines.isEmpty { try flush() }
         guard let file else { return nil }
-        try file.synchronize()
+        // Not where it is a pipe or a device.
+        try? file.synchronize()
         try file.close()
         return path
     }

@@ -105,7 +105,8 @@ struct RowMapper: Sendable {
         }
 
         mutating func setAuthData(_ provider: Name, _ data: JSONValue) {
-            if !data.isNull { authData = (authData ?? [:]).merging([provider: data]) { $1 } }
+            // Null stands for a provider that was unlinked.
+            authData = (authData ?? [:]).merging([provider: data]) { $1 }
         }
 
         mutating func miss(_ key: Name, _ value: JSONValue) {

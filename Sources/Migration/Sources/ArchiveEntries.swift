@@ -22,7 +22,8 @@ enum ArchiveEntries {
     ///
     /// - Throws: ``SourceDamage`` for an archive that is damaged or cut off.
     static func list(_ path: String) throws -> [SourceEntry] {
-        let reader = ByteReader(try FileBytes(path), of: path)
+        let version = try FileVersion(of: path)
+        let reader = ByteReader(try FileBytes(path, unchangedSince: version), of: path)
         try reader.skip(magic.count)
         guard try document(reader) != nil else { throw reader.damage("no header") }
         var metadata: [(path: String, text: [UInt8])] = []
@@ -31,9 +32,9 @@ enum ArchiveEntries {
             let text = document["metadata"]?.stringValue ?? "{}"
             metadata.append((name, Array(text.utf8)))
         }
-        var collections: [String: Collection] = [:]
+        var collections: [Name: Collection] = [:]
         while let header = try header(reader) {
-            guard let name = name(header) else { throw reader.damage("a part without a name") }
+            guard let name = name(header).map({ Name($0) }) else { throw reader.damage("a part without a name") }
             var collection = collections[name] ?? Collection()
             guard !collection.isComplete else { throw reader.damage("a part behind the end of its collection") }
             if case .bool(true)? = header["EOF"] {
@@ -55,11 +56,13 @@ enum ArchiveEntries {
         return metadata.map { name, text in
             SourceEntry(path: name + ".metadata.json", size: Int64(text.count)) { BytesInMemory(text) }
         }
-            + collections.map { name, collection in
+            + collections.sorted { $0.key < $1.key }.map { name, collection in
                 let parts = collection.parts
                 let size = parts.reduce(0) { $0 + Int64($1.count) }
-                return SourceEntry(path: name + ".bson", size: size) { try FileBytes(path, parts: parts) }
-            }.sorted { $0.path < $1.path }
+                return SourceEntry(path: "\(name).bson", size: size) {
+                    try FileBytes(path, parts: parts, unchangedSince: version)
+                }
+            }
     }
 
     private static func name(_ document: BSONDocument) -> String? {

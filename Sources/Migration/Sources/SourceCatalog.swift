@@ -35,12 +35,12 @@ struct SourceCatalog: Sendable {
     /// Files that were uploaded, by their path in the folder of files.
     private(set) var files: [SourceEntry] = []
     /// What clients said about those files, by the same paths.
-    private(set) var fileDetails: [String: SourceEntry] = [:]
+    private(set) var fileDetails: [Name: SourceEntry] = [:]
     /// The two collections in which MongoDB keeps files.
     private(set) var gridFiles: Collection?
     private(set) var gridChunks: Collection?
     /// What is told about things that are left out.
-    private(set) var notes: [String] = []
+    private(set) var notes: [String]
 
     /// Collections that stand for nothing that is to be kept.
     private static func isLeftOut(_ name: Name) -> Bool {
@@ -49,15 +49,18 @@ struct SourceCatalog: Sendable {
 
     /// Reads what a source says of itself.
     ///
+    /// - Parameter notes: What is told of files that were left out when they were listed.
     /// - Throws: ``SourceDamage`` when that cannot be read, and when it is not clear what is meant.
-    init(_ entries: [SourceEntry]) throws {
+    init(_ entries: [SourceEntry], notes: [String]) throws {
+        self.notes = notes
+        let entries = entries.filter { !Self.isNoCollection($0.name) }
         let folder = try Self.folder(of: entries)
         let prefix = folder.isEmpty ? "" : folder + "/"
         var metadata: [(Name, JSONValue)] = []
         var found: [Name: SourceEntry] = [:]
         for entry in entries where entry.folder == folder && entry.name != Self.manifest {
             if let suffix = Self.metadataSuffixes.first(where: { entry.name.hasSuffix($0) }) {
-                let json = try JSONValue(parsing: try entry.contents())
+                let json = try Self.metadata(entry)
                 metadata.append((Self.name(entry, suffix, json), json))
             }
         }
@@ -75,7 +78,7 @@ struct SourceCatalog: Sendable {
             found[name] = entry
         }
         if let entry = found["_SCHEMA"] { schema = try SourceSchema(Collection(name: "_SCHEMA", entry: entry)) }
-        for (name, json) in metadata { notes += schema.addIndexes(json, of: name) }
+        for (name, json) in metadata { self.notes += schema.addIndexes(json, of: name) }
         gridFiles = found["fs.files"].map { Collection(name: "fs.files", entry: $0) }
         gridChunks = found["fs.chunks"].map { Collection(name: "fs.chunks", entry: $0) }
         collections = found.filter { !Self.isLeftOut($0.key) }.map { Collection(name: $0.key, entry: $0.value) }
@@ -84,10 +87,25 @@ struct SourceCatalog: Sendable {
             guard let path = entry.path.dropping(prefix: prefix + "files/") else { continue }
             let file = SourceEntry(path: path, size: entry.size, open: entry.open)
             if let described = path.dropping(prefix: ".metadata/") {
-                fileDetails[described] = file
+                fileDetails[Name(described)] = file
             } else if !path.contains("/") {
                 files.append(file)
             }
+        }
+    }
+
+    /// What mongodump writes beside the collections: the versions of the servers, and what was written meanwhile.
+    private static func isNoCollection(_ name: String) -> Bool {
+        ["prelude.json", "oplog.bson"].contains { name == $0 || name == $0 + ".gz" }
+    }
+
+    private static func metadata(_ entry: SourceEntry) throws -> JSONValue {
+        do {
+            return try JSONValue(parsing: try entry.contents())
+        } catch let damage as SourceDamage {
+            throw damage
+        } catch {
+            throw SourceDamage(place: entry.path, reason: "it is damaged: \(error)")
         }
     }
 

@@ -31,26 +31,46 @@ enum FolderEntries {
     private static let greatestDepth = 4
     private static let mostEntries = 5_000_000
 
-    /// Lists them, in the order of their paths. Links are not followed out of the folder: they are left out.
-    static func list(_ folder: String) throws -> [SourceEntry] {
+    /// What a folder holds.
+    struct Listing {
+        /// The files, in the order of their paths.
         var entries: [SourceEntry] = []
-        try list(folder, "", 0, &entries)
-        return entries.sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
+        /// What tells the files from others, and from themselves once one was changed.
+        var versions = ""
+        /// What is told of those that are left out.
+        var notes: [String] = []
     }
 
-    private static func list(_ root: String, _ path: String, _ depth: Int, _ entries: inout [SourceEntry]) throws {
+    /// Lists them. Links are not followed: they may lead anywhere.
+    static func list(_ folder: String) throws -> Listing {
+        var listing = Listing()
+        try list(folder, "", 0, &listing)
+        return listing
+    }
+
+    private static func list(_ root: String, _ path: String, _ depth: Int, _ listing: inout Listing) throws {
         let folder = path.isEmpty ? root : "\(root)/\(path)"
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder)
-        where !name.hasPrefix(".") || name == ".metadata" {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        for name in names.names.sorted().texts where !name.hasPrefix(".") || name == ".metadata" {
             let inner = path.isEmpty ? name : "\(path)/\(name)"
             let full = "\(root)/\(inner)"
-            let attributes = try FileManager.default.attributesOfItem(atPath: full)
-            switch attributes[.type] as? FileAttributeType {
-            case .typeDirectory where depth < greatestDepth: try list(root, inner, depth + 1, &entries)
+            // One that went meanwhile, or whose name is not UTF-8.
+            guard let type = try? FileManager.default.attributesOfItem(atPath: full)[.type] as? FileAttributeType else {
+                listing.notes.append("\(inner) is left out: there is no file that can be reached by this name")
+                continue
+            }
+            switch type {
+            case .typeDirectory where depth < greatestDepth: try list(root, inner, depth + 1, &listing)
             case .typeRegular:
-                guard entries.count < mostEntries else { throw SourceDamage(place: root, reason: "too many files") }
-                let size = (attributes[.size] as? NSNumber)?.int64Value ?? 0
-                entries.append(SourceEntry(path: inner, size: size) { try FileBytes(full) })
+                guard listing.entries.count < mostEntries else {
+                    throw SourceDamage(place: root, reason: "too many files")
+                }
+                let version = try FileVersion(of: full)
+                listing.entries.append(
+                    SourceEntry(path: inner, size: version.size) { try FileBytes(full, unchangedSince: version) })
+                listing.versions += "\(full)\u{0}\(version)\u{0}"
+            case .typeSymbolicLink:
+                listing.notes.append("\(inner) is left out: it is a link, and may lead anywhere")
             default: break
             }
         }

@@ -3,11 +3,20 @@ import Foundation
 /// Finds out what a source is, and lists what is in it.
 enum SourceOpener {
     /// The files of a source.
-    struct Opened {
+    struct Opened: Sendable {
         /// The files, those of a container included.
         var entries: [SourceEntry]
         /// What tells this source from others, and from itself once it has changed.
         var fingerprint: String
+        /// What is told of files that are left out.
+        var notes: [String] = []
+        /// The archive that was unpacked to be read; nil where none was.
+        var unpacked: String?
+
+        /// Removes what was unpacked, which holds all that the archive does.
+        func removeUnpacked() {
+            if let unpacked { try? FileManager.default.removeItem(atPath: unpacked) }
+        }
     }
 
     /// Lists the files of a folder, a zip file, an archive of mongodump, or a single file.
@@ -23,22 +32,24 @@ enum SourceOpener {
             throw SourceDamage(place: path, reason: "there is no such file or folder")
         }
         if isFolder.boolValue {
-            let entries = try FolderEntries.list(path)
-            return Opened(entries: entries, fingerprint: try fingerprint(entries.map { "\(path)/\($0.path)" }))
+            let listing = try FolderEntries.list(path)
+            return Opened(
+                entries: listing.entries, fingerprint: SourceFingerprint.of(listing.versions), notes: listing.notes)
         }
-        let fingerprint = try fingerprint([path])
-        return Opened(entries: try entries(ofFile: path, scratch, fingerprint), fingerprint: fingerprint)
-    }
-
-    private static func entries(ofFile path: String, _ scratch: String, _ fingerprint: String) throws -> [SourceEntry] {
-        let size = try self.size(path)
+        let version = try FileVersion(of: path)
+        let fingerprint = SourceFingerprint.of("\(path)\u{0}\(version)\u{0}")
         let name = (path as NSString).lastPathComponent
         let start = try FileBytes(path).read(4)
-        if start == ZipEntries.magic { return try ZipEntries.list(path, size: size) }
-        if start == ArchiveEntries.magic { return try ArchiveEntries.list(path) }
+        if start == ZipEntries.magic {
+            return Opened(entries: try ZipEntries.list(path), fingerprint: fingerprint)
+        }
+        if start == ArchiveEntries.magic {
+            return Opened(entries: try ArchiveEntries.list(path), fingerprint: fingerprint)
+        }
         let isGzip = start.starts(with: [0x1F, 0x8B])
         if isGzip, try InflatedBytes(FileBytes(path), .gzip, of: path).read(4) == ArchiveEntries.magic {
-            return try ArchiveEntries.list(try unpack(path, to: "\(scratch)/archive-\(fingerprint)"))
+            let unpacked = try unpack(path, to: "\(scratch)/archive-\(fingerprint)")
+            return Opened(entries: try ArchiveEntries.list(unpacked), fingerprint: fingerprint, unpacked: unpacked)
         }
         guard let suffix = SourceCatalog.dataSuffixes.first(where: { name.hasSuffix($0) }) else {
             throw SourceDamage(
@@ -46,7 +57,10 @@ enum SourceOpener {
         }
         // A gzip file is unpacked by its name.
         let packed = isGzip && !suffix.hasSuffix(".gz") ? ".gz" : ""
-        return [SourceEntry(path: name + packed, size: size) { try FileBytes(path) }]
+        let entry = SourceEntry(path: name + packed, size: version.size) {
+            try FileBytes(path, unchangedSince: version)
+        }
+        return Opened(entries: [entry], fingerprint: fingerprint)
     }
 
     /// Unpacks a file into another one, once: parts of what is packed cannot be looked up.
@@ -56,33 +70,22 @@ enum SourceOpener {
             atPath: (target as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
         let unfinished = target + ".part"
-        guard FileManager.default.createFile(atPath: unfinished, contents: nil, attributes: [.posixPermissions: 0o600]),
-            let file = FileHandle(forWritingAtPath: unfinished)
-        else { throw SourceDamage(place: unfinished, reason: "it cannot be written") }
-        defer { try? file.close() }
-        let bytes = try InflatedBytes(FileBytes(path), .gzip, of: path)
-        while true {
-            let piece = try bytes.read(1 << 20)
-            if piece.isEmpty { break }
-            try file.write(contentsOf: piece)
+        do {
+            let file = try PrivateFile.create(unfinished)
+            defer { try? file.close() }
+            let bytes = try InflatedBytes(FileBytes(path), .gzip, of: path)
+            while true {
+                let piece = try bytes.read(1 << 20)
+                if piece.isEmpty { break }
+                try PrivateFile.write(piece, to: file, unfinished)
+            }
+            try file.synchronize()
+        } catch {
+            // It may be what filled the disk.
+            try? FileManager.default.removeItem(atPath: unfinished)
+            throw error
         }
         try FileManager.default.moveItem(atPath: unfinished, toPath: target)
         return target
-    }
-
-    private static func size(_ path: String) throws -> Int64 {
-        let attributes = try FileManager.default.attributesOfItem(atPath: path)
-        return (attributes[.size] as? NSNumber)?.int64Value ?? 0
-    }
-
-    /// A hash of names, sizes and times of change.
-    private static func fingerprint(_ paths: [String]) throws -> String {
-        var text = ""
-        for path in paths {
-            let attributes = try FileManager.default.attributesOfItem(atPath: path)
-            let changed = (attributes[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
-            text += "\(path)\u{0}\((attributes[.size] as? NSNumber)?.int64Value ?? 0)\u{0}\(changed)\u{0}"
-        }
-        return SourceFingerprint.of(text)
     }
 }

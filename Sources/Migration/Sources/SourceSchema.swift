@@ -64,6 +64,11 @@ struct SourceSchema: Sendable {
             MongoValues.json($0, "", &losses).objectValue
         }
         for member in metadata?["indexes"]?.documentValue?.members ?? [] {
+            // Every class that has indexes lists that of the primary key, by its name on MongoDB.
+            if member.key == "_id_" {
+                found.indexes["_id_"] = ["_id": 1]
+                continue
+            }
             guard let keys = member.value.documentValue else { continue }
             let fields = keys.members.map { ($0.key, MongoValues.json($0.value, "", &losses)) }
             found.indexes[member.key] = .object(Self.index(fields, of: name))

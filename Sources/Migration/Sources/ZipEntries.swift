@@ -23,8 +23,9 @@ enum ZipEntries {
     /// Lists the files.
     ///
     /// - Throws: ``SourceDamage`` for what is no zip file, or one that no honest tool writes.
-    static func list(_ path: String, size: Int64) throws -> [SourceEntry] {
-        let (count, directory) = try findDirectory(path, size)
+    static func list(_ path: String) throws -> [SourceEntry] {
+        let version = try FileVersion(of: path)
+        let (count, directory) = try findDirectory(path, version.size)
         guard count <= mostEntries, directory.count <= 1 << 30 else {
             throw SourceDamage(place: path, reason: "its directory is too large")
         }
@@ -37,7 +38,7 @@ enum ZipEntries {
             entries.append(entry)
         }
         try checkOverlap(entries, directoryStart: directory.lowerBound, path)
-        return try sourceEntries(entries, path)
+        return try sourceEntries(entries, path, version)
     }
 
     private static func read(_ path: String, _ range: Range<Int64>) throws -> [UInt8] {
@@ -127,7 +128,9 @@ enum ZipEntries {
         }
     }
 
-    private static func sourceEntries(_ entries: [Entry], _ path: String) throws -> [SourceEntry] {
+    private static func sourceEntries(
+        _ entries: [Entry], _ path: String, _ version: FileVersion
+    ) throws -> [SourceEntry] {
         var names: Set<[UInt8]> = []
         return try entries.compactMap { entry in
             try checkName(entry.name, path)
@@ -136,7 +139,7 @@ enum ZipEntries {
             guard names.insert(Array(entry.name.utf8)).inserted else {
                 throw SourceDamage(place: path, reason: "\(entry.name) is in it twice")
             }
-            return SourceEntry(path: entry.name, size: entry.packed) { try open(entry, path) }
+            return SourceEntry(path: entry.name, size: entry.packed) { try open(entry, path, version) }
         }
     }
 
@@ -155,17 +158,17 @@ enum ZipEntries {
         }
     }
 
-    private static func open(_ entry: Entry, _ path: String) throws -> any ByteSource {
+    private static func open(_ entry: Entry, _ path: String, _ version: FileVersion) throws -> any ByteSource {
         let place = "\(path): \(entry.name)"
         let damage = SourceDamage(place: place, reason: "its header is damaged")
         let header = LittleEndian(try read(path, entry.header..<entry.header + 30))
         guard header.uint32(0) == 0x0403_4B50, let nameLength = header.uint16(26), let extraLength = header.uint16(28)
         else { throw damage }
         let start = entry.header + 30 + Int64(nameLength + extraLength)
-        let packed = try FileBytes(path, parts: [start..<start + entry.packed])
+        let packed = try FileBytes(path, parts: [start..<start + entry.packed], unchangedSince: version)
         if entry.method == 0 {
             guard entry.packed == entry.size else { throw damage }
-            return packed
+            return CheckedBytes(packed, size: entry.size, checksum: entry.checksum, of: place)
         }
         return try InflatedBytes(packed, .raw(size: entry.size, checksum: entry.checksum), of: place)
     }

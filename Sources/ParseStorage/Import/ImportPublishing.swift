@@ -115,6 +115,7 @@ extension ImportStorage {
     private func merge(_ record: ImportRecord, _ table: ImportTable) throws -> [String] {
         let (target, staging) = (SQL.identifier(record.name), SQL.identifier(record.staging))
         let columns = table.columnList
+        var refused: [String] = []
         switch record.name {
         case "_GlobalConfig":
             // Parameters of both; of one that both have, the source's.
@@ -137,11 +138,11 @@ extension ImportStorage {
             let others = table.columns.map(\.name.text).filter { $0 != "objectId" }.map { SQL.identifier($0) }
             if table.columns.contains(where: { $0.name == "updatedAt" }), !others.isEmpty {
                 let values = others.map { "s.\($0)" }.joined(separator: ", ")
-                try connection.query(
-                    """
+                let update = """
                     UPDATE \(target) AS t SET (\(others.joined(separator: ", "))) = ROW(\(values))
                     FROM \(staging) AS s WHERE t."objectId" = s."objectId" AND s."updatedAt" > t."updatedAt"
-                    """)
+                    """
+                refused = try updateOlder(update, target, staging)
             }
         }
         try connection.query(
@@ -152,6 +153,41 @@ extension ImportStorage {
             SELECT s."objectId" FROM \(staging) AS s WHERE NOT EXISTS (
                 SELECT FROM \(target) AS t WHERE t."objectId" = s."objectId")
             """)
-        return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
+        return refused + (0..<rows.rowCount).compactMap { rows.string($0, 0) }
+    }
+
+    /// Updates the rows that are older than those of the source: all at once, or one after the other where one of them
+    /// would take what another has and may be there once.
+    ///
+    /// - Returns: The ids of rows that stay as they are for that reason.
+    private func updateOlder(_ update: String, _ target: String, _ staging: String) throws -> [String] {
+        try connection.query("SAVEPOINT merged")
+        do {
+            try connection.query(update)
+            return []
+        } catch let error as PostgresError where error.sqlState == "23505" {
+            try connection.query("ROLLBACK TO SAVEPOINT merged")
+        }
+        var refused: [String] = []
+        var last = ""
+        while true {
+            let rows = try connection.query(
+                """
+                SELECT s."objectId" FROM \(staging) AS s JOIN \(target) AS t ON t."objectId" = s."objectId"
+                WHERE s."updatedAt" > t."updatedAt" AND s."objectId" > $1 ORDER BY s."objectId" LIMIT 1000
+                """, [.text(last)])
+            guard rows.rowCount > 0 else { return refused }
+            for id in (0..<rows.rowCount).compactMap({ rows.string($0, 0) }) {
+                last = id
+                try connection.query("SAVEPOINT merged")
+                do {
+                    try connection.query("\(update) AND s.\"objectId\" = $1", [.text(id)])
+                    try connection.query("RELEASE SAVEPOINT merged")
+                } catch let error as PostgresError where error.sqlState == "23505" {
+                    try connection.query("ROLLBACK TO SAVEPOINT merged")
+                    refused.append(id)
+                }
+            }
+        }
     }
 }

@@ -141,14 +141,31 @@ public final class ImportStorage {
         }
     }
 
-    /// Forgets what was told, once it stands in a file.
+    /// The entry that stands for an import all of whose classes and files are there. No class has a colon in its name.
+    private static let whole = "roost:whole"
+
+    /// Whether all of a source was imported, its files too, and what was told stands in a file.
     ///
     /// - Throws: `PostgresError`.
-    public func forgetRejects(of source: String) throws {
-        try connection.query(
-            """
-            DELETE FROM "roost-import-rejects" WHERE "number" IN (
-                SELECT "number" FROM "roost-import" WHERE "source" = $1)
-            """, [.text(source)])
+    public func isFinished(_ source: String) throws -> Bool {
+        try records(of: source).contains { $0.name == Self.whole }
+    }
+
+    /// Notes that all of a source was imported, and forgets what was told, which stands in a file by now.
+    ///
+    /// - Throws: `PostgresError`.
+    public func finish(_ source: String) throws {
+        try connection.transaction {
+            try connection.query(
+                """
+                DELETE FROM "roost-import-rejects" WHERE "number" IN (
+                    SELECT "number" FROM "roost-import" WHERE "source" = $1)
+                """, [.text(source)])
+            try connection.query(
+                """
+                INSERT INTO "roost-import" ("source", "class", "mode", "state") VALUES ($1, $2, 'fill', 'done')
+                ON CONFLICT DO NOTHING
+                """, [.text(source), .text(Self.whole)])
+        }
     }
 }

@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(
-        "The database is the same, row by row, and so are the files; users log in. MongoDB's library takes the other form."
+        "The database is the same, row by row, and so are the files; users log in. MongoDB's library takes the other form, and so does an import."
     )
     func isSame() async throws {
         try await Self.withFolder { path in
@@ -143,26 +143,80 @@ import Testing
                 return try await Self.rows(source)
             }
             try await Self.checkMongo(path + "/mongo")
-            try await TestServer.run { target in
-                let imported = try await ExportFolder.command(
-                    [
-                        CrashServer.findBinary(), "import", path + "/out", "--databaseURI", target.databaseURI,
-                        "--dataDir", path + "/other",
-                    ], in: path)
-                #expect(imported.status == 0, "\(imported.output)")
-                let after = try await Self.rows(target)
-                #expect(Set(after.keys) == Set(before.keys))
-                for (table, rows) in before { #expect(after[table] == rows, "\(table)") }
-                let login = try await target.send("POST", "/login", ["username": "kim", "password": "secret"])
-                #expect(login.status == 200, "\(login.text)")
+            for form in ["out", "mongo"] {
+                try await TestServer.run { target in
+                    let imported = try await Self.bring(path, form, into: target)
+                    #expect(imported.status == 0, "\(form): \(imported.output)")
+                    let after = try await Self.rows(target)
+                    #expect(Set(after.keys) == Set(before.keys))
+                    for (table, rows) in before {
+                        #expect(after[table] == rows, "\(form): \(table)")
+                        #expect(!rows.isEmpty || ["_Join:roles:_Role", "_GraphQLConfig"].contains(table), "\(table)")
+                    }
+                    let login = try await target.send("POST", "/login", ["username": "kim", "password": "secret"])
+                    #expect(login.status == 200, "\(form): \(login.text)")
+                    let device = try await target.send("GET", "/installations", as: .master)
+                    #expect(device.results.first?["deviceToken"] == "t")
+                }
+                let copy = DiskStorage(directory: "\(path)/\(form)-data/files")
+                let file = try #require(try await copy.open(name: "0_a b.txt"))
+                var read: [UInt8] = []
+                try await file.give(0..<file.size) { read += $0.readableBytesView }
+                #expect(read == Self.bytes)
+                #expect(try await copy.details(name: "0_a b.txt") == Self.details)
+                #expect(try await copy.open(name: "dir/other.bin")?.size == 0)
             }
-            let copy = DiskStorage(directory: path + "/other/files")
-            let file = try #require(try await copy.open(name: "0_a b.txt"))
-            var read: [UInt8] = []
-            try await file.give(0..<file.size) { read += $0.readableBytesView }
-            #expect(read == Self.bytes)
-            #expect(try await copy.details(name: "0_a b.txt") == Self.details)
-            #expect(try await copy.open(name: "dir/other.bin")?.size == 0)
+        }
+    }
+
+    /// Imports an export below a folder.
+    private static func bring(
+        _ path: String, _ name: String, into target: TestServer, _ further: [String] = []
+    ) async throws -> (status: Int32, output: String) {
+        try await ExportFolder.command(
+            [
+                CrashServer.findBinary(), "import", path + "/" + name, "--databaseURI", target.databaseURI, "--dataDir",
+                "\(path)/\(name)-data",
+            ] + further, in: path)
+    }
+
+    @Test("An export of which one byte was turned, or a file is missing, is not imported: the file is named")
+    func checksums() async throws {
+        try await Self.withFolder { path in
+            try await DiskStorage(directory: path + "/data/files").write(
+                name: "0_a b.txt", details: Self.details, bytes: Self.bytes)
+            try await TestServer.run { source in
+                _ = try await source.create("Song", ["title": "one"])
+                try await ExportFolder(path: path, databaseURI: source.databaseURI).export()
+            }
+            try await TestServer.run { target in
+                for name in ["Song.json", "_SCHEMA.json", "files/0_a%20b.txt", "files/.metadata/0_a%20b.txt"] {
+                    let file = URL(fileURLWithPath: "\(path)/out/\(name)")
+                    let whole = try Data(contentsOf: file)
+                    var bytes = whole
+                    bytes[bytes.count / 2] ^= 1
+                    try bytes.write(to: file)
+                    for further in [[], ["--dry-run"]] {
+                        let refused = try await Self.bring(path, "out", into: target, further)
+                        #expect(refused.status == 1, "\(name): \(refused.output)")
+                        #expect(refused.output.contains("\(name): it is damaged, or was changed"), "\(refused.output)")
+                    }
+                    try whole.write(to: file)
+                }
+                let song = URL(fileURLWithPath: path + "/out/Song.json")
+                let whole = try Data(contentsOf: song)
+                try FileManager.default.removeItem(at: song)
+                let missing = try await Self.bring(path, "out", into: target)
+                #expect(missing.status == 1 && missing.output.contains("Song.json: it is missing: SHA256SUMS lists it"))
+                #expect(try await target.texts("SELECT relname::text FROM pg_class WHERE relname = 'Song'").isEmpty)
+                // What was changed on purpose has no sums any more.
+                try Data(String(decoding: whole, as: UTF8.self).replacing("\"one\"", with: "\"two\"").utf8).write(
+                    to: song)
+                try FileManager.default.removeItem(atPath: path + "/out/SHA256SUMS")
+                let imported = try await Self.bring(path, "out", into: target)
+                #expect(imported.status == 0, "\(imported.output)")
+                #expect(try await target.find("Song").results.first?["title"] == "two")
+            }
         }
     }
 

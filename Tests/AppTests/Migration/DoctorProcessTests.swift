@@ -4,6 +4,7 @@ import LocalPostgres
 import ParseStorage
 import Postgres
 import TestSupport
+import TestTools
 import Testing
 
 /// `roost doctor` as a process, and what only a PostgreSQL of its own can show.
@@ -43,6 +44,44 @@ import Testing
             let again = try await Self.doctor(["--json"] + database)
             #expect(!again.output.contains("missing-column"))
             #expect(try await server.find("Song").results.count == 1)
+        }
+    }
+
+    @Test(
+        "At a terminal it names each remedy with its statements and does what is confirmed; what is not stays as it is")
+    func terminal() async throws {
+        let script = Checkout.path("Tests/AppTests/Migration/at_terminal.py")
+        try await TestServer.run { server in
+            _ = try await server.create("Song", ["title": "x", "plays": 1])
+            try await server.execute("ALTER TABLE \"Song\" DROP COLUMN \"title\", DROP COLUMN \"plays\"")
+            let columns = """
+                SELECT attname::text FROM pg_attribute WHERE attrelid = '"Song"'::regclass AND NOT attisdropped
+                AND attname IN ('title', 'plays')
+                """
+            func run(_ answers: String, _ further: [String] = []) async throws -> (status: Int32, output: String) {
+                let command = [try CrashServer.findBinary(), "doctor", "--fix", "--databaseURI", server.databaseURI]
+                return try await ExportFolder.command(
+                    ["/usr/bin/env", "python3", script, answers] + command + further, in: "/")
+            }
+            // Nothing, the end of the input, and any other word are no.
+            for answers in [",", "end", "no,yess"] {
+                let kept = try await run(answers)
+                #expect(kept.status == 2, "\(kept.output)")
+                #expect(kept.output.contains("[y/N]"), "\(kept.output)")
+                #expect(try await server.texts(columns).isEmpty, "\(answers): \(kept.output)")
+            }
+            let asked = try await run("n,Y")
+            #expect(asked.output.components(separatedBy: "[y/N]").count == 3, "each is asked for: \(asked.output)")
+            let made = try await server.texts(columns)
+            #expect(made.count == 1, "one was confirmed: \(asked.output)")
+            let column = try #require(made.first)
+            let named = try #require(asked.output.range(of: "ADD COLUMN IF NOT EXISTS \"\(column)\""))
+            let question = try #require(asked.output.range(of: "[y/N] Y"))
+            #expect(named.lowerBound < question.lowerBound, "the statement is told before the question")
+            #expect(asked.output.contains("fixed: "), "\(asked.output)")
+            let all = try await run("", ["--yes"])
+            #expect(!all.output.contains("[y/N]"), "\(all.output)")
+            #expect(try await server.texts(columns).count == 2)
         }
     }
 

@@ -87,6 +87,43 @@ import Testing
         }
     }
 
+    @Test("Where the disk is full it ends with words, leaves no half of a file, and goes on when there is room")
+    func fullDisk() async throws {
+        try await TestServer.run { server in
+            try await Stand.run { stand in
+                let archive = Checkout.path("Tests/MigrationTests/Samples/dump.archive.gz")
+                let further = ["--databaseURI", server.databaseURI, "--dataDir", stand.folder + "/data"]
+                let roost = [try CrashServer.findBinary(), "import", archive] + further
+                // No file may become larger than a few kilobytes, as none may where the disk is full.
+                let limited = try await ExportFolder.command(
+                    ["/bin/sh", "-c", "trap '' XFSZ; ulimit -f 4; exec \"$@\"", "sh"] + roost, in: stand.folder)
+                #expect(limited.status == 1, "\(limited.output)")
+                #expect(limited.output.contains("it cannot be written"), "\(limited.output)")
+                let left = try FileManager.default.contentsOfDirectory(atPath: stand.folder + "/data/import")
+                #expect(left.isEmpty, "\(left)")
+                // The file of rejects is the last that is written: the import is not done without it.
+                let misfits = Checkout.path("Tests/MigrationTests/Samples/misfits")
+                let command = [try CrashServer.findBinary(), "import", misfits] + further
+                let untold = try await ExportFolder.command(
+                    ["/bin/sh", "-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh"] + command, in: stand.folder)
+                #expect(untold.status == 1, "\(untold.output)")
+                #expect(untold.output.contains("roost-rejects.jsonl: it cannot be written"), "\(untold.output)")
+                // A link stays a link, as a device would stay one.
+                let link = stand.folder + "/roost-rejects.jsonl"
+                try FileManager.default.removeItem(atPath: link)
+                try FileManager.default.createSymbolicLink(
+                    atPath: link, withDestinationPath: stand.folder + "/elsewhere.jsonl")
+                let told = try await ExportFolder.command(command, in: stand.folder)
+                #expect(told.status == 2, "\(told.output)")
+                let rejects = try String(contentsOfFile: stand.folder + "/elsewhere.jsonl", encoding: .utf8)
+                #expect(rejects.split(separator: "\n").count == 17)
+                let whole = try await ExportFolder.command(roost + ["--replace", "Everything"], in: stand.folder)
+                #expect(whole.status == 2, "one index of the sample has no counterpart: \(whole.output)")
+                #expect(try await server.texts("SELECT \"objectId\" FROM \"_User\"").count == 2)
+            }
+        }
+    }
+
     @Test("One that is killed ten times anywhere and goes on each time brings the same as one that was not")
     func killed() async throws {
         try await TestServer.run { server in

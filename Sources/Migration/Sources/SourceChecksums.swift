@@ -1,0 +1,63 @@
+import Crypto
+import JSON
+
+/// The sums of the files of an export, which `SHA256SUMS` lists as `sha256sum` does.
+struct SourceChecksums: Sendable {
+    /// The name of the list.
+    static let file = "SHA256SUMS"
+
+    private let files: [(entry: SourceEntry, sum: String)]
+
+    /// The list of an export; nil where there is none.
+    ///
+    /// - Throws: ``SourceDamage`` for what is no such list, and when a file of it is missing.
+    init?(of entries: [SourceEntry]) throws {
+        guard let manifest = entries.first(where: { $0.name == SourceCatalog.manifest }) else { return nil }
+        let prefix = manifest.folder.isEmpty ? "" : manifest.folder + "/"
+        guard let list = entries.first(where: { $0.path == prefix + Self.file }) else { return nil }
+        var known: [Name: SourceEntry] = [:]
+        for entry in entries { known[Name(entry.path)] = entry }
+        guard let text = String(validating: try list.contents(limit: 1 << 30), as: UTF8.self) else {
+            throw SourceDamage(place: list.path, reason: "it is damaged: it is no text")
+        }
+        files = try text.split(separator: "\n").map { line in
+            let sum = line.prefix(64).lowercased()
+            let name = line.dropFirst(66)
+            guard sum.utf8.count == 64, sum.allSatisfy(\.isHexDigit), !name.isEmpty else {
+                throw SourceDamage(place: list.path, reason: "it is damaged: a line in it is no sum of a file")
+            }
+            guard let entry = known[Name(prefix + name)] else {
+                throw SourceDamage(place: prefix + name, reason: "it is missing: \(Self.file) lists it")
+            }
+            return (entry, sum)
+        }
+    }
+
+    /// How many bytes there are to read.
+    var size: Int64 { files.reduce(0) { $0 + $1.entry.size } }
+
+    /// Reads all files of the list.
+    ///
+    /// - Throws: ``SourceDamage`` for the first one whose sum is another.
+    func check(_ progress: ImportProgress) throws {
+        progress.begin("comparing the sums of files", totalBytes: size)
+        for (entry, expected) in files {
+            let bytes = try entry.open()
+            var hash = SHA256()
+            while true {
+                try progress.check()
+                let piece = try bytes.read(1 << 20)
+                if piece.isEmpty { break }
+                hash.update(data: piece)
+                progress.add(bytes: Int64(piece.count), documents: 0)
+            }
+            let sum = hash.finalize().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            guard sum == expected else {
+                throw SourceDamage(
+                    place: entry.path,
+                    reason: "it is damaged, or was changed: its sum is not the one in \(Self.file). "
+                        + "To import what you changed on purpose, remove \(Self.file)")
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import JSON
+import Migration
+import TestSupport
+import TestTools
+import Testing
+
+/// The same harm in every form of a source.
+@Suite struct HostileFormTests {
+    /// Makes a source in which somebody means harm, looks at it, and gives the objects, the rows, and what is told.
+    private static func look(_ form: SourceForm, _ harm: String) async throws -> (
+        objects: Int64, rows: Int64, told: [JSONValue]
+    ) {
+        try await ImportFolder.run { folder in
+            let (source, _) = try await form.make("hostile", harm, in: folder.source)
+            let report = try await folder.look(source)
+            #expect(report.notes.isEmpty, "\(report.notes)")
+            let song = try #require(report.classes.first)
+            #expect(song.name == "Song" && song.failure == nil, "\(song)")
+            return (song.documents, song.rows, try folder.rejects())
+        }
+    }
+
+    @Test("Objects a hundred levels deep are kept", arguments: SourceForm.allCases)
+    func deep(form: SourceForm) async throws {
+        let (objects, rows, told) = try await Self.look(form, "deep")
+        #expect(objects == 2 && rows == 2 && told.isEmpty, "\(told)")
+    }
+
+    @Test("A text that is not UTF-8 is told, and costs no other object anything", arguments: SourceForm.allCases)
+    func text(form: SourceForm) async throws {
+        let (objects, rows, told) = try await Self.look(form, "text")
+        #expect(objects == 3 && told.count == 1, "\(told)")
+        // BSON says where the text ends: the object is kept without it.
+        #expect(rows == (form.isBSON ? 3 : 2))
+        let line = try #require(told.first)
+        #expect(line["field"] == (form.isBSON ? "s" : .null))
+        #expect(line["reason"]?.stringValue?.contains("UTF-8") == true, "\(line.text)")
+    }
+
+    @Test(
+        "Of objects with one id the first stays, and keys that look alike are told apart",
+        arguments: SourceForm.allCases
+    )
+    func loaded(form: SourceForm) async throws {
+        try await TestServer.withDatabase { uri in
+            let server = TestServer(url: "", databaseURI: uri)
+            try await ImportFolder.run { folder in
+                let (source, _) = try await form.make("hostile", "duplicates", in: folder.source)
+                let report = try await folder.load(source, into: server)
+                #expect(report.isComplete && report.classes.first?.rows == 2, "\(report.json.text)")
+                let told = try folder.rejects()
+                #expect(told.map { $0["id"] } == ["m00000000", "m00000000"])
+                #expect(told.allSatisfy { $0["reason"]?.stringValue?.contains("before it has its id") == true })
+                #expect(try await server.row("Song", "m00000000")["s"] == "first")
+            }
+            try await ImportFolder.run { folder in
+                let (source, _) = try await form.make("hostile", "names", in: folder.source)
+                let report = try await folder.load(source, into: server) { $0.replaces = ["Song"] }
+                #expect(report.exitCode == 0, "\(report.json.text)")
+                let names = try await server.row("Song", "m00000000")["o"]?.objectValue ?? [:]
+                #expect(names.count == 4, "\(names.text)")
+                #expect(names["X"] == 2 && names["caf\u{E9}"] == 3 && names["cafe\u{301}"] == 4)
+            }
+        }
+    }
+
+    @Test(
+        "A source that is cut off anywhere, or has a bit turned, is read or refused; a checksum tells all damage",
+        arguments: SourceForm.allCases)
+    func damaged(form: SourceForm) async throws {
+        try await ImportFolder.run { folder in
+            let (source, _) = try await form.make("hostile", "names", in: folder.source)
+            var isFolder: ObjCBool = false
+            #expect(FileManager.default.fileExists(atPath: source, isDirectory: &isFolder))
+            let suffix = form == .packed ? ".bson.gz" : form == .dump ? ".bson" : ".json"
+            let path = isFolder.boolValue ? "\(source)/Song\(suffix)" : source
+            let whole = try Array(Data(contentsOf: URL(fileURLWithPath: path)))
+            let figures = try await folder.look(source).json.text
+            var random = SplitMix64(seed: 24)
+            for number in 0..<24 {
+                var bytes = whole
+                let isCut = number % 3 == 0
+                if isCut {
+                    bytes = Array(bytes.prefix(Int.random(in: 4..<whole.count, using: &random)))
+                } else {
+                    bytes[Int.random(in: 4..<whole.count, using: &random)] ^=
+                        1 << UInt8.random(in: 0..<8, using: &random)
+                }
+                try Data(bytes).write(to: URL(fileURLWithPath: path))
+                var outcome: ImportReport?
+                do {
+                    outcome = try await folder.look(source)
+                } catch {
+                    // It names the file.
+                    #expect("\(error)".contains(isFolder.boolValue ? "Song" : "/"), "\(number): \(error)")
+                }
+                guard let outcome, outcome.isComplete else { continue }
+                // Files of lines and documents may end behind any of them.
+                #expect(!isCut || !form.hasEnd, "\(number): the end is not missed")
+                if form.hasChecksum { #expect(outcome.json.text == figures, "\(number): damage is not seen") }
+            }
+        }
+    }
+}
