@@ -16,14 +16,26 @@ import threading
 import time
 
 
+NAMES = ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome", "google-chrome-stable",
+         "/Applications/Chromium.app/Contents/MacOS/Chromium",
+         "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
+
+
+def find():
+    """The program of the browser."""
+    program = next((found for name in NAMES if (found := shutil.which(name))), None)
+    if not program:
+        sys.exit(f"browser: there is no Chromium; looked for {', '.join(NAMES)}. scripts/test_libraries.sh installs it "
+                 "where there is apt-get; else install one by hand (snap install chromium, dnf install chromium, "
+                 "apk add chromium, brew install --cask chromium)")
+    return program
+
+
 class Browser:
     """One browser with one page."""
 
     def __init__(self):
-        program = next((found for name in ("chromium", "chromium-browser", "google-chrome")
-                        if (found := shutil.which(name))), None)
-        if not program:
-            sys.exit("browser: Chromium is missing (Debian: apt-get install chromium)")
+        program = find()
         self.folder = tempfile.mkdtemp(prefix="roost-browser-")
         to_browser, self.output = os.pipe()
         self.input, from_browser = os.pipe()
@@ -204,4 +216,7 @@ def serve(folder):
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    if sys.argv[1:] == ["--find"]:
+        print(find())
+    else:
+        serve(sys.argv[1])

@@ -19,13 +19,26 @@ has_program() {
     return 1
 }
 
+# Whether there is a browser, under one of the names that scripts/browser.py looks for.
+has_browser() { python3 scripts/browser.py --find >/dev/null 2>&1; }
+
+# Whether everything of Python's is there, or pip, which installs it.
+has_python_packages() {
+    [ -e "$python_folder/aiosmtpd/__init__.py" ] && [ -e "$python_folder/bson/__init__.py" ] ||
+        python3 -m pip --version >/dev/null 2>&1
+}
+
 install_programs() {
     local missing=() privilege=()
-    # A browser under one of the names that scripts/browser.py looks for.
-    has_program chromium chromium-browser google-chrome || missing+=(chromium fonts-dejavu-core)
+    has_browser || missing+=(chromium fonts-dejavu-core)
     has_program pgbouncer || missing+=(pgbouncer)
+    has_python_packages || missing+=(python3-pip)
     [ ${#missing[@]} -gt 0 ] || return 0
-    command -v apt-get >/dev/null || fail "missing, by the names of their packages: ${missing[*]}"
+    command -v apt-get >/dev/null || fail "these are missing, by the names of Debian's packages: ${missing[*]}. Others':
+  Fedora, RHEL  dnf install chromium dejavu-sans-fonts pgbouncer python3-pip
+  Alpine        apk add chromium font-dejavu pgbouncer py3-pip
+  Arch          pacman -S chromium ttf-dejavu pgbouncer python-pip
+  macOS         brew install --cask chromium; brew install pgbouncer python"
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo >/dev/null || fail "missing, and there is no sudo to install them: ${missing[*]}"
         privilege=(sudo)
@@ -34,19 +47,23 @@ install_programs() {
     ${privilege[@]+"${privilege[@]}"} apt-get update -qq ||
         echo "test: apt-get update failed; trying with the lists at hand" >&2
     ${privilege[@]+"${privilege[@]}"} env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+        apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2 ||
+        fail "${missing[*]} could not be installed: see above. Any Chromium or Google Chrome will do (on Ubuntu: snap
+      install chromium)"
+    has_browser || fail "Chromium was installed, but no program of its names is in the path: $(
+        python3 scripts/browser.py --find 2>&1 || true)"
 }
 
 install_python_packages() {
-    local folder=.build/python missing=()
+    local folder=$python_folder missing=()
     [ -e "$folder/aiosmtpd/__init__.py" ] || missing+=(aiosmtpd)
     [ -e "$folder/bson/__init__.py" ] || missing+=(pymongo)
     [ ${#missing[@]} -gt 0 ] || return 0
-    python3 -m pip --version >/dev/null 2>&1 ||
-        fail "pip is missing (Debian: apt-get install python3-pip), for ${missing[*]}"
     echo "test: installing ${missing[*]} into $folder" >&2
-    python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target "$folder" "${missing[@]}"
+    python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target "$folder" \
+        "${missing[@]}" || fail "pip could not install ${missing[*]} into $folder"
 }
 
+python_folder=.build/python
 install_programs
 install_python_packages
