@@ -1,4 +1,5 @@
 public import JSON
+import NIOHTTP1
 
 /// A request to a server of others.
 public struct HTTPCall: Sendable {
@@ -31,6 +32,9 @@ public struct HTTPReply: Sendable {
 
     /// Whether the status is one of 200 to 299.
     public var isSuccess: Bool { (200...299).contains(status) }
+
+    /// What the status is called: `Bad Gateway`.
+    public var reason: String { HTTPResponseStatus(statusCode: status).reasonPhrase }
 
     /// The body as JSON; nil when it is none.
     public var json: JSONValue? { try? JSONValue(parsing: body) }

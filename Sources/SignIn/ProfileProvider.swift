@@ -41,7 +41,7 @@ struct ProfileProvider: AuthProvider {
             return data
         }
         let token = try await token(codes, code, data, options)
-        let id = try await profileId(token, data)
+        let id = try await profileId(token, data, ofCode: true)
         if let claimed = data["id"], claimed.isTruthy, !id.hasSameBytes(as: claimed.stringValue) {
             throw TokenCheck.refused("\(service.title) auth is invalid for this user.")
         }
@@ -54,7 +54,7 @@ struct ProfileProvider: AuthProvider {
         guard let token = ProviderOptions.text(data["access_token"]), let id = ProviderOptions.text(data["id"]) else {
             throw invalid
         }
-        guard try await profileId(token, data).hasSameBytes(as: id) else { throw invalid }
+        guard try await profileId(token, data, ofCode: false).hasSameBytes(as: id) else { throw invalid }
     }
 
     func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject {
@@ -62,12 +62,34 @@ struct ProfileProvider: AuthProvider {
     }
 
     /// Whom a token belongs to.
-    private func profileId(_ token: String, _ data: JSONObject) async throws -> String {
-        let call = service.profile(token, data)
-        guard let reply = try? await caller.send(call), reply.isSuccess, let json = reply.json,
-            let id = Self.text(service.id.reduce(json as JSONValue?) { $0?[$1] })
-        else { throw invalid }
+    ///
+    /// - Parameter ofCode: Whether the token was exchanged for a code: then the client is told what failed.
+    private func profileId(_ token: String, _ data: JSONObject, ofCode: Bool) async throws -> String {
+        let reply: HTTPReply
+        do {
+            reply = try await caller.send(service.profile(token, data))
+        } catch let failure as HTTPCallFailure {
+            throw ofCode ? noProfile(failure.description) : invalid
+        }
+        guard reply.isSuccess else { throw ofCode ? noProfile(reply.reason) : invalid }
+        guard let json = reply.json, let id = Self.text(service.id.reduce(json as JSONValue?) { $0?[$1] }) else {
+            guard ofCode, service.failures == .detailed else { throw invalid }
+            throw failed("Invalid \(service.title) user data received.")
+        }
         return id
+    }
+
+    private func noProfile(_ reason: String) -> ParseError {
+        switch service.failures {
+        case .detailed: return failed("Failed to fetch \(service.title) user: \(reason)")
+        case .short: return TokenCheck.refused("\(service.title) API request failed.")
+        case .ofExchange: return invalid
+        }
+    }
+
+    private func noToken(_ reason: String) -> ParseError {
+        guard service.failures != .short else { return TokenCheck.refused("\(service.title) API request failed.") }
+        return failed("Failed to exchange code for token: \(reason)")
     }
 
     private static func text(_ value: JSONValue?) -> String? {
@@ -102,15 +124,20 @@ struct ProfileProvider: AuthProvider {
                 ("Content-Type", isJSON ? "application/json" : "application/x-www-form-urlencoded"),
                 ("Accept", "application/json"),
             ], body: Array(body.utf8))
-        let reason: String
+        let reply: HTTPReply
         do {
-            let reply = try await caller.send(call)
-            if reply.isSuccess, let token = ProviderOptions.text(reply.json?["access_token"]) { return token }
-            reason = reply.isSuccess ? "Invalid response" : "\(reply.status)"
+            reply = try await caller.send(call)
         } catch let failure as HTTPCallFailure {
-            reason = failure.description
+            throw noToken(failure.description)
         }
-        throw failed("Failed to exchange code for token: \(reason)")
+        guard reply.isSuccess else { throw noToken(reply.reason) }
+        if let token = ProviderOptions.text(reply.json?["access_token"]) { return token }
+        // Some services tell that a code is none with a status that says otherwise.
+        if let error = ProviderOptions.text(reply.json?["error"]), service.failures != .short {
+            let text = ProviderOptions.text(reply.json?["error_description"]) ?? error
+            throw TokenCheck.refused(String(text.prefix(200)))
+        }
+        throw noToken("Invalid response")
     }
 }
 
@@ -126,11 +153,22 @@ struct ProfileService: Sendable {
         var hasGrantType = true
     }
 
+    /// What clients are told when a service refuses.
+    enum Failures: Sendable {
+        /// Which request failed, and why.
+        case detailed
+        /// That a request failed.
+        case short
+        /// Why a code was not exchanged; else that the login data are invalid.
+        case ofExchange
+    }
+
     /// The name of the service in texts, today and before parse-server 8.
     var title: String
     var oldTitle: String
     /// The members that lead to the id in the profile.
     var id: [Name] = ["id"]
+    var failures = Failures.short
     /// How codes are exchanged; nil where the service has none.
     var codes: Codes?
     /// The request for the profile, for a token and what else the client sent.
@@ -144,7 +182,7 @@ struct ProfileService: Sendable {
 
     static let all: [Name: ProfileService] = [
         "github": ProfileService(
-            title: "GitHub", oldTitle: "Github",
+            title: "GitHub", oldTitle: "Github", failures: .detailed,
             codes: Codes(url: "https://github.com/login/oauth/access_token", form: .json, hasGrantType: false),
             profile: bearer("https://api.github.com/user", [("User-Agent", "parse-server")], scheme: "bearer")),
         "linkedin": ProfileService(
@@ -173,11 +211,12 @@ struct ProfileService: Sendable {
                     "GET", "https://graph.instagram.com/me?fields=id&access_token=\(PercentEncoding.encode(token))")
             }),
         "line": ProfileService(
-            title: "Line", oldTitle: "Line", id: ["userId"],
+            title: "Line", oldTitle: "Line", id: ["userId"], failures: .ofExchange,
             codes: Codes(url: "https://api.line.me/oauth2/v2.1/token"),
             profile: bearer("https://api.line.me/v2/profile")),
         "gpgames": ProfileService(
             title: "Google Play Games Services", oldTitle: "Google Play Games Services", id: ["playerId"],
+            failures: .ofExchange,
             codes: Codes(url: "https://oauth2.googleapis.com/token"),
             profile: { token, data in
                 let id = PercentEncoding.encode(data["id"]?.stringValue ?? "me")

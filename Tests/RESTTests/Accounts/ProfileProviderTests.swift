@@ -13,10 +13,23 @@ import Testing
         let answer: IdentityStandIn.Answer = { request in
             switch (request.host, request.path) {
             case ("github.com", "/login/oauth/access_token"):
-                request.body.contains(#""code":"good""#)
-                    ? .init(["access_token": "t0ken"]) : .init(["error": "bad_verification_code"])
+                if request.body.contains(#""code":"good""#) {
+                    .init(["access_token": "t0ken"])
+                } else if request.body.contains(#""code":"unknown""#) {
+                    .init("", status: 502)
+                } else if request.body.contains(#""code":"bad""#) {
+                    .init([
+                        "error": "bad_verification_code", "error_description": "The code is wrong or has expired.",
+                    ])
+                } else {
+                    .init(["access_token": request.body.contains("nobody") ? "n0body" : "rev0ked"])
+                }
             case ("api.github.com", "/user"):
-                request.headers["authorization"] == "bearer t0ken" ? .init(["id": 123]) : .init("", status: 401)
+                switch request.headers["authorization"] {
+                case "bearer t0ken": .init(["id": 123])
+                case "bearer n0body": .init(["login": "nobody"])
+                default: .init("", status: 401)
+                }
             default: .init("", status: 404)
             }
         }
@@ -37,7 +50,10 @@ import Testing
                 let refused: [(JSONValue, Int, String)] = [
                     (["id": "123", "access_token": "t0ken"], 142, "GitHub code is required."),
                     (["code": ["$ne": ""]], 142, "GitHub code is required."),
-                    (["code": "bad"], 142, "Failed to exchange code for token: Invalid response"),
+                    (["code": "bad"], 101, "The code is wrong or has expired."),
+                    (["code": "unknown"], 142, "Failed to exchange code for token: Bad Gateway"),
+                    (["code": "revoked"], 142, "Failed to fetch GitHub user: Unauthorized"),
+                    (["code": "nobody"], 142, "Invalid GitHub user data received."),
                     (["id": "7", "code": "good"], 101, "GitHub auth is invalid for this user."),
                 ]
                 for (data, code, text) in refused {
@@ -50,6 +66,35 @@ import Testing
                     "POST", "/login",
                     ["username": "eve", "password": "secret", "authData": ["github": ["id": "123"]]])
                 #expect(spoof.code == 142, "\(spoof.text)")
+            }
+        }
+    }
+
+    @Test("A service that refuses a code, or a token, is told to be failing by its name")
+    func refusals() async throws {
+        let answer: IdentityStandIn.Answer = { request in
+            let isExchange = request.method == "POST" && !request.body.contains("code=good")
+            return request.method == "POST" && !isExchange ? .init(["access_token": "t"]) : .init("", status: 400)
+        }
+        let names: [(Name, String)] = [
+            ("linkedin", "LinkedIn API request failed."), ("microsoft", "Microsoft API request failed."),
+            ("spotify", "Spotify API request failed."), ("instagram", "Instagram API request failed."),
+            ("line", "Line auth is invalid for this user."),
+        ]
+        try await IdentityStandIn.run(answer) { standIn in
+            let options: JSONValue = ["clientId": "app", "clientSecret": "s"]
+            let auth = JSONObject(uniqueKeysWithValues: names.map { ($0.0, options) })
+            try await TestServer.run(standIn.options.merging(["auth": .object(auth)]) { $1 }) { server in
+                for (name, text) in names {
+                    for code in ["good", "bad"] {
+                        let answer = try await Self.logIn(server, name, ["code": .string(code)])
+                        let isLine = name == "line" && code == "bad"
+                        #expect(answer.code == (isLine ? 142 : 101), "\(name): \(answer.text)")
+                        #expect(
+                            answer.error == (isLine ? "Failed to exchange code for token: Bad Request" : text),
+                            "\(name): \(answer.text)")
+                    }
+                }
             }
         }
     }
