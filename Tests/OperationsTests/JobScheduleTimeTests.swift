@@ -42,6 +42,7 @@ import Testing
         (thirdDays, "2026-03-02T12:00:00Z", "2026-03-04T23:00:00Z", false),
         (thirdDays, "2026-03-02T12:00:00Z", "2026-03-05T12:00:00Z", true),
         (["repeatMinutes": 1, "daysOfWeek": [0, 0, 0, 0, 0, 0, 0]], nil, "2026-03-02T08:00:00Z", false),
+        (["startAfter": "", "timeOfDay": "", "daysOfWeek": [], "params": ""], nil, "2026-03-02T08:00:00Z", true),
         (["repeatMinutes": 0.5], nil, "1969-12-31T23:59:00Z", false),
         // The offset of a time of day counts.
         (

@@ -109,5 +109,9 @@ import Testing
         changed.keys = ["a"]
         #expect(changed.changes(since: query) == ["keys": "a", "limit": nil])
         #expect(query.changes(since: query) == nil)
+        changed.skip = 0
+        changed.order = []
+        changed.include = []
+        #expect(changed.parameters.keys.map(\.text) == ["where", "keys"])
     }
 }

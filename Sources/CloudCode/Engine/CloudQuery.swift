@@ -24,7 +24,9 @@ extension JSONObject {
     /// for no more.
     func replacing(with query: JSONObject) -> JSONObject {
         var parameters = self
-        for (name, value) in query where name != "className" { parameters[name] = value.isNull ? nil : value }
+        for (name, value) in query where name != "className" {
+            if value.isNull { parameters.removeValue(forKey: name) } else { parameters[name] = value }
+        }
         return parameters
     }
 }

@@ -29,13 +29,13 @@ public struct ParseQuery: Sendable, Equatable {
     /// The most objects; nil for the server's own limit.
     public var limit: Int? {
         get { parameters["limit"]?.numberValue.flatMap { Int(exactly: $0) } }
-        set { parameters["limit"] = newValue.map { .number(Double($0)) } }
+        set { set("limit", newValue.map { JSONValue.number(Double($0)) }) }
     }
 
     /// How many are left out first.
     public var skip: Int {
         get { parameters["skip"]?.numberValue.flatMap { Int(exactly: $0) } ?? 0 }
-        set { parameters["skip"] = newValue == 0 ? nil : .number(Double(newValue)) }
+        set { set("skip", newValue == 0 ? JSONValue?.none : .number(Double(newValue))) }
     }
 
     /// The order: fields, with a minus for the largest first.
@@ -68,7 +68,12 @@ public struct ParseQuery: Sendable, Equatable {
     }
 
     private mutating func setList(_ name: String, _ list: [String]) {
-        parameters[name] = list.isEmpty ? nil : .string(list.joined(separator: ","))
+        set(name, list.isEmpty ? JSONValue?.none : .string(list.joined(separator: ",")))
+    }
+
+    /// A JSON value can be made of `nil`, and is null then: here what is nil is taken away.
+    private mutating func set(_ name: String, _ value: JSONValue?) {
+        if let value { parameters[name] = value } else { parameters.removeValue(forKey: name) }
     }
 
     /// A condition on a field.
