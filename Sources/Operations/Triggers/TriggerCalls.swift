@@ -15,6 +15,11 @@ extension Backend {
         return triggers.trigger(for: event, of: Name(className))
     }
 
+    /// Whether cloud code is called around saves of a class.
+    public func callsSaveTriggers(_ className: String) -> Bool {
+        trigger(.beforeSave, className) != nil || trigger(.afterSave, className) != nil
+    }
+
     /// Whether the observer wants to know of changes of a class.
     func observes(_ className: String) -> Bool { observer?.observes(Name(className)) ?? false }
 

@@ -128,7 +128,10 @@ extension ParseRoutes {
 
     /// All calls at once, each for itself.
     private func sideBySide(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
-        if elements.count > 1, elements.allSatisfy(Self.isPlainCreation) {
+        if elements.count > 1, elements.allSatisfy(Self.isPlainCreation),
+            // Triggers are called for all objects at once, and not for one after the other.
+            !elements.contains(where: { backend.callsSaveTriggers($0.path[1]) })
+        {
             // What every "save all" of new objects sends: one round trip and one commit for all of them.
             let outcomes = try await backend.createAll(elements.map { ($0.path[1], $0.body) }, context)
             return try outcomes.map { outcome in

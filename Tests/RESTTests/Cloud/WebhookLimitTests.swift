@@ -135,6 +135,28 @@ import Testing
         }
     }
 
+    @Test("The triggers of a batch are called at once, not one after the other")
+    func batches() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                try await hooks.trigger("beforeSave", "Song", on: server) { call in
+                    try await Task.sleep(for: .milliseconds(300))
+                    return call["object"]?["n"] == 3 ? .error("no") : .nothing
+                }
+                let calls: [JSONValue] = (1...20).map { number in
+                    ["method": "POST", "path": "/parse/classes/Song", "body": ["n": .number(Double(number))]]
+                }
+                let start = ContinuousClock.now
+                let answer = try await server.send("POST", "/batch", ["requests": .array(calls)])
+                #expect(ContinuousClock.now - start < .seconds(4))
+                let outcomes = answer.json.arrayValue ?? []
+                #expect(outcomes.count == 20)
+                #expect(outcomes.filter { $0["success"] != nil }.count == 19)
+                #expect(outcomes[2]["error"] == ["code": 141, "error": "no"])
+            }
+        }
+    }
+
     @Test("A webhook that is declared, changed or removed is so in every process within a second")
     func processes() async throws {
         try await WebhookServer.run { hooks in
