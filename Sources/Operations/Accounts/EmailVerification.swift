@@ -38,7 +38,7 @@ extension Backend {
         if configuration.accountMail.emailVerifyTokenValidityDuration != nil, user.isExpired(at: context.now) {
             return .expired
         }
-        var save = Save("_User", user.id, ["emailVerified": true], context.asServer)
+        var save = Save("_User", user.id, ["emailVerified": true], context.asLink)
         save.hidden = ["_email_verify_token": .null, "_email_verify_token_expires_at": .null]
         save.condition = .field(FieldPath("_email_verify_token"), .equal(.string(token)))
         // Noted before, so that another request with the same link finds it.

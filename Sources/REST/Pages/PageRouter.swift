@@ -113,9 +113,13 @@ struct PageRouter {
         return goTo(.passwordResetSuccess, [(.username, user)], answersPost: true)
     }
 
-    /// Whether a reason is for the person in front of the page.
+    /// Whether a reason is for the person in front of the page; what cloud code says is.
     static func isTold(_ error: ParseError) -> Bool {
-        [ParseError.otherCause, ParseError.validationError, ParseError.passwordMissing].contains(error.code)
+        switch error.code {
+        case ParseError.otherCause, ParseError.validationError, ParseError.passwordMissing, ParseError.scriptFailed:
+            true
+        default: false
+        }
     }
 
     /// The answer that shows a page.

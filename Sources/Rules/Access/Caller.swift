@@ -89,8 +89,13 @@ public struct RequestContext: Sendable {
     }
 
     /// The same request, acting with the server's own rights.
-    public var asServer: RequestContext {
+    public var asServer: RequestContext { acting(as: .server) }
+
+    /// The same request, acting for a link in a mail: it may change what users may not, and is not the master for triggers.
+    public var asLink: RequestContext { acting(as: Caller(power: .maintenance)) }
+
+    private func acting(as caller: Caller) -> RequestContext {
         RequestContext(
-            caller: .server, mountURL: mountURL, now: now, address: address, languages: languages, facts: facts)
+            caller: caller, mountURL: mountURL, now: now, address: address, languages: languages, facts: facts)
     }
 }
