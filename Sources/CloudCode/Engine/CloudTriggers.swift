@@ -16,7 +16,9 @@ extension CloudEngine: TriggerSet {
             answer.context = result.context.map { call.context.merging($0) { $1 } }
             switch event {
             case .beforeSave: result.write?.apply(to: trigger, &answer)
-            case .afterSave: answer.answer = result.answer
+            case .afterSave:
+                answer.answer = result.answer
+                answer.told = result.told
             default: break
             }
             return answer

@@ -11,6 +11,8 @@ public struct CloudResult: Sendable {
     public var found: Found?
     /// After a save: what the client is answered instead; nil for the usual.
     public var answer: JSONValue?
+    /// After a save: fields that the code set on the object. They are not stored, and told to the client.
+    public var told: JSONObject = [:]
     /// Before a file is stored: what is stored instead; nil for as it came.
     public var file: CloudFile?
     /// The status of a function's answer; nil for 200.

@@ -2,7 +2,9 @@
 
 import { failureOf, refusalOf } from './failures.mjs';
 import { fileJSON, fileOf } from './files.mjs';
-import { configOf, decodeParams, difference, foundJSON, pending, queryOf, stored, userOf } from './objects.mjs';
+import {
+  changedMembers, configOf, decodeParams, difference, foundJSON, pending, queryOf, stored, userOf,
+} from './objects.mjs';
 import { callWithCallbacks, callWithResponse } from './responses.mjs';
 import { runFor } from './tracking.mjs';
 import { askValidator } from './validators.mjs';
@@ -130,9 +132,9 @@ export class Calls {
         return { ...difference(before, request.object._getSaveJSON(), call.request.changes), ...context() };
       }
       case 'afterSave': {
+        const before = request.object.toJSON();
         const value = await run();
-        const isJSON = value !== null && typeof value === 'object' && !(value instanceof Parse.Object);
-        return { answer: isJSON ? Parse._encode(value) : undefined, ...context() };
+        return { ...afterSaveAnswer(value, request.object, before), ...context() };
       }
       case 'beforeFind': {
         const value = await run();
@@ -233,6 +235,13 @@ function foundObjects(value) {
   if (value instanceof Parse.Object) return [foundJSON(value)];
   if (Array.isArray(value) && value.every(element => element instanceof Parse.Object)) return value.map(foundJSON);
   return undefined;
+}
+
+/** What is answered to a save after it: JSON and other objects instead of the usual, fields that were set besides it. */
+function afterSaveAnswer(value, object, before) {
+  if (value instanceof Parse.Object && value !== object) return { answer: value.toJSON() };
+  if (value !== null && typeof value === 'object' && value !== object) return { answer: Parse._encode(value) };
+  return { told: changedMembers(before, object.toJSON()) };
 }
 
 function isPlain(value) {

@@ -25,20 +25,24 @@ export function pending(call) {
   for (const key of Object.keys(sent)) {
     if (!key.includes('.') || typeof sent[key]?.__op === 'string') continue;
     const [parent, ...rest] = key.split('.');
-    sent[parent] = withMember(sent[parent] ?? original?.[parent], rest, sent[key]);
+    sent[parent] = withMember(ownMember(sent, parent) ?? ownMember(original, parent), rest, sent[key]);
     delete sent[key];
   }
   result.set(Parse._decode(undefined, sent), { ignoreValidation: true });
   return result;
 }
 
+/** What an object itself has by a name, and not what every object has: there are fields named `toString`. */
+export function ownMember(object, name) {
+  return object !== undefined && object !== null && Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
 /** A copy of a value in which a member, however deep, is another one. */
 function withMember(value, [name, ...rest], member) {
   const copy = value !== null && typeof value === 'object' && !Array.isArray(value) ? { ...value } : {};
-  const inner = Object.hasOwn(copy, name) ? copy[name] : undefined;
   // Defined, not assigned: a member named __proto__ is a member.
   Object.defineProperty(copy, name, {
-    value: rest.length === 0 ? member : withMember(inner, rest, member),
+    value: rest.length === 0 ? member : withMember(ownMember(copy, name), rest, member),
     enumerable: true, configurable: true, writable: true,
   });
   return copy;
@@ -63,6 +67,12 @@ export function difference(before, after, changes = {}) {
     }
   }
   return { operations, reverted };
+}
+
+/** The members of JSON that are others than before. */
+export function changedMembers(before, after) {
+  return Object.fromEntries(Object.entries(after).filter(
+    ([key, value]) => !Object.hasOwn(before, key) || JSON.stringify(before[key]) !== JSON.stringify(value)));
 }
 
 /** The parameters of a function as code gets them: dates and files are objects of the SDK, and so are pointers where asked. */

@@ -27,6 +27,7 @@ enum ResultReader {
             result.found = .query(query)
         }
         result.answer = message["answer"]
+        result.told = message["told"]?.objectValue ?? [:]
         if let file = message["file"]?.objectValue, let sent = call.file { result.file = read(file, sent) }
         return result
     }

@@ -70,8 +70,9 @@ public struct SavePipeline {
         try await stored.planned.rules?.finish(save, &result, backend)
         if backend.isObserved { backend.tellTriggered(save, &result) }
         let answer = backend.isObserved ? await backend.afterSave(save, result) : nil
+        if let answer { backend.tellAfterwards(save, answer.told, &result) }
         result = try await backend.shown(result, save.className, save.objectId, save.context)
-        result.replacement = answer
+        result.replacement = answer?.answer
         return result
     }
 }

@@ -74,8 +74,8 @@ extension Backend {
 
     /// Tells a trigger and an observer of a save. What a trigger throws is logged.
     ///
-    /// - Returns: What is answered instead of the usual; nil for that.
-    func afterSave(_ save: Save, _ result: WriteResult) async -> JSONValue? {
+    /// - Returns: What the trigger gave; nil where there is none, or it failed.
+    func afterSave(_ save: Save, _ result: WriteResult) async -> TriggerAnswer? {
         let after = trigger(.afterSave, save.className)
         let isObserved = observes(save.className)
         guard after != nil || isObserved,
@@ -96,7 +96,24 @@ extension Backend {
                 changes: save.body, caller: save.caller, user: try await userRecord(save.context),
                 address: save.context.address, context: save.cloudContext ?? save.context.facts?.cloudContext ?? [:],
                 facts: save.context.facts)
-            return try await after(call).answer
+            return try await after(call)
+        }
+    }
+
+    /// Adds what a trigger after the save set on the object to the answer: what is neither what was written nor what was
+    /// stored before. Pointers are not told, as with parse-server.
+    func tellAfterwards(_ save: Save, _ told: JSONObject, _ result: inout WriteResult) {
+        for (key, value) in told where !value.isNull && value["__type"] != "Pointer" {
+            guard !Self.isOfServer(key), save.body[key] != value, save.seen?[key] != value else { continue }
+            result.body[key] = value
+        }
+    }
+
+    /// Whether no code sets a field.
+    private static func isOfServer(_ key: Name) -> Bool {
+        switch key {
+        case "objectId", "createdAt", "updatedAt", "className", "sessionToken", "password", "__type": true
+        default: false
         }
     }
 

@@ -86,7 +86,7 @@ public struct TriggerCall: Sendable {
 public struct TriggerAnswer: Sendable {
     /// Before a save: what is saved instead of what the client sent, as the body of a request has it; nil for what it sent.
     public var body: JSONObject?
-    /// Before a save: fields that are answered besides those that changed.
+    /// Fields that are answered besides those that changed. After a save they are not stored.
     public var told: JSONObject = [:]
     /// After a save: what the client is answered instead; nil for the usual answer.
     public var answer: JSONValue?

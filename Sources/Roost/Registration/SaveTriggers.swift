@@ -8,14 +8,24 @@ extension Cloud {
         let className: String
         /// The object of a call, and how it was before.
         let read: @Sendable (CloudCall) throws -> (object: Object, original: Object?)
-        /// What code changed of an object.
+        /// The fields of an object as they become.
+        let fields: @Sendable (Object) throws -> JSONObject
+        /// What code changed of an object, as operations.
         let changes: @Sendable (_ before: Object, _ after: Object) throws -> (set: JSONObject, reverted: [Name])
+
+        /// The fields that code set on an object.
+        func set(_ before: Object, _ after: Object) throws -> JSONObject {
+            let fieldsBefore = try fields(before)
+            return try fields(after).filter { fieldsBefore[$0.key] != $0.value }
+        }
     }
 
     private static func view(_ className: String) -> View<ParseObject> {
         View(className: className) { call in
             let original = call.original.map { ParseObject(className, json: $0) }
             return (ParseObject(className, call), original)
+        } fields: {
+            $0.fields
         } changes: { before, after in
             var set: JSONObject = [:]
             for (key, operation) in after.operations where before.operations[key] != operation { set[key] = operation }
@@ -28,6 +38,8 @@ extension Cloud {
         View(className: Record.className) { call in
             let original = try call.original.map { try decoded(Record.self, $0) }
             return (try decoded(Record.self, ParseObject(Record.className, call).json), original)
+        } fields: {
+            try $0.fields()
         } changes: { before, after in
             let (before, after) = (try before.fields(), try after.fields())
             var set: JSONObject = [:]
@@ -53,6 +65,7 @@ extension Cloud {
                 if !set.isEmpty || !reverted.isEmpty { result.write = .operations(set, reverted: reverted) }
             } else {
                 result.answer = request.answer
+                result.told = try view.set(object, request.object)
             }
             return result
         }

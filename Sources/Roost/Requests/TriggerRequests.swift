@@ -4,7 +4,8 @@ import JSON
 /// A call around a save.
 public struct SaveRequest<Object: Sendable>: CloudRequest {
     public var details: CallDetails
-    /// The object as it is to be, or as it was saved. What is changed of it before the save is saved with it.
+    /// The object as it is to be, or as it was saved. What is changed of it before the save is saved with it; what is set
+    /// after it is not stored, and told to the client.
     public var object: Object
     /// The object as it was; nil for a new one.
     public let original: Object?
