@@ -25,7 +25,7 @@ public struct MediaType: Sendable, Equatable {
         self.essence = essence
     }
 
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
+    package static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
         default: tokenMarks.contains(byte)

@@ -256,7 +256,7 @@ final class NodeWorker: Sendable {
         case .pong(let lag):
             state.withLock { $0.missedPongs = 0 }
             if lag > 1000 {
-                logger.warning("the event loop of cloud code was late", metadata: ["ms": "\(Int(lag))"])
+                logger.warning("the event loop of cloud code was late", metadata: ["ms": "\(Int(min(lag, 1e9)))"])
             }
         }
     }

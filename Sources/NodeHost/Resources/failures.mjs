@@ -2,6 +2,15 @@
 
 /** `{code, message}` for Parse's errors, `{message}` for others; without a message where nothing was said. */
 export function failureOf(thrown) {
+  try {
+    return describe(thrown);
+  } catch {
+    // What throws when it is looked at says nothing.
+    return {};
+  }
+}
+
+function describe(thrown) {
   if (isParseError(thrown)) {
     return { code: thrown.code, message: typeof thrown.message === 'string' ? thrown.message : textOf(thrown.message) };
   }
@@ -19,7 +28,7 @@ export function refusalOf(thrown) {
 
 // The code of another copy of the SDK throws errors of another class.
 function isParseError(thrown) {
-  return Number.isInteger(thrown?.code)
+  return Number.isSafeInteger(thrown?.code)
     && (thrown instanceof Parse.Error || thrown.constructor?.name === 'ParseError');
 }
 

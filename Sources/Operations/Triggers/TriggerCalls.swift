@@ -15,6 +15,9 @@ extension Backend {
         return triggers.trigger(for: event, of: Name(className))
     }
 
+    /// Whether there is any trigger.
+    public var callsTriggers: Bool { triggers?.isActive == true }
+
     /// Whether cloud code is called around saves of a class.
     public func callsSaveTriggers(_ className: String) -> Bool {
         trigger(.beforeSave, className) != nil || trigger(.afterSave, className) != nil

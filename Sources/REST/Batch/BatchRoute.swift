@@ -40,6 +40,7 @@ extension ParseRoutes {
                     + "\(Self.mostPasswords).")
         }
         if let limits { try await limits.count(elements, context.caller.user) }
+        if let declared = declaredLimits?.limiter { try await declared.count(elements, context.caller.user) }
         let isTransaction = envelope.body["transaction"] == true
         let results =
             isTransaction
@@ -126,6 +127,10 @@ extension ParseRoutes {
     /// How many calls of a batch with reads are made at a time, each of which can give a large answer.
     private static let readsAtOnce = 8
 
+    /// How many calls are made at a time where there is cloud code, which has places for some hundreds of all clients. It is
+    /// what SDKs send at most.
+    private static let callsAtOnce = 50
+
     /// All calls at once, each for itself.
     private func sideBySide(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
         if elements.count > 1, elements.allSatisfy(Self.isPlainCreation),
@@ -148,7 +153,8 @@ extension ParseRoutes {
                 group.addTask { (index, try await self.outcome(of: element, context)) }
             }
             let reads = elements.contains { $0.method == .get }
-            for _ in 0..<(reads ? min(Self.readsAtOnce, elements.count) : elements.count) { begin() }
+            let limit = reads ? Self.readsAtOnce : backend.callsTriggers ? Self.callsAtOnce : elements.count
+            for _ in 0..<min(limit, elements.count) { begin() }
             var results = [[UInt8]](repeating: [], count: elements.count)
             var size = 0
             for try await (index, bytes) in group {

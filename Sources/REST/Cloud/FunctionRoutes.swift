@@ -1,4 +1,5 @@
 import CloudCode
+import Encoding
 import HTTP
 import JSON
 import ParseModel
@@ -24,12 +25,38 @@ extension ParseRoutes {
         // What stands in a query string is taken as the text that it is.
         if !call.envelope.queryString.isEmpty { request.params.merge(call.envelope.queryText) { $1 } }
         guard let result = try await cloud.call(request) else { throw Self.noFunction(name) }
+        return try Self.reply(to: result)
+    }
+
+    private static func reply(to result: CloudResult) throws(ParseError) -> Reply {
+        let status = result.status ?? 200
+        // An informational status would have the client wait for another.
+        guard (200...599).contains(status) else {
+            throw ParseError(ParseError.scriptFailed, "Cloud code answered with the status \(status), which is none.")
+        }
         var answer: JSONObject = [:]
         answer["result"] = result.value
-        var reply = Reply.object(answer, status: result.status ?? 200)
-        reply.headers = result.headers.map { ($0.name, $0.value) }
+        var reply =
+            status == 204 || status == 205 || status == 304
+            ? Reply(status: status, body: .empty) : Reply.object(answer, status: status)
+        for (name, value) in result.headers {
+            guard isOfCode(name) else {
+                throw ParseError(ParseError.scriptFailed, "Cloud code set a header field that it cannot: \(name).")
+            }
+            reply.headers.append((name, value))
+        }
         return reply
     }
+
+    /// Whether code may set a header field: it has a name, and does not say where the answer ends.
+    private static func isOfCode(_ name: String) -> Bool {
+        let name = name.asciiLowercased
+        return !name.isEmpty && name.utf8.allSatisfy(MediaType.isTokenByte) && !ofServer.contains(Name(name))
+    }
+
+    private static let ofServer: Set<Name> = [
+        "connection", "content-length", "date", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
+    ]
 
     private static func noFunction(_ name: String) -> ParseError {
         ParseError(ParseError.scriptFailed, "Invalid function: \"\(name)\"")

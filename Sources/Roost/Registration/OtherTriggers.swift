@@ -45,34 +45,39 @@ extension Cloud {
     /// An object of another class says so.
     private static func found(_ object: ParseObject, in className: String) -> JSONObject {
         var json = object.json
-        if object.className != className { json["className"] = .string(object.className) }
+        if !object.className.hasSameBytes(as: className) { json["className"] = .string(object.className) }
         return json
     }
 
     /// Registers what is called before a user who brought the right password, or was vouched for, gets a session.
-    public func beforeLogin(_ body: @escaping @Sendable (LoginRequest) async throws -> Void) {
-        onLogin(.beforeLogin, "_User", body)
+    public func beforeLogin(
+        requires requirements: Requirements = [], _ body: @escaping @Sendable (LoginRequest) async throws -> Void
+    ) {
+        onLogin(.beforeLogin, "_User", requirements, body)
     }
 
     /// Registers what is called when a user got a session. What it throws goes to the client, and the session stays.
     public func afterLogin(_ body: @escaping @Sendable (LoginRequest) async throws -> Void) {
-        onLogin(.afterLogin, "_User", body)
+        onLogin(.afterLogin, "_User", [], body)
     }
 
     /// Registers what is called when a user ended a session.
     public func afterLogout(_ body: @escaping @Sendable (LoginRequest) async throws -> Void) {
-        onLogin(.afterLogout, "_Session", body)
+        onLogin(.afterLogout, "_Session", [], body)
     }
 
     /// Registers what is called before a user is sent a link that lets choose a new password.
-    public func beforePasswordResetRequest(_ body: @escaping @Sendable (LoginRequest) async throws -> Void) {
-        onLogin(.beforePasswordResetRequest, "_User", body)
+    public func beforePasswordResetRequest(
+        requires requirements: Requirements = [], _ body: @escaping @Sendable (LoginRequest) async throws -> Void
+    ) {
+        onLogin(.beforePasswordResetRequest, "_User", requirements, body)
     }
 
     private func onLogin(
-        _ event: CloudEvent, _ className: Name, _ body: @escaping @Sendable (LoginRequest) async throws -> Void
+        _ event: CloudEvent, _ className: Name, _ requirements: Requirements,
+        _ body: @escaping @Sendable (LoginRequest) async throws -> Void
     ) {
-        register(.trigger(event, className)) { call, details in
+        register(.trigger(event, className), requirements) { call, details in
             let object = ParseObject(className.text, json: call.object ?? [:])
             try await body(LoginRequest(details: details, object: object))
             return CloudResult()
