@@ -81,7 +81,8 @@ let package = Package(
             ],
             swiftSettings: stayOnExecutor),
         .target(
-            name: "CloudCode", dependencies: ["JSON", "Operations", "ParseModel", "Rules", collections, logging],
+            name: "CloudCode",
+            dependencies: ["JSON", "Operations", "ParseModel", "Rules", "ServerConfiguration", collections, logging],
             swiftSettings: stayOnExecutor),
         .target(
             name: "HTTP",

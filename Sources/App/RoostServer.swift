@@ -158,9 +158,8 @@ public struct RoostServer: Service {
         try await declared?.apply()
         try await files.prepare()
         if mailQueue != nil { try await backend.store.prepareMailQueue() }
-        if configuration.rateLimitStore == .database, !configuration.rateLimits.isEmpty {
-            try await backend.store.prepareRequestCounts()
-        }
+        // Cloud code may declare limits later.
+        if configuration.rateLimitStore == .database { try await backend.store.prepareRequestCounts() }
         try await cloud.start()
         if !backend.jobNames.isEmpty { try await backend.jobs?.prepare() }
         if configuration.security.enableCheckLog, let report = backend.securityReport() {

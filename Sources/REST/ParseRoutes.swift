@@ -16,6 +16,7 @@ public struct ParseRoutes: RequestHandler {
     let logger: Logger
     let errors: ErrorReply
     let limits: RateLimiter?
+    let declaredLimits: DeclaredLimits?
     /// Functions and jobs; nil for none.
     let cloud: CloudEngine?
 
@@ -27,7 +28,8 @@ public struct ParseRoutes: RequestHandler {
         self.cloud = cloud
         configuration = backend.configuration
         errors = ErrorReply(sanitizes: configuration.enableSanitizedErrorResponse, logger: logger)
-        limits = RateLimiter(configuration, backend.store)
+        limits = RateLimiter(configuration.rateLimits, configuration, backend.store)
+        declaredLimits = cloud.map { DeclaredLimits(of: $0, backend.configuration, backend.store) }
         self.logger = logger
     }
 
@@ -43,11 +45,14 @@ public struct ParseRoutes: RequestHandler {
         if !envelope.origin.isInternal {
             try checkAllowed(envelope.method.rawValue, envelope.path, envelope.power)
         }
+        let declared = declaredLimits?.limiter
         if let limits { try await limits.countByAddress(envelope) }
+        if let declared { try await declared.countByAddress(envelope) }
         let match = RouteTable.match(envelope.method, envelope.path)
         // Who calls is found out first: a bad token is refused wherever it leads.
         let context = try await context(of: envelope, match?.route.traits ?? [])
         if let limits { try await limits.countByUser(envelope, context.caller.user) }
+        if let declared { try await declared.countByUser(envelope, context.caller.user) }
         guard let match else { throw Self.noRoute(envelope) }
         return try await perform(match, envelope, context)
     }

@@ -22,7 +22,7 @@ import Testing
             "CCrypt", "Encoding", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
             "ServerConfiguration", "Tasks",
         ],
-        "CloudCode": ["JSON", "Operations", "ParseModel", "Rules"],
+        "CloudCode": ["JSON", "Operations", "ParseModel", "Rules", "ServerConfiguration"],
         "HTTP": ["Encoding", "JSON", "Logs", "Tasks"],
         "REST": [
             "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "Pages", "ParseModel", "ParseStorage",

@@ -3,6 +3,7 @@ public import Logging
 import Operations
 import ParseModel
 import Rules
+public import ServerConfiguration
 import Synchronization
 
 /// Cloud code of all hosts: who is called for what, checks before the call, time limits, and what a failure means.
@@ -10,6 +11,7 @@ public final class CloudEngine: Sendable {
     private struct State {
         var hosts: [CloudHostKind: any CloudHost] = [:]
         var registry = CloudRegistry()
+        var rateLimits: [RateLimit] = []
         var requests: (any InternalRequests)?
     }
 
@@ -19,6 +21,7 @@ public final class CloudEngine: Sendable {
     private let state = Mutex(State())
     private let callsTriggers = Atomic(false)
     private let callsFindTriggers = Atomic(false)
+    private let limitChanges = Atomic(0)
     let logger: Logger
 
     /// Makes an engine without hosts.
@@ -51,6 +54,12 @@ public final class CloudEngine: Sendable {
             let duplicates = state.registry.register(registrations, of: kind)
             callsFindTriggers.store(state.registry.hasFindTriggers, ordering: .releasing)
             callsTriggers.store(state.registry.hasTriggers, ordering: .releasing)
+            let limits = state.registry.rateLimits
+            // Who offers the same again, as another process of Node does, does not begin the counts anew.
+            if limits != state.rateLimits {
+                state.rateLimits = limits
+                limitChanges.add(1, ordering: .releasing)
+            }
             return duplicates
         }
         for duplicate in duplicates { logger.warning("cloud code: \(duplicate)") }
@@ -88,6 +97,12 @@ public final class CloudEngine: Sendable {
     func isExclusive(_ target: CloudTarget) -> Bool {
         state.withLock { $0.registry.entries[target]?.isExclusive ?? false }
     }
+
+    /// The limits on requests that validators declare.
+    public var rateLimits: [RateLimit] { state.withLock { $0.rateLimits } }
+
+    /// How often ``rateLimits`` has changed: 0 while there have been none.
+    public var rateLimitChanges: Int { limitChanges.load(ordering: .acquiring) }
 
     /// Whether any trigger is offered.
     public var isActive: Bool { callsTriggers.load(ordering: .acquiring) }

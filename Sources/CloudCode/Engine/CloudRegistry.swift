@@ -1,4 +1,5 @@
 import JSON
+import ServerConfiguration
 
 /// What the hosts offer: for each name and each event of a class the one host that is called.
 struct CloudRegistry: Sendable {
@@ -50,6 +51,14 @@ struct CloudRegistry: Sendable {
                     + "\(kinds[0].name) is called"
             }
             .sorted()
+    }
+
+    /// The limits that the validators of what is called declare.
+    var rateLimits: [RateLimit] {
+        entries.compactMap { target, entry in
+            target.limitedRequests.flatMap { entry.validator?.rateLimit?.limit(on: $0) }
+        }
+        .sorted { $0.identity < $1.identity }
     }
 
     /// The names of all functions, or of all jobs, in order.

@@ -1,4 +1,5 @@
 public import JSON
+public import ServerConfiguration
 
 /// What the server checks before cloud code is called: the object form of Parse's validators.
 public struct CloudValidator: Sendable, Equatable {
@@ -18,8 +19,8 @@ public struct CloudValidator: Sendable, Equatable {
     public var requireUserKeys: [FieldRule] = []
     /// What is asked of parameters, or of fields of the object.
     public var fields: [FieldRule] = []
-    /// How often it may be called; the members of the option `rateLimit`, without a path.
-    public var rateLimit: JSONObject?
+    /// How often clients may ask for it; nil for no such limit.
+    public var rateLimit: DeclaredRateLimit?
     /// Whether the host has checks of its own besides (functions): it is asked after the checks of the server.
     public var asksHost = false
 

@@ -1,5 +1,6 @@
 public import JSON
 public import ParseModel
+import ServerConfiguration
 
 /// A validator from its JSON: the object that Parse's SDKs take, with constructors as their names, and without functions.
 extension CloudValidator {
@@ -21,7 +22,11 @@ extension CloudValidator {
             case "fields": fields = try Self.rules(key, value)
             case "rateLimit":
                 guard case .object(let limit) = value else { throw Self.wrongType(key, "object", value) }
-                rateLimit = limit
+                do throws(ConfigurationError) {
+                    rateLimit = try DeclaredRateLimit(limit)
+                } catch {
+                    throw ParseError(ParseError.otherCause, error.message)
+                }
             default: throw Self.unsupported(key)
             }
         }

@@ -1,5 +1,7 @@
 // Validators. What is data in them goes to the server, which checks it; functions in them stay here, and are asked for.
 
+import { ownMember } from './objects.mjs';
+
 const topLevel = {
   requireMaster: ['boolean'], requireUser: ['boolean'], validateMasterKey: ['boolean'], skipWithMasterKey: ['boolean'],
   requireAnyUserRoles: ['array', 'function'], requireAllUserRoles: ['array', 'function'],
@@ -15,12 +17,19 @@ export function checkValidator(validator) {
   if (typeof validator !== 'object') throw new Error('A validator is an object or a function.');
   for (const [key, value] of Object.entries(validator)) {
     checkKey(topLevel, key, value);
+    if (key === 'rateLimit') checkLimit(value);
     if ((key === 'fields' || key === 'requireUserKeys') && !Array.isArray(value)) {
       for (const rule of Object.values(value)) {
         if (rule === null || typeof rule !== 'object') continue;
         for (const [name, setting] of Object.entries(rule)) checkKey(ofField, name, setting);
       }
     }
+  }
+}
+
+function checkLimit(limit) {
+  for (const key of ['requestTimeWindow', 'requestCount']) {
+    if (!Number.isFinite(limit?.[key])) throw `rateLimit.${key} must be a number`;
   }
 }
 
@@ -70,7 +79,7 @@ function describeRule(rule, data) {
 /** Asks the functions in a validator. Throws what refuses the call. */
 export async function askValidator(validator, request, roles, params) {
   if (request.master && !validator.validateMasterKey) return;
-  await askRules(validator.fields, name => params?.[name]);
+  await askRules(validator.fields, name => ownMember(params, name));
   await askRoles(validator.requireAnyUserRoles, roles, 'some', 'User does not match the required roles.');
   await askRoles(validator.requireAllUserRoles, roles, 'every', 'User does not match all the required roles.');
   await askRules(validator.requireUserKeys, name => request.user?.get(name), true);

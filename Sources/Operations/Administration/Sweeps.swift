@@ -11,7 +11,7 @@ extension Backend {
 
     /// Removes what is over, soon after the start and from then on, until the task is cancelled.
     public func sweep() async {
-        let countsRequests = configuration.rateLimitStore == .database && !configuration.rateLimits.isEmpty
+        let countsRequests = configuration.rateLimitStore == .database
         var minute = 0
         // What the start waits for comes first.
         guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }

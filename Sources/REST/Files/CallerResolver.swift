@@ -19,6 +19,11 @@ public protocol CallerResolver: Sendable {
     /// What is called in the life of a file; nil for nothing.
     func fileTrigger(_ event: FileEvent) -> FileTrigger?
 
+    /// Counts a download that cloud code is told of, for the limits that the code declares.
+    ///
+    /// - Throws: What says that there were too many.
+    func count(download envelope: Envelope) async throws
+
     /// The context of a request about a file.
     ///
     /// - Throws: `ParseError` 209 when the session token is not valid.
@@ -32,6 +37,9 @@ extension CallerResolver {
     /// Nothing: there is no cloud code.
     public func fileTrigger(_ event: FileEvent) -> FileTrigger? { nil }
 
+    /// Nothing is counted.
+    public func count(download envelope: Envelope) async throws {}
+
     public func context(ofFile envelope: Envelope) async throws -> RequestContext {
         RequestContext(
             caller: try await caller(of: envelope), mountURL: envelope.mountURL, now: .now,
@@ -43,11 +51,20 @@ extension CallerResolver {
 
 extension ParseRoutes: CallerResolver {
     public func caller(of envelope: Envelope) async throws -> Caller {
-        guard let limits, envelope.method != .get else { return try await context(of: envelope).caller }
-        try await limits.countByAddress(envelope)
+        guard envelope.method != .get else { return try await context(of: envelope).caller }
+        let declared = declaredLimits?.limiter
+        try await limits?.countByAddress(envelope)
+        try await declared?.countByAddress(envelope)
         let caller = try await context(of: envelope).caller
-        try await limits.countByUser(envelope, caller.user)
+        try await limits?.countByUser(envelope, caller.user)
+        try await declared?.countByUser(envelope, caller.user)
         return caller
+    }
+
+    public func count(download envelope: Envelope) async throws {
+        guard let declared = declaredLimits?.limiter else { return }
+        try await declared.countByAddress(envelope)
+        try await declared.countByUser(envelope, try await context(of: envelope).caller.user)
     }
 
     public func check(fileDetails details: JSONObject) throws {

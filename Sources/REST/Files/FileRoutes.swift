@@ -63,6 +63,10 @@ public struct FileRoutes: Sendable {
         }
         let triggers = FileTriggers(resolver: resolver, envelope: downloader(request))
         let url = self.url(of: name, mountURL: request.opener.mountURL(of: request.request))
+        if triggers.has(.beforeFind) {
+            try await resolver.count(
+                download: try triggers.envelope ?? request.envelope(method: .get, credentials: Credentials()))
+        }
         try await triggers.callForDownload(.beforeFind, name, url)
         do {
             guard let file = try await open(name) else {

@@ -13,7 +13,7 @@ struct RateLimitExceeded: Error {
     let retryAfter: Int
 }
 
-/// Counts requests, and refuses those beyond the limits of the options `rateLimit` and `accountRateLimit`.
+/// Counts requests, and refuses those beyond limits: of the options `rateLimit` and `accountRateLimit`, or of cloud code.
 final class RateLimiter: Sendable {
     private let limits: [RateLimit]
     /// Which limits concern paths that begin with a name.
@@ -27,9 +27,10 @@ final class RateLimiter: Sendable {
 
     /// Makes a counter; nil where nothing is limited.
     ///
-    /// - Parameter store: Where the counts are kept that all processes share.
-    init?(_ configuration: Configuration, _ store: ObjectStore) {
-        let limits = configuration.rateLimits
+    /// - Parameters:
+    ///   - configuration: Where it is counted, and where pages are.
+    ///   - store: Where the counts are kept that all processes share.
+    init?(_ limits: [RateLimit], _ configuration: Configuration, _ store: ObjectStore) {
         guard !limits.isEmpty else { return nil }
         self.limits = limits
         aliases = PathAliases(pages: configuration.pages.pagesEndpoint)
@@ -116,7 +117,7 @@ final class RateLimiter: Sendable {
             .map { "/" + $0.joined(separator: "/") }
         let address = IPAddress(envelope.origin.address)
         for (index, limit) in limits.enumerated() {
-            guard limit.includesMasterKey || envelope.power == .client, Self.uses(envelope, limit.methods),
+            guard limit.includesMasterKey || envelope.power == .client, Self.uses(envelope, limit),
                 let sender = sender(limit.zone), paths.contains(where: limit.concerns),
                 address.map(limit.exempts) != true
             else { continue }
@@ -141,16 +142,16 @@ final class RateLimiter: Sendable {
     }
 
     private func isUsed(by envelope: Envelope, _ indices: [Int]) -> Bool {
-        for index in indices where Self.uses(envelope, limits[index].methods) { return true }
+        for index in indices where Self.uses(envelope, limits[index]) { return true }
         return false
     }
 
-    /// Whether a request is one of some methods. One that is overridden counts as what it is and as what it says to be, so
-    /// that no override slips past a limit.
-    private static func uses(_ envelope: Envelope, _ methods: Set<String>?) -> Bool {
-        guard let methods else { return true }
+    /// Whether a request is one of the methods of a limit. One that is overridden counts as what it is and as what it says to
+    /// be, so that no override slips past a limit of the options.
+    private static func uses(_ envelope: Envelope, _ limit: RateLimit) -> Bool {
+        guard let methods = limit.methods else { return true }
         return methods.contains(envelope.method.rawValue)
-            || envelope.isOverridden && methods.contains(Method.post.rawValue)
+            || limit.countsOverridden && envelope.isOverridden && methods.contains(Method.post.rawValue)
     }
 
     private func take(_ demands: [RequestDemand]) async throws {

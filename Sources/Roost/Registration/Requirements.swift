@@ -1,5 +1,6 @@
 import CloudCode
 import JSON
+import ServerConfiguration
 
 /// What is checked before code is called; who does not fulfil it is refused with 142. The master key is let through, unless
 /// ``alsoForMaster`` is among them.
@@ -50,6 +51,44 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
         }
     }
 
+    /// Which requests are counted together for a limit.
+    public enum Sender: Sendable {
+        /// Those of an address.
+        case address
+        /// Those of a user, and of an address where there is no user.
+        case user
+        /// All.
+        case anybody
+    }
+
+    /// So many requests of clients in a time; those beyond are refused with 429 and the number 100. Requests with the master
+    /// key and those of this machine are not counted, unless it is said. Before saves, deletions and finds, the requests
+    /// for objects of the class are counted.
+    ///
+    /// - Parameters:
+    ///   - count: How many are served.
+    ///   - time: The time, in which the count lasts.
+    ///   - sender: Which are counted together.
+    ///   - countsMaster: Whether requests with the master key are counted.
+    ///   - countsThisMachine: Whether requests from this machine are counted.
+    ///   - error: What is said to those beyond.
+    public static func rateLimit(
+        _ count: Int, per time: Duration, of sender: Sender = .address, countsMaster: Bool = false,
+        countsThisMachine: Bool = false, error: String? = nil
+    ) -> Requirements {
+        let zone: RateLimit.Zone =
+            switch sender {
+            case .address: .ip
+            case .user: .user
+            case .anybody: .global
+            }
+        return Requirements {
+            $0.rateLimit = DeclaredRateLimit(
+                count: count, time: time, zone: zone, message: error,
+                countsMaster: countsMaster, countsThisMachine: countsThisMachine)
+        }
+    }
+
     /// What a parameter, or a field of the object, must be.
     public enum FieldKind: String, Sendable {
         case string, number, boolean, array, object, date
@@ -87,6 +126,7 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
         validator.skipWithMasterKey = validator.skipWithMasterKey || other.skipWithMasterKey
         validator.requireAnyUserRoles = other.requireAnyUserRoles ?? validator.requireAnyUserRoles
         validator.requireAllUserRoles = other.requireAllUserRoles ?? validator.requireAllUserRoles
+        validator.rateLimit = other.rateLimit ?? validator.rateLimit
         validator.requireUserKeys += other.requireUserKeys
         validator.fields += other.fields
     }

@@ -1,7 +1,7 @@
 import Foundation
 public import JSON
 
-/// How many requests of a kind there may be in a time: one element of the option `rateLimit`.
+/// How many requests of a kind there may be in a time: one element of the option `rateLimit`, or what cloud code declares.
 public struct RateLimit: Sendable {
     /// Which requests are counted together.
     public enum Zone: String, Sendable {
@@ -34,8 +34,17 @@ public struct RateLimit: Sendable {
     public var includesMasterKey = false
     /// The first component of every path that it concerns, in small letters; nil where it may be any.
     public let firstName: Name?
+    /// Whether a request that overrides its method counts as the method that it is, too, so that none slips past.
+    public var countsOverridden = true
     private let path: String
-    private let expression: NSRegularExpression
+    private let paths: Paths
+
+    /// Which paths a limit is about.
+    private enum Paths {
+        case matching(NSRegularExpression)
+        /// One path, and those below it where they count.
+        case named(String, includesBelow: Bool)
+    }
 
     /// Makes a limit that counts for each address.
     ///
@@ -45,15 +54,36 @@ public struct RateLimit: Sendable {
             let expression = try? NSRegularExpression(pattern: source, options: .caseInsensitive)
         else { return nil }
         self.path = path
-        self.expression = expression
+        paths = .matching(expression)
         self.count = count
         self.window = window
         firstName = RoutePattern.firstName(path).map { Name($0) }
     }
 
+    /// Makes a limit on what has a name, which counts for each address.
+    init(_ subject: RateLimitSubject, count: Int, window: Int) {
+        // What is no pattern begins as none does.
+        path = "=\(subject.path)\(subject.includesBelow ? "/" : "")"
+        paths = .named(subject.path, includesBelow: subject.includesBelow)
+        self.count = count
+        self.window = window
+        methods = subject.methods
+        // Methods of what is declared are those that are carried out.
+        countsOverridden = false
+        let first = subject.path.utf8.split(separator: UInt8(ascii: "/")).first
+        firstName = first.map { Name(String(Substring($0)).lowercased()) }
+    }
+
     /// Whether the limit is about a path, which begins with a slash and ends with none.
     public func concerns(_ path: String) -> Bool {
-        expression.firstMatch(in: path, range: NSRange(path.startIndex..., in: path)) != nil
+        switch paths {
+        case .matching(let expression):
+            return expression.firstMatch(in: path, range: NSRange(path.startIndex..., in: path)) != nil
+        case .named(let name, let includesBelow):
+            guard path.utf8.starts(with: name.utf8) else { return false }
+            let rest = path.utf8.dropFirst(name.utf8.count)
+            return rest.isEmpty || includesBelow && rest.first == UInt8(ascii: "/")
+        }
     }
 
     /// What tells this limit from others, in every process with the same configuration.
@@ -81,4 +111,11 @@ public struct RateLimit: Sendable {
         "fc00::/7",
         "fe80::/10",
     ])
+}
+
+extension RateLimit: Equatable {
+    public static func == (left: RateLimit, right: RateLimit) -> Bool {
+        left.identity == right.identity && left.message == right.message && left.exemption == right.exemption
+            && left.includesMasterKey == right.includesMasterKey
+    }
 }

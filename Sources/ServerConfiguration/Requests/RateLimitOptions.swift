@@ -39,7 +39,13 @@ enum RateLimitOptions {
         return limits
     }
 
-    private static func limit(_ json: JSONObject) throws(ConfigurationError) -> RateLimit {
+    /// Reads one limit.
+    ///
+    /// - Parameter subject: What it concerns where it names no path; nil for a limit that must name one.
+    /// - Throws: `ConfigurationError` for what is none.
+    static func limit(
+        _ json: JSONObject, of subject: RateLimitSubject? = nil
+    ) throws(ConfigurationError) -> RateLimit {
         for key in json.keys where !keys.contains(key) {
             throw ConfigurationError("Invalid rate limit option \"\(key)\"")
         }
@@ -61,12 +67,20 @@ enum RateLimitOptions {
             }
             return Int(number)
         }
-        guard let path = value("requestPath") else { throw ConfigurationError("rateLimit.requestPath must be defined") }
-        guard let path = path.stringValue else { throw ConfigurationError("rateLimit.requestPath must be a string") }
+        let path = value("requestPath")
+        if path == nil, subject == nil { throw ConfigurationError("rateLimit.requestPath must be defined") }
+        if let path, path.stringValue == nil { throw ConfigurationError("rateLimit.requestPath must be a string") }
         let window = try number("requestTimeWindow")
         let count = try number("requestCount")
-        guard var limit = RateLimit(path: path, count: count, window: window) else {
-            throw ConfigurationError("rateLimit.requestPath \"\(path)\" is not valid")
+        var limit: RateLimit
+        if let path = path?.stringValue {
+            guard var pattern = RateLimit(path: path, count: count, window: window) else {
+                throw ConfigurationError("rateLimit.requestPath \"\(path)\" is not valid")
+            }
+            pattern.methods = subject?.methods
+            limit = pattern
+        } else {
+            limit = RateLimit(subject ?? RateLimitSubject("/"), count: count, window: window)
         }
         limit.exemption = try flag("includeInternalRequests") ? .nobody : .thisMachine
         limit.includesMasterKey = try flag("includeMasterKey")
@@ -76,7 +90,7 @@ enum RateLimitOptions {
             }
             if !text.isEmpty { limit.message = text }
         }
-        limit.methods = try value("requestMethods").map(methods) ?? nil
+        if let given = value("requestMethods") { limit.methods = try methods(given) }
         if let given = value("zone") {
             guard let known = given.stringValue.flatMap(RateLimit.Zone.init(rawValue:)) else {
                 throw ConfigurationError("rateLimit.zone must be one of ip, session, user, global")

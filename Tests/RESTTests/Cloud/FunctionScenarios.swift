@@ -26,14 +26,27 @@ extension CloudScenario {
             let date = JSONValue.date("2016-05-22T09:00:00.000Z")
             #expect(try await server.send("POST", "/functions/date", ["d": date])["result"] == date)
         },
+        // Gives a date: 2016-05-22T09:00:00.000Z.
+        CloudScenario(5, "dateOut") { server async throws in
+            let answer = try await server.send("POST", "/functions/dateOut", [:])
+            #expect(answer.json == ["result": .date("2016-05-22T09:00:00.000Z")])
+        },
+        // Gives an object of the class `Note` that is stored, whose `text` is `x`.
+        CloudScenario(6, "objectOut") { server async throws in
+            let object = try await server.send("POST", "/functions/objectOut", [:])["result"]
+            #expect(object?["__type"] == "Object")
+            #expect(object?["className"] == "Note")
+            #expect(object?["text"] == "x")
+            #expect(object?["objectId"]?.stringValue != nil)
+        },
         CloudScenario(8, "unknown") { server async throws in
             let answer = try await server.send("POST", "/functions/nosuch", [:])
             #expect(answer.status == 400)
             #expect(answer.json == ["code": 141, "error": "Invalid function: \"nosuch\""])
         },
         CloudScenario(9, "names of JavaScript") { server async throws in
-            for name in ["constructor", "__proto__", "toString"] {
-                #expect(try await server.send("POST", "/functions/\(name)", [:]).code == 141)
+            for name in ["constructor", "__proto__", "toString", "hasOwnProperty", "Echo", "ECHO"] {
+                #expect(try await server.send("POST", "/functions/\(name)", [:]).code == 141, "\(name)")
             }
         },
         // Echo again.

@@ -21,6 +21,16 @@ extension CloudScenario {
             let created = try await server.send("POST", "/classes/SetsSame", ["a": 1])
             #expect(Set(created.json.objectValue?.keys ?? []) == ["objectId", "createdAt"])
         },
+        // Before a save removes `a`.
+        CloudScenario(29, "Unsets") { server async throws in
+            let created = try await server.send("POST", "/classes/Unsets", ["a": 1, "b": 1])
+            #expect(created.status == 201)
+            #expect(created["a"] == ["__op": "Delete"])
+            #expect(created["b"] == nil)
+            let stored = try await server.send("GET", "/classes/Unsets/\(created.string("objectId"))")
+            #expect(stored["a"] == nil)
+            #expect(stored["b"] == 1)
+        },
         // Before a save adds 1 to `n`, atomically.
         CloudScenario(30, "Increments") { server async throws in
             let id = try await server.create("Increments", ["x": 0])
@@ -83,6 +93,16 @@ extension CloudScenario {
             let own = try await server.send("PUT", "/classes/Owned/\(id)", ["a": 2], as: .session(kim.token))
             #expect(own.error == "called")
         },
+        // Before a save sets `saw` to whether there is a `d`.
+        CloudScenario(33, "Defaulted") { server async throws in
+            let fields: JSONValue = ["d": ["type": "String", "defaultValue": "x"]]
+            _ = try await server.send(
+                "POST", "/schemas/Defaulted", ["className": "Defaulted", "fields": fields], as: .master
+            ).succeeded()
+            let created = try await server.send("POST", "/classes/Defaulted", ["n": 1])
+            #expect(created["saw"] == false)
+            #expect(created["d"] == "x")
+        },
         // Before a save does nothing.
         CloudScenario(34, "Typed") { server async throws in
             _ = try await server.create("Typed", ["n": 1])
@@ -113,19 +133,6 @@ extension CloudScenario {
             let created = try await server.send("POST", "/classes/AfterReplaces", ["a": 1])
             #expect(created.status == 201)
             #expect(created.json == ["x": 1])
-        },
-        // Before a save of users sets `seen` to whether there is a password; a log-in is refused to `login-eve` with `no`.
-        CloudScenario(48, "_User") { server async throws in
-            let kim = try await server.send("POST", "/users", ["username": "login-kim", "password": "p"])
-            #expect(kim.status == 201)
-            #expect(kim["seen"] == true)
-            #expect(kim["sessionToken"] != nil)
-            _ = try await server.signUp("login-eve", password: "p")
-            let sessions = try await server.find("_Session", nil, as: .master).results.count
-            let eve = try await server.send("POST", "/login", ["username": "login-eve", "password": "p"])
-            #expect(eve.json == ["code": 141, "error": "no"])
-            #expect(try await server.find("_Session", nil, as: .master).results.count == sessions)
-            #expect(try await server.send("POST", "/login", ["username": "login-kim", "password": "p"]).status == 200)
         },
     ]
 }

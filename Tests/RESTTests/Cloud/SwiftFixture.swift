@@ -1,4 +1,5 @@
 import App
+import Foundation
 import TestSupport
 
 @testable import Roost
@@ -17,6 +18,12 @@ struct SwiftFixture: CloudFixture {
         cloud.define("nothing") { _ in }
         cloud.define("null") { _ in JSONValue.null }
         cloud.define("date") { (request: FunctionRequest<Dated>) in request.params.d }
+        cloud.define("dateOut") { _ in Date(timeIntervalSince1970: 1_463_907_600) }
+        cloud.define("objectOut") { request in
+            var note = ParseObject("Note")
+            note["text"] = "x"
+            return try await request.data(.asMaster).save(note)
+        }
         cloud.define("failText") { _ in throw Text("no") }
         cloud.define("failCode") { _ in throw ParseError(101, "gone") }
         cloud.define("context") { $0.context }
@@ -35,6 +42,8 @@ struct SwiftFixture: CloudFixture {
     private static func saves(_ cloud: Cloud) {
         cloud.beforeSave("SetsB") { $0.object["b"] = 2 }
         cloud.beforeSave("SetsSame") { $0.object["a"] = $0.object["a"] }
+        cloud.beforeSave("Unsets") { $0.object.unset("a") }
+        cloud.beforeSave("Defaulted") { $0.object["saw"] = .bool($0.object["d"] != nil) }
         cloud.beforeSave("Increments") { $0.object.increment("n") }
         cloud.beforeSave("Refuses") { _ in throw Text("no") }
         cloud.beforeSave("RefusesCode") { request in
@@ -52,8 +61,12 @@ struct SwiftFixture: CloudFixture {
         cloud.afterSave("Chain") { $0.answer = ["context": .object($0.context)] }
         cloud.afterSave("AfterFails") { _ in throw Text("no") }
         cloud.afterSave("AfterReplaces") { $0.answer = ["x": 1] }
-        cloud.beforeSave("_User") { $0.object["seen"] = .bool($0.object["password"] != nil) }
-        cloud.beforeLogin { if $0.object["username"] == "login-eve" { throw Text("no") } }
+        cloud.beforeSave("_User") { request in
+            request.object["seen"] = .bool(request.object["password"] != nil)
+            request.object.increment("saves")
+        }
+        cloud.beforeLogin { if $0.object["nick"] == "barred" { throw Text("no") } }
+        cloud.afterLogin { if $0.object["nick"] == "late" { throw Text("too late") } }
     }
 
     private static func deletionsAndFinds(_ cloud: Cloud) {
@@ -79,9 +92,45 @@ struct SwiftFixture: CloudFixture {
         }
     }
 
+    private static func code(_ cloud: Cloud) {
+        cloud.define("dirtyOut") { request in
+            var note = try await request.data(.asMaster).save(ParseObject("Note"))
+            note["text"] = "y"
+            return note
+        }
+        cloud.define("failError") { _ in throw Text("no") }
+        cloud.define("failSilently") { _ in throw Text("") }
+        cloud.beforeSave("FailsSilently") { _ in throw Text("") }
+        cloud.beforeSave("AfterSets") { $0.object["b"] = 2 }
+        cloud.afterSave("AfterSets") { request in
+            request.object["c"] = 3
+            request.object["a"] = request.object["a"]
+            request.object["p"] = ["__type": "Pointer", "className": "Note", "objectId": "abcdefghij"]
+            request.object.increment("n")
+        }
+        cloud.job("work") { request in
+            request.message("working")
+            return "ok"
+        }
+        let checks: [(String, Requirements)] = [
+            ("needsUser", .user), ("needsFoo", [.alsoForMaster, .field("foo", required: true)]),
+            ("needsRole", .anyRole("Admins")), ("needsNumber", .field("n", type: .number)),
+            ("needsOption", .field("o", options: ["a", "b"])), ("needsNickname", .userFields("nickname")),
+            ("twice", .rateLimit(2, per: .seconds(60), countsThisMachine: true)),
+        ]
+        for (name, requirements) in checks { cloud.define(name, requires: requirements) { _ in "ran" } }
+        cloud.beforeSave("Constant", requires: .field("x", default: 5, constant: true)) { _ in }
+        cloud.beforeSave("Once", requires: .rateLimit(1, per: .seconds(60), countsThisMachine: true, error: "slower")) {
+            _ in
+        }
+    }
+
     /// Those of the table that need no behaviour are played by every host.
     var scenarios: Set<String> {
         [
+            "dateOut", "objectOut", "Unsets", "Defaulted", "dirtyOut", "failError", "failSilently", "FailsSilently",
+            "AfterSets", "work", "needsUser", "needsFoo", "needsRole", "needsNumber", "needsOption", "needsNickname",
+            "twice", "Constant", "Once",
             "echo", "nothing", "null", "date", "failText", "failCode", "context", "dotted.name", "caller", "SetsB",
             "SetsSame", "Increments", "Refuses", "RefusesCode", "Guarded", "Owned", "Typed", "Original", "Chain",
             "AfterFails", "AfterReplaces", "_User", "Kept", "TooLate", "NoFinds", "LimitOne", "Made", "Emptied",
@@ -94,6 +143,7 @@ struct SwiftFixture: CloudFixture {
         Self.functions(cloud)
         Self.saves(cloud)
         Self.deletionsAndFinds(cloud)
+        Self.code(cloud)
         var extensions = ServerExtensions()
         extensions.cloudHosts = [SwiftHost(cloud, logger: TestServer.quietLogger)]
         try await TestServer.run(extensions: extensions, body)

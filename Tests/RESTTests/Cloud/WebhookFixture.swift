@@ -10,8 +10,16 @@ struct WebhookFixture: CloudFixture {
         "nothing": { _ in .nothing },
         "null": { _ in .success(.null) },
         "date": { .success($0["params"]?["d"] ?? .null) },
+        "dateOut": { _ in .success(.date("2016-05-22T09:00:00.000Z")) },
+        "objectOut": { _ in
+            .success(["__type": "Object", "className": "Note", "objectId": "abcdefghij", "text": "x"])
+        },
         "failText": { _ in .error("no") },
         "failCode": { _ in .error(["code": 101, "message": "gone"]) },
+        "failOldCode": { _ in .error(["code": 1337, "error": "x"]) },
+        "hello": { _ in .text("hello") },
+        "broken": { _ in .text("oh no", status: 500) },
+        "keyed": { .success($0.headers["x-parse-webhook-key"].map { .string($0) } ?? .null) },
         "context": { .success($0["context"] ?? .null) },
         "dotted.name": { _ in .success(2) },
         "caller": { call in
@@ -28,6 +36,18 @@ struct WebhookFixture: CloudFixture {
     private static let triggers: [(className: String, event: String, behaviour: WebhookServer.Behaviour)] = [
         ("SetsB", "beforeSave", { .success($0.object(["b": 2])) }),
         ("SetsSame", "beforeSave", { .success($0.object(["a": 1])) }),
+        (
+            "Unsets", "beforeSave",
+            { call in
+                var fields = call["object"]?.objectValue ?? [:]
+                fields["a"] = ["__op": "Delete"]
+                return .success(.object(fields))
+            }
+        ),
+        ("Defaulted", "beforeSave", { .success($0.object(["saw": .bool($0["object"]?["d"] != nil)])) }),
+        ("Hello", "beforeSave", { _ in .text("hello") }),
+        ("EmptyBefore", "beforeSave", { _ in .success([:]) }),
+        ("EmptyAfter", "afterSave", { _ in .success([:]) }),
         ("Increments", "beforeSave", { .success($0.object(["n": .increment(1)])) }),
         ("Refuses", "beforeSave", { _ in .error("no") }),
         (
@@ -49,9 +69,13 @@ struct WebhookFixture: CloudFixture {
         ("AfterReplaces", "afterSave", { _ in .success(["x": 1]) }),
         (
             "_User", "beforeSave",
-            { .success($0.object(["seen": .bool($0["object"]?["password"] != nil)])) }
+            { call in
+                let seen = JSONValue.bool(call["object"]?["password"] != nil)
+                return .success(call.object(["seen": seen, "saves": .increment(1)]))
+            }
         ),
-        ("_User", "beforeLogin", { $0["object"]?["username"] == "login-eve" ? .error("no") : .nothing }),
+        ("_User", "beforeLogin", { $0["object"]?["nick"] == "barred" ? .error("no") : .nothing }),
+        ("_User", "afterLogin", { $0["object"]?["nick"] == "late" ? .error("too late") : .nothing }),
         ("Kept", "beforeDelete", { $0["object"]?["kept"] == true ? .error("no") : .nothing }),
         ("TooLate", "afterDelete", { _ in .error("too late") }),
         ("NoFinds", "beforeFind", { _ in .error("no") }),

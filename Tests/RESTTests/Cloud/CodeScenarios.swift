@@ -1,0 +1,65 @@
+import JSON
+import TestSupport
+import Testing
+
+extension CloudScenario {
+    /// What code that knows objects can do, and webhooks cannot.
+    static let code: [CloudScenario] = [
+        // Gives a stored object of the class `Note` with a change that is not saved.
+        CloudScenario(7, "dirtyOut") { server async throws in
+            let object = try await server.send("POST", "/functions/dirtyOut", [:])["result"]
+            #expect(object?["__type"] == "Pointer")
+            #expect(object?["className"] == "Note")
+            #expect(object?.objectValue?.count == 3)
+        },
+        // Throws an error whose text is `no`.
+        CloudScenario(12, "failError") { server async throws in
+            let answer = try await server.send("POST", "/functions/failError", [:])
+            #expect(answer.status == 400)
+            #expect(answer.json == ["code": 141, "error": "no"])
+        },
+        // Throws what says nothing.
+        CloudScenario(14, "failSilently") { server async throws in
+            let answer = try await server.send("POST", "/functions/failSilently", [:])
+            #expect(answer.json == ["code": 141, "error": "Script failed."])
+        },
+        // Before a save throws what says nothing.
+        CloudScenario(15, "FailsSilently") { server async throws in
+            let answer = try await server.send("POST", "/classes/FailsSilently", ["a": 1])
+            #expect(answer.json == ["code": 141, "error": "Script failed. Unknown error."])
+        },
+        // After a save sets `c` to 3, `a` to what it is, `p` to a pointer, and adds 1 to `n`; and before it `b` to 2.
+        CloudScenario(0, "AfterSets") { server async throws in
+            let created = try await server.send("POST", "/classes/AfterSets", ["a": 1, "n": 1])
+            #expect(created.status == 201)
+            #expect(created["b"] == 2)
+            #expect(created["c"] == 3)
+            #expect(created["n"] == 2)
+            #expect(Set(created.json.objectValue?.keys ?? []) == ["objectId", "createdAt", "b", "c", "n"])
+            let id = try created.string("objectId")
+            let stored = try await server.send("GET", "/classes/AfterSets/\(id)")
+            #expect(stored["c"] == nil)
+            #expect(stored["n"] == 1)
+            let updated = try await server.send("PUT", "/classes/AfterSets/\(id)", ["a": 2])
+            #expect(Set(updated.json.objectValue?.keys ?? []) == ["updatedAt", "b", "c", "n"], "\(updated.text)")
+        },
+        // The job says `working`, and gives `ok`.
+        CloudScenario(60, "work") { server async throws in
+            #expect(try await server.send("POST", "/jobs/work", [:]).status == 403)
+            let started = try await server.send("POST", "/jobs/work", ["a": 1], as: .master)
+            #expect(started.status == 200)
+            #expect(started.json == [:])
+            let id = try #require(started.headers["x-parse-job-status-id"])
+            #expect(
+                try await eventually {
+                    try await server.send("GET", "/classes/_JobStatus/\(id)", as: .master)["status"] == "succeeded"
+                })
+            let row = try await server.send("GET", "/classes/_JobStatus/\(id)", as: .master)
+            #expect(row["message"] == "ok")
+            #expect(row["jobName"] == "work")
+            #expect(row["source"] == "api")
+            #expect(row["finishedAt"]?["__type"] == "Date")
+            #expect(try await server.send("POST", "/jobs/nosuch", [:], as: .master).error == "Invalid job.")
+        },
+    ]
+}

@@ -1,0 +1,49 @@
+import JSON
+import TestSupport
+import Testing
+
+extension CloudScenario {
+    /// What only webhooks can answer.
+    static let webhooks: [CloudScenario] = [
+        // Gives the key that came with the call.
+        CloudScenario(53, "keyed") { server async throws in
+            #expect(try await server.send("POST", "/functions/keyed", [:]).json == ["result": "secret"])
+        },
+        // Answers `{"error": "no"}`.
+        CloudScenario(54, "failText") { server async throws in
+            let answer = try await server.send("POST", "/functions/failText", [:])
+            #expect(answer.status == 400)
+            #expect(answer.json == ["code": 141, "error": "no"])
+        },
+        // Answers an error with `error` in the place of `message`.
+        CloudScenario(55, "failOldCode") { server async throws in
+            let answer = try await server.send("POST", "/functions/failOldCode", [:])
+            #expect(answer.json == ["code": 1337, "error": "x"])
+        },
+        // Answers the text `hello`.
+        CloudScenario(56, "hello") { server async throws in
+            let answer = try await server.send("POST", "/functions/hello", [:])
+            #expect(answer.json == ["code": 141, "error": "Malformed response"])
+            let refused = try await server.send("POST", "/classes/Hello", ["a": 1])
+            #expect(refused.json == ["code": 141, "error": "Malformed response"])
+            #expect(try await server.find("Hello").results.isEmpty)
+        },
+        // Answers with the status 500.
+        CloudScenario(57, "broken") { server async throws in
+            let answer = try await server.send("POST", "/functions/broken", [:])
+            #expect(answer.status == 400)
+            #expect(answer.json == ["code": 141, "error": "Webhook answered with status 500."])
+        },
+        // Before a save answers `{"success": {}}`.
+        CloudScenario(58, "EmptyBefore") { server async throws in
+            let id = try await server.create("EmptyBefore", ["a": 1])
+            #expect(try await server.send("GET", "/classes/EmptyBefore/\(id)")["a"] == 1)
+        },
+        // After a save answers `{"success": {}}`.
+        CloudScenario(59, "EmptyAfter") { server async throws in
+            let created = try await server.send("POST", "/classes/EmptyAfter", ["a": 1])
+            #expect(created.status == 201)
+            #expect(Set(created.json.objectValue?.keys ?? []) == ["objectId", "createdAt"])
+        },
+    ]
+}
