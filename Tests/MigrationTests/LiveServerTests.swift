@@ -118,6 +118,54 @@ import Testing
         }
     }
 
+    @Test("A server that lies leads no file out of the folder, and does not keep an import for ever")
+    func hostile() async throws {
+        let page: JSONValue = [
+            "results": [["objectId": "s1", "createdAt": "2020-01-01T00:00:00.000Z", "title": "x"]]
+        ]
+        try await WebhookServer.run { server in
+            let address = LiveServer.Address(
+                url: String(server.url("").dropLast()), applicationID: "a", masterKey: "m", maintenanceKey: "m")
+            @Sendable func schemas(_ names: [String]) {
+                let classes = names.map { name -> JSONValue in
+                    ["className": .string(name), "fields": ["../../r": ["type": "Relation", "targetClass": "Song"]]]
+                }
+                let answer: JSONValue = ["results": .array(classes)]
+                server.on("schemas") { _ in .text(answer.text) }
+            }
+            schemas(["../../escaped", "/tmp/roost-escaped", "Song"])
+            // The second page has no objects.
+            server.on("classes/Song") { call in
+                .text(call["where"]?["createdAt"]?["$exists"] == true ? page.text : "{\"results\":[]}")
+            }
+            try await ImportFolder.run { folder in
+                let notes = try await Self.download(address, to: folder)
+                #expect(notes.filter { $0.contains("no class can have this name") }.count == 2, "\(notes)")
+                #expect(
+                    try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["live", "source"])
+                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/live")
+                #expect(!names.contains { $0.hasPrefix("_Join") }, "\(names)")
+                #expect(try await folder.look(folder.path + "/live").classes.first { $0.name == "Song" }?.rows == 1)
+            }
+            // The same page again and again; a page without objects; no JSON; the end in the middle.
+            let lies: [(WebhookServer.Answer, String)] = [
+                (.text(page.text), "the same objects again and again"),
+                (.text("{\"results\":5}"), "no list of objects"),
+                (.text("<html>", status: 404), "404 without an answer that is JSON"),
+                (.text("{\"error\":\"unauthorized\"}", status: 403), "403 unauthorized"),
+            ]
+            for (answer, expected) in lies {
+                server.on("classes/Song") { _ in answer }
+                try await ImportFolder.run { folder in
+                    let failure = await #expect(throws: LiveServer.Failure.self) {
+                        try await Self.download(address, to: folder)
+                    }
+                    #expect(failure?.description.contains(expected) == true, "\(failure?.description ?? "-")")
+                }
+            }
+        }
+    }
+
     @Test("Without the maintenance key no hashes come, and that is told; a wrong key ends with the server's words")
     func keys() async throws {
         try await TestServer.run { server in

@@ -2,6 +2,7 @@
 
   make_dump.py sample FOLDER          small ones of all types, system classes and formats: what lies in Samples/
   make_dump.py rows FOLDER COUNT      a folder of mongodump with COUNT objects of 10 fields
+  make_dump.py app FOLDER COUNT       the same, and beside them what the sample has
 """
 
 import datetime
@@ -305,11 +306,12 @@ def sample(folder):
     (folder / "parse.zip").write_bytes(parse_export())
 
 
-def rows(folder, count):
+def rows(folder, count, others=None):
     fields = {"title": "string", "plays": "number", "rating": "number", "isOpen": "boolean", "at": "date",
               "owner": "*_User", "tags": "array", "info": "object", "place": "geopoint"}
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "_SCHEMA.bson").write_bytes(encoded([schema("Game", fields)]))
+    others = dict(others or {})
+    others["_SCHEMA"] = others.get("_SCHEMA", []) + [schema("Game", fields)]
+    write_dump(folder, others)
     with open(folder / "Game.bson", "wb") as file:
         for number in range(count):
             file.write(bson.encode(dated(f"g{number:09d}", {
@@ -324,4 +326,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "sample":
         sample(pathlib.Path(sys.argv[2]))
     else:
-        rows(pathlib.Path(sys.argv[2]), int(sys.argv[3]))
+        rows(pathlib.Path(sys.argv[2]), int(sys.argv[3]), COLLECTIONS if sys.argv[1] == "app" else None)

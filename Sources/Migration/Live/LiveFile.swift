@@ -10,12 +10,7 @@ struct LiveFile {
 
     init(_ path: String) throws {
         self.path = path
-        guard
-            FileManager.default.createFile(
-                atPath: path + ".part", contents: nil, attributes: [.posixPermissions: 0o600]),
-            let file = FileHandle(forWritingAtPath: path + ".part")
-        else { throw SourceDamage(place: path, reason: "it cannot be written") }
-        self.file = file
+        file = try PrivateFile.create(path + ".part")
     }
 
     /// Adds an object.
@@ -26,7 +21,7 @@ struct LiveFile {
     }
 
     private mutating func flush() throws {
-        try file.write(contentsOf: buffer)
+        try PrivateFile.write(buffer, to: file, path)
         buffer.removeAll(keepingCapacity: true)
     }
 

@@ -71,9 +71,7 @@ struct LiveFiles {
 
     private func fetch(_ url: String, to path: String) async throws -> Int {
         let unfinished = folder + "/.unfinished"
-        guard FileManager.default.createFile(atPath: unfinished, contents: nil, attributes: [.posixPermissions: 0o600]),
-            let file = FileHandle(forWritingAtPath: unfinished)
-        else { throw SourceDamage(place: unfinished, reason: "it cannot be written") }
+        let file = try PrivateFile.create(unfinished)
         defer { try? file.close() }
         let status = try await server.caller.download(HTTPCall("GET", url)) { piece in
             try file.write(contentsOf: Data(piece.readableBytesView))

@@ -1,3 +1,4 @@
+import FileStorage
 import Foundation
 import JSON
 import Subprocess
@@ -25,10 +26,12 @@ import Testing
         }
 
         /// Has MongoDB's own encoder make a dump with so many objects of ten fields.
-        func makeDump(_ count: Int) async throws {
+        ///
+        /// - Parameter what: `app` for one with classes of all kinds, files and users beside them.
+        func makeDump(_ count: Int, _ what: String = "rows") async throws {
             let script = Checkout.path("Tests/MigrationTests/make_dump.py")
             let result = try await Subprocess.run(
-                .name("python3"), arguments: [script, "rows", folder + "/dump", "\(count)"],
+                .name("python3"), arguments: [script, what, folder + "/dump", "\(count)"],
                 environment: .inherit.updating(["PYTHONPATH": Checkout.pythonLibraries]), output: .discarded,
                 error: .string(limit: 4096))
             try #require(result.terminationStatus.isSuccess, "\(result.standardError)")
@@ -48,6 +51,42 @@ import Testing
             _ = try await eventually(within: .seconds(120)) { !process.isRunning }
             return (process.end, try String(contentsOfFile: path, encoding: .utf8))
         }
+    }
+
+    /// The rows of all classes and relations, and what is known of the classes.
+    private static func contents(_ server: TestServer) async throws -> [String] {
+        let tables = try await server.texts(
+            """
+            SELECT relname::text FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+            AND NOT starts_with(relname, '_roost') AND NOT starts_with(relname, 'roost-') ORDER BY 1
+            """)
+        var contents: [String] = []
+        for table in tables {
+            contents += try await server.texts(
+                """
+                SELECT concat_ws(' ', '\(table)', count(*), md5(string_agg(to_jsonb(t)::text, '' ORDER BY to_jsonb(t)::text))) FROM "\(table)" t
+                """)
+        }
+        return contents
+    }
+
+    /// What users see of an app that was imported.
+    private static func isAlive(_ server: TestServer, files: String) async throws {
+        for name in ["ann", "bob"] {
+            let login = try await server.send(
+                "POST", "/login", ["username": .string(name), "password": "correct horse"])
+            #expect(login.status == 200, "\(name): \(login.text)")
+        }
+        let me = try await server.send("GET", "/users/me", as: .session("r:0123456789abcdef0123456789abcdef"))
+        #expect(me["objectId"] == "user000001", "\(me.text)")
+        let device = try await server.send("GET", "/installations/inst000001", as: .master)
+        #expect(device["deviceToken"] == "token-1", "\(device.text)")
+        let storage = DiskStorage(directory: files)
+        let file = try #require(try await storage.open(name: "abc_photo 1.jpg"))
+        var bytes: [UInt8] = []
+        try await file.give(0..<file.size) { bytes += $0.readableBytesView }
+        #expect(bytes == (0..<1024).map { UInt8(truncatingIfNeeded: $0) })
+        #expect(try FileManager.default.contentsOfDirectory(atPath: files).filter { !$0.hasPrefix(".") }.count == 1)
     }
 
     private static func rows(_ server: TestServer) async throws -> [String] {
@@ -130,9 +169,11 @@ import Testing
             try await TestServer.withDatabase { uri in
                 let untouched = TestServer(url: "", databaseURI: uri)
                 try await Stand.run { stand in
-                    try await stand.makeDump(20_000)
+                    try await stand.makeDump(20_000, "app")
                     let whole = try await stand.run(untouched.databaseURI)
-                    try #require(whole.status == .exit(status: 0), "\(whole.output)")
+                    // An index of the sample has no counterpart.
+                    try #require(whole.status == .exit(status: 2), "\(whole.output)")
+                    try FileManager.default.removeItem(atPath: stand.folder + "/data")
                     for number in 0..<10 {
                         let process = try await CrashProcess.start(
                             try stand.command(server.databaseURI), output: stand.folder + "/killed.txt")
@@ -153,10 +194,12 @@ import Testing
                     // The connections of those that were killed may end later than they.
                     let isDone = try await eventually {
                         let last = try await stand.run(server.databaseURI)
-                        return last.status == .exit(status: 0)
+                        return last.status == .exit(status: 2)
                     }
                     #expect(isDone)
-                    #expect(try await Self.rows(server) == Self.rows(untouched))
+                    #expect(try await Self.contents(server) == Self.contents(untouched))
+                    #expect(try await Self.rows(server).first?.hasPrefix("20000 ") == true)
+                    try await Self.isAlive(server, files: stand.folder + "/data/files")
                     let left = try await server.texts(
                         "SELECT relname::text FROM pg_class WHERE relname LIKE 'roost-import:%'")
                     #expect(left.isEmpty)
