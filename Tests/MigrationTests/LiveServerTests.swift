@@ -14,12 +14,14 @@ import Testing
             maintenanceKey: maintenance ? TestServer.maintenanceKey : nil)
     }
 
-    static func download(_ address: LiveServer.Address, to folder: ImportFolder) async throws -> [String] {
+    static func download(
+        _ address: LiveServer.Address, to folder: ImportFolder, _ name: String = "live"
+    ) async throws -> [String] {
         let (configuration, _) = try Configuration.load(
             file: Array("{\"appId\":\"a\",\"masterKey\":\"m\"}".utf8), environment: [:], flags: [])
         let caller = try HTTPCaller(configuration.outgoing)
         let download = LiveDownload(
-            LiveServer(address, caller), to: folder.path + "/live", classes: nil, progress: ImportProgress())
+            LiveServer(address, caller), to: folder.path + "/" + name, classes: nil, progress: ImportProgress())
         do {
             let notes = try await download.run()
             await caller.shutdown()
@@ -173,6 +175,19 @@ import Testing
             try await ImportFolder.run { folder in
                 let notes = try await Self.download(Self.address(server, maintenance: false), to: folder)
                 #expect(notes.count == 1 && notes[0].hasPrefix("without the maintenance key"))
+            }
+            // The data folder, which may not be there yet, is PostgreSQL's too; what is fetched is its owner's alone.
+            try await ImportFolder.run { folder in
+                _ = try await Self.download(Self.address(server), to: folder, "data/import/live")
+                func mode(_ path: String) throws -> Int? {
+                    let attributes = try FileManager.default.attributesOfItem(atPath: folder.path + "/" + path)
+                    return (attributes[.posixPermissions] as? NSNumber)?.intValue
+                }
+                try FileManager.default.createDirectory(
+                    atPath: folder.path + "/other", withIntermediateDirectories: false)
+                #expect(try mode("data") == mode("other"))
+                #expect(try mode("data/import/live") == 0o700)
+                #expect(try mode("data/import/live/_User.json") == 0o600)
             }
             try await ImportFolder.run { folder in
                 let wrong = LiveServer.Address(

@@ -14,6 +14,17 @@ enum PrivateFile {
         return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
+    /// Makes a folder for such files. Those around it, which may be missing too, are as the system makes folders: the data
+    /// folder is PostgreSQL's as well, which may run as another user.
+    static func createFolder(_ path: String) throws {
+        let parent = (path as NSString).deletingLastPathComponent
+        if !parent.isEmpty {
+            try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+        }
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
     /// Writes to a file.
     ///
     /// - Throws: ``SourceDamage``, also when the disk is full.

@@ -32,8 +32,8 @@ package struct LiveDownload: Sendable {
     /// - Throws: `LiveServer.Failure`, and what keeps the folder from being written.
     package func run() async throws -> [String] {
         if let notes = try fetchedNotes() { return notes }
-        try FileManager.default.createDirectory(
-            atPath: folder + "/files", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try PrivateFile.createFolder(folder)
+        try PrivateFile.createFolder(folder + "/files")
         let schemas = try await server.schemas()
         try write("_SCHEMA", schemas)
         var notes: [String] = []

@@ -17,8 +17,7 @@ struct GridFiles: Sendable {
     func run(
         _ thread: ThreadExecutor, _ progress: ImportProgress, _ store: (String, String, Int64) async throws -> Bool
     ) async throws -> (Int, [String]) {
-        try FileManager.default.createDirectory(
-            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try PrivateFile.createFolder(folder)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let reading = GridReading(chunks, folder: folder, thread)
         var stored = 0

@@ -66,9 +66,7 @@ enum SourceOpener {
     /// Unpacks a file into another one, once: parts of what is packed cannot be looked up.
     private static func unpack(_ path: String, to target: String) throws -> String {
         if FileManager.default.fileExists(atPath: target) { return target }
-        try FileManager.default.createDirectory(
-            atPath: (target as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700])
+        try PrivateFile.createFolder((target as NSString).deletingLastPathComponent)
         let unfinished = target + ".part"
         do {
             let file = try PrivateFile.create(unfinished)
