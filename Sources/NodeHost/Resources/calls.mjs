@@ -3,7 +3,7 @@
 import { failureOf, refusalOf } from './failures.mjs';
 import { fileJSON, fileOf } from './files.mjs';
 import {
-  changedMembers, configOf, decodeParams, difference, foundJSON, pending, queryOf, stored, userOf,
+  changedMembers, configOf, decodeParams, difference, foundJSON, pending, plainJSON, queryOf, stored, userOf,
 } from './objects.mjs';
 import { callWithCallbacks, callWithResponse } from './responses.mjs';
 import { runFor } from './tracking.mjs';
@@ -132,7 +132,7 @@ export class Calls {
         return { ...difference(before, request.object._getSaveJSON(), call.request.changes), ...context() };
       }
       case 'afterSave': {
-        const before = request.object.toJSON();
+        const before = plainJSON(request.object);
         const value = await run();
         return { ...afterSaveAnswer(value, request.object, before), ...context() };
       }
@@ -239,9 +239,9 @@ function foundObjects(value) {
 
 /** What is answered to a save after it: JSON and other objects instead of the usual, fields that were set besides it. */
 function afterSaveAnswer(value, object, before) {
-  if (value instanceof Parse.Object && value !== object) return { answer: value.toJSON() };
+  if (value instanceof Parse.Object && value !== object) return { answer: plainJSON(value) };
   if (value !== null && typeof value === 'object' && value !== object) return { answer: Parse._encode(value) };
-  return { told: changedMembers(before, object.toJSON()) };
+  return { told: changedMembers(before, plainJSON(object)) };
 }
 
 function isPlain(value) {

@@ -105,7 +105,19 @@ export function queryOf(className, json) {
 
 /** An element of what a trigger of a find gives: an object of the SDK with all that it holds, or what it is. */
 export function foundJSON(element) {
-  return element instanceof Parse.Object ? element._toFullJSON() : Parse._encode(element);
+  if (!(element instanceof Parse.Object)) return Parse._encode(element);
+  return { ...plainJSON(element), __type: 'Object', className: element.className };
+}
+
+/** The fields of an object as they become. The SDK's own JSON has operations where fields are to change. */
+export function plainJSON(object) {
+  const json = object.toJSON();
+  for (const key of object.dirtyKeys()) {
+    const value = object.get(key);
+    if (value === undefined) delete json[key];
+    else json[key] = Parse._encode(value);
+  }
+  return json;
 }
 
 /** The config of a request. */

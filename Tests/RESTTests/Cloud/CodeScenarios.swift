@@ -43,6 +43,17 @@ extension CloudScenario {
             let updated = try await server.send("PUT", "/classes/AfterSets/\(id)", ["a": 2])
             #expect(Set(updated.json.objectValue?.keys ?? []) == ["updatedAt", "b", "c", "n"], "\(updated.text)")
         },
+        // After a find adds 1 to `n` of each object, sets `m` to 2 and removes `o`.
+        CloudScenario(0, "AfterFinds") { server async throws in
+            let id = try await server.create("AfterFinds", ["n": 1, "o": 1])
+            let found = try await server.find("AfterFinds").results
+            #expect(found.map { $0["n"] } == [2])
+            #expect(found.map { $0["m"] } == [2])
+            #expect(found.first?["o"] == nil)
+            #expect(try await server.find("Holds", ["include": "object"]).results.isEmpty)
+            _ = try await server.create("Holds", ["object": .pointer("AfterFinds", id)])
+            #expect(try await server.find("Holds", ["include": "object"]).results.first?["object"]?["n"] == 2)
+        },
         // The job says `working`, and gives `ok`.
         CloudScenario(60, "work") { server async throws in
             #expect(try await server.send("POST", "/jobs/work", [:]).status == 403)

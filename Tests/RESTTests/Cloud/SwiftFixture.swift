@@ -108,6 +108,13 @@ struct SwiftFixture: CloudFixture {
             request.object["p"] = ["__type": "Pointer", "className": "Note", "objectId": "abcdefghij"]
             request.object.increment("n")
         }
+        cloud.afterFind("AfterFinds") { request in
+            for index in request.objects.indices {
+                request.objects[index].increment("n")
+                request.objects[index]["m"] = 2
+                request.objects[index].unset("o")
+            }
+        }
         cloud.job("work") { request in
             request.message("working")
             return "ok"
@@ -129,7 +136,8 @@ struct SwiftFixture: CloudFixture {
     var scenarios: Set<String> {
         [
             "dateOut", "objectOut", "Unsets", "Defaulted", "dirtyOut", "failError", "failSilently", "FailsSilently",
-            "AfterSets", "work", "needsUser", "needsFoo", "needsRole", "needsNumber", "needsOption", "needsNickname",
+            "AfterSets", "AfterFinds", "work", "needsUser", "needsFoo", "needsRole", "needsNumber", "needsOption",
+            "needsNickname",
             "twice", "Constant", "Once",
             "echo", "nothing", "null", "date", "failText", "failCode", "context", "dotted.name", "caller", "SetsB",
             "SetsSame", "Increments", "Refuses", "RefusesCode", "Guarded", "Owned", "Typed", "Original", "Chain",

@@ -70,6 +70,9 @@ afterSave('AfterSets', request => {
   request.object.set({ c: 3, a: request.object.get('a'), p: Parse.Object.fromJSON({ className: 'Note', objectId: 'abcdefghij' }) });
   request.object.increment('n');
 });
+afterFind('AfterFinds', request => {
+  for (const object of request.objects) object.increment('n').set('m', 2).unset('o');
+});
 Parse.Cloud.job('work', request => {
   request.message('working');
   return 'ok';

@@ -165,6 +165,7 @@ class ParseObject {
     for (const [key, value] of Object.entries(this.attributes)) {
       json[key] = key === 'createdAt' || key === 'updatedAt' ? value.toJSON() : encode(value, false, false, seen);
     }
+    for (const [key, operation] of Object.entries(this.#pending)) json[key] = operation.toJSON();
     if (this.id) json.objectId = this.id;
     return json;
   }
