@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Builds examples/cloud as the package that it is, starts it, and calls it. The build shares the folder of the root's debug
+# build, where the modules of both are the same: in a folder of its own it would build everything once more.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# With the versions of libraries that the root has; git ignores the file.
+cp Package.resolved examples/cloud/Package.resolved
+swift build --package-path examples/cloud --scratch-path .build --product CloudExample
+
+folder=$(mktemp -d)
+chmod 755 "$folder"
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+url="http://127.0.0.1:$port/parse"
+.build/debug/CloudExample examples/cloud/roost.json --host 127.0.0.1 --port "$port" --dataDir "$folder/data" \
+    >"$folder/log" 2>&1 &
+server=$!
+
+stop() {
+    local status=$?
+    trap - EXIT INT TERM
+    kill -TERM "$server" 2>/dev/null || true
+    wait "$server" 2>/dev/null || true
+    if [ "$status" -ne 0 ]; then tail -n 25 "$folder/log" >&2; fi
+    rm -rf "$folder"
+    exit "$status"
+}
+trap stop EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# call PATH [BODY]: what is answered, errors included.
+call() {
+    python3 - "$url$1" "${2-}" <<'END'
+import sys, urllib.error, urllib.request
+headers = {"X-Parse-Application-Id": "cloudExample", "X-Parse-REST-API-Key": "cloudExampleRest",
+           "Content-Type": "application/json"}
+request = urllib.request.Request(sys.argv[1], sys.argv[2].encode() or None, headers)
+try:
+    print(urllib.request.urlopen(request, timeout=20).read().decode())
+except urllib.error.HTTPError as error:
+    print(error.read().decode())
+END
+}
+
+# expect NAME ANSWER TEXT: an answer has a text in it.
+expect() {
+    case "$2" in
+    *"$3"*) ;;
+    *)
+        echo "example: $1 answered: $2" >&2
+        exit 1
+        ;;
+    esac
+}
+
+for _ in $(seq 300); do
+    if [[ "$(call /health 2>/dev/null)" == *'"ok"'* ]]; then break; fi
+    kill -0 "$server" 2>/dev/null || { echo "example: the server ended at its start" >&2; exit 1; }
+    sleep 0.2
+done
+expect "the function" "$(call /functions/hello '{"name":"Kim"}')" '{"result":"Hello, Kim!"}'
+expect "the refused review" "$(call /classes/Review '{"stars":6}')" 'A review has one to five stars.'
+expect "the review" "$(call /classes/Review '{"stars":5}')" '"title":"Untitled"'
+expect "the average" "$(call /functions/averageStars '{}')" '"count":1'
+echo "example: built and called"
