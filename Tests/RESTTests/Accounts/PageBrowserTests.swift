@@ -46,6 +46,7 @@ import Testing
                 try await Self.injection(browser, catcher)
                 try await Self.languages(browser, catcher)
                 try await Self.olderRedirects(browser, catcher)
+                try await Self.names(browser, catcher)
             }
         }
     }
@@ -154,6 +155,25 @@ import Testing
             let done = try await browser.click("button")
             try await check(done, "password_reset_success", browser, address)
             #expect(done.language == "de")
+        }
+    }
+
+    /// Names of any length and direction fit, and a limit has a page.
+    private static func names(_ browser: Browser, _ catcher: MailCatcher) async throws {
+        let limit: JSONValue = [
+            "requestPath": "/apps/*path", "requestTimeWindow": 3_600_000, "requestCount": 0,
+            "includeInternalRequests": true,
+        ]
+        for name in [String(repeating: "Donaudampfschifffahrt", count: 15), "تطبيق الموسيقى للمدرسة 2026", "🎵"] {
+            try await run(catcher, ["appName": .string(name), "rateLimit": limit]) { server, address in
+                let query = "appId=\(application)&token=t&username=" + String(repeating: "k", count: 300)
+                let form = try await browser.open("\(address)/apps/choose_password?\(query)")
+                try await check(form, "password_reset", browser, address)
+                #expect(form.text.contains(name))
+                let refused = try await browser.open("\(address)/apps/\(application)/verify_email?token=t")
+                try await check(refused, "too_many_requests", browser, address)
+                #expect(refused.text.contains("Please wait some minutes"))
+            }
         }
     }
 
