@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import JSON
 import JWTKit
@@ -49,6 +50,15 @@ struct JSONWebToken {
 
     /// A claim that is a time, in seconds since 1970.
     func time(_ claim: Name) -> Double? { claims[claim]?.numberValue }
+
+    /// Whether a secret signed the token (HS256).
+    func isSigned(bySecret secret: String) -> Bool {
+        guard let dot = text.utf8.lastIndex(of: UInt8(ascii: ".")),
+            let signature = Self.base64(String(text[text.utf8.index(after: dot)...]))
+        else { return false }
+        return HMAC<SHA256>.isValidAuthenticationCode(
+            signature, authenticating: Array(text.utf8[..<dot]), using: SymmetricKey(data: Array(secret.utf8)))
+    }
 
     /// Whether a key of the issuer signed the token.
     ///

@@ -1,24 +1,61 @@
+import Crypto
+import Encoding
 import JSON
 import Operations
+import ParseModel
 import ServerConfiguration
 
 /// LINE: a token that LINE signed, or what LINE's profile is asked by.
+///
+/// Tokens of phones are signed by LINE's key, those of its log-in on the web by the channel's secret.
 struct LineProvider: AuthProvider {
     let signed: TokenProvider
     let profile: ProfileProvider
 
-    func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) { try profile.check(name, options) }
+    func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
+        // Who takes tokens that LINE signed for a channel needs no more than the channel.
+        guard ProviderOptions.texts(options["clientId"]).isEmpty || options["clientSecret"] != nil else { return }
+        try profile.check(name, options)
+    }
 
     func exchange(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
-        data["id_token"]?.isTruthy == true ? data : try await profile.exchange(data, options)
+        guard data["id_token"]?.isTruthy == true else {
+            if data["code"]?.isTruthy == true, ProviderOptions.text(options["clientSecret"]) == nil {
+                throw TokenCheck.refused("Line clientSecret is required to exchange code for token.")
+            }
+            return try await profile.exchange(data, options)
+        }
+        // The token says who it is of.
+        guard data["id"]?.isTruthy != true else { return data }
+        return data.merging(["id": .string(try await subject(data, options))]) { $1 }
     }
 
     func validate(_ data: JSONObject, _ options: JSONObject) async throws {
         if data["id_token"]?.isTruthy == true {
-            try await signed.validate(data, options)
+            _ = try await subject(data, options)
         } else {
             try await profile.validate(data, options)
         }
+    }
+
+    private func subject(_ data: JSONObject, _ options: JSONObject) async throws -> String {
+        let claims = try bySecret(data, options)
+        let all = if let claims { claims } else { try await signed.claims(data, options) }
+        return all["sub"]?.stringValue ?? ""
+    }
+
+    /// The claims of a token that the channel's secret signed; nil for one that says to be signed otherwise.
+    private func bySecret(_ data: JSONObject, _ options: JSONObject) throws -> JSONObject? {
+        guard let token = data["id_token"]?.stringValue.flatMap({ JSONWebToken($0) }), token.header["alg"] == "HS256",
+            token.header["crit"] == nil,
+            let check = signed.rules.check(options, ProviderOptions.texts(options["clientId"]))
+        else { return nil }
+        guard let secret = ProviderOptions.text(options["clientSecret"]) else {
+            throw TokenCheck.refused("Line clientSecret is required to verify HS256 id_token.")
+        }
+        guard token.isSigned(bySecret: secret) else { throw TokenCheck.refused("invalid signature") }
+        try check.check(token, data["id"]?.stringValue, ProviderOptions.text(data["nonce"]))
+        return token.claims
     }
 
     func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject { profile.shown(stored, options) }

@@ -55,7 +55,10 @@ struct TokenCheck: Sendable {
         return token.claims
     }
 
-    private func check(_ token: JSONWebToken, _ id: String?, _ nonce: String?) throws {
+    /// Checks what a token says, whose signature was checked before.
+    ///
+    /// - Throws: 101.
+    func check(_ token: JSONWebToken, _ id: String?, _ nonce: String?) throws {
         let now = Date().timeIntervalSince1970
         guard let end = token.time("exp"), now < end + Self.leeway else { throw Self.refused("jwt expired") }
         if let begin = token.time("nbf"), now < begin - Self.leeway { throw Self.refused("jwt not active") }

@@ -53,7 +53,10 @@ struct TokenProvider: AuthProvider {
             vouchedAddress: isVerified ? claims["email"]?.stringValue : nil)
     }
 
-    private func claims(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
+    /// What a client's token says, once it is checked.
+    ///
+    /// - Throws: 101.
+    func claims(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
         guard let token = data[rules.member]?.stringValue, !token.isEmpty else {
             throw TokenCheck.refused(rules.missing)
         }
@@ -95,7 +98,8 @@ extension TokenProvider.Rules {
     }
 
     /// LINE, where the client brings the token of LINE's OpenID Connect.
-    static let line = TokenProvider.Rules(unconfigured: "Line auth is not configured.") { _, audiences in
+    static let line = TokenProvider.Rules(unconfigured: "Line auth is not configured.", takesNonce: true) {
+        _, audiences in
         TokenCheck(
             keys: "https://api.line.me/oauth2/v2.1/certs", issuers: ["https://access.line.me"], audiences: audiences,
             algorithms: ["ES256"])
