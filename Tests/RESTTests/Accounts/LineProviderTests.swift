@@ -42,7 +42,8 @@ import Testing
         _ options: JSONObject, _ body: @escaping @Sendable (TestServer) async throws -> Void
     ) async throws {
         let keys = IdentityStandIn.Reply(["keys": [published]])
-        try await IdentityStandIn.run({ _ in keys }) { standIn in
+        let answer: IdentityStandIn.Answer = { _ in keys }
+        try await IdentityStandIn.run(answer) { standIn in
             let auth: JSONValue = ["line": .object(options)]
             try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }, body)
         }
