@@ -183,6 +183,7 @@ import Testing
                 let looked = try await folder.look(ImportFolder.samples + "/misfits")
                 #expect(looked.classes.map(\.rows) == [14] && looked.rejectCount == 16)
                 #expect(try folder.rejects().count == 16)
+                #expect(try await folder.look(ImportFolder.samples + "/dump").files == 1)
                 let strict = try await folder.load(ImportFolder.samples + "/misfits", into: server) {
                     $0.isStrict = true
                 }

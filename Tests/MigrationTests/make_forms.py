@@ -151,6 +151,7 @@ def hostile(form, folder, case):
             return {"objectId": identifier(number), **fields, "createdAt": iso(at(0)), "updatedAt": iso(at(1))}
         return dated(identifier(number), fields)
 
+    others = {}
     if case == "deep":
         value = {"end": 1}
         for _ in range(99):
@@ -164,7 +165,8 @@ def hostile(form, folder, case):
         # Names that look alike: one letter that is written in two ways, and case.
         names = {"x": 1, "X": 2, "caf\u00e9": 3, "cafe\u0301": 4}
         objects = [one(0, o=names), one(1, o={"caf\u00e9": 5})]
-    return write(form, folder, {"Song": objects}, [schema("Song", {"s": "string", "o": "object"})])
+        others = {"song": [one(2, s="small")], "Caf\u00e9": [one(3)], "Cafe\u0301": [one(4)]}
+    return write(form, folder, {"Song": objects, **others}, [schema("Song", {"s": "string", "o": "object"})])
 
 
 if __name__ == "__main__":

@@ -7,16 +7,21 @@ import Testing
 
 /// Reading all rows of a table in pieces.
 @Suite struct RowCursorTests {
-    private static func read(_ sql: String, resultLimit: Int, _ uri: String) async throws -> [Int64] {
+    /// Reads rows, and gives their first column and the size of the largest piece.
+    private static func read(
+        _ sql: String, sizes: String? = nil, resultLimit: Int, _ uri: String
+    ) async throws -> (rows: [Int64], largest: Int) {
         var configuration = PostgresConfiguration(connectionString: uri)
         configuration.sharedConnections = 1
         configuration.resultLimit = resultLimit
         let client = PostgresClient(configuration: configuration, logger: TestServer.quietLogger)
-        let seen = Mutex<[Int64]>([])
+        let seen = Mutex<(rows: [Int64], largest: Int)>(([], 0))
         try await DatabaseSnapshot.hold(client) { snapshot in
-            try await RowCursor(snapshot: snapshot, statement: Statement(sql)).visit { result in
+            let cursor = RowCursor(snapshot: snapshot, statement: Statement(sql), sizes: sizes.map { Statement($0) })
+            try await cursor.visit { result in
                 seen.withLock { seen in
-                    for row in 0..<result.rowCount { seen.append(result.int(row, 0) ?? -1) }
+                    seen.largest = max(seen.largest, result.size)
+                    for row in 0..<result.rowCount { seen.rows.append(result.int(row, 0) ?? -1) }
                 }
             }
         }
@@ -24,13 +29,15 @@ import Testing
         return seen.withLock { $0 }
     }
 
-    @Test("Each row comes once and in order, whatever their number", arguments: [0, 1, 15, 16, 17, 48, 5000])
+    @Test("Each row comes once and in order, whatever their number", arguments: [0, 1, 1023, 1024, 1025, 2048, 5000])
     func counts(count: Int) async throws {
         try await TestServer.withDatabase { uri in
             try await TestServer.execute(
                 "CREATE TABLE t AS SELECT i::int8 AS i FROM generate_series(1, \(count)) i", on: uri)
-            let read = try await Self.read("SELECT i FROM t", resultLimit: 1 << 28, uri)
-            #expect(read == (0..<count).map { Int64($0) + 1 })
+            for sizes in [nil, "SELECT 1::int8 FROM t", "SELECT (i * 1000)::int8 FROM t", "SELECT 9999999999 FROM t"] {
+                let read = try await Self.read("SELECT i FROM t", sizes: sizes, resultLimit: 1 << 28, uri)
+                #expect(read.rows == (0..<count).map { Int64($0) + 1 }, "\(sizes ?? "-")")
+            }
         }
     }
 
@@ -45,8 +52,12 @@ import Testing
                 INSERT INTO t SELECT i, repeat('x', 1000000) FROM generate_series(6001, 6100) i;
                 INSERT INTO t SELECT i, 'small' FROM generate_series(6101, 6500) i;
                 """, on: uri)
-            #expect(
-                try await Self.read("SELECT i, x FROM t", resultLimit: 32 << 20, uri) == (1...6500).map { Int64($0) })
+            let expected = (1...6500).map { Int64($0) }
+            #expect(try await Self.read("SELECT i, x FROM t", resultLimit: 32 << 20, uri).rows == expected)
+            // Where the sizes of the rows are known, no piece is larger than a few of them.
+            let sizes = "SELECT octet_length(x)::int8 FROM t"
+            let read = try await Self.read("SELECT i, x FROM t", sizes: sizes, resultLimit: 1 << 30, uri)
+            #expect(read.rows == expected && read.largest < 8 << 20, "\(read.largest)")
         }
     }
 }

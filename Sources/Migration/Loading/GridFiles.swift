@@ -1,12 +1,24 @@
 import BSON
 import Foundation
 import JSON
+import NIOPosix
 
 /// Files that MongoDB keeps in pieces: puts each together in a folder, and hands it on when it is whole.
 struct GridFiles: Sendable {
     let list: SourceCatalog.Collection
     let chunks: SourceCatalog.Collection
     let folder: String
+
+    /// How many files a source has in pieces.
+    static func count(_ catalog: SourceCatalog, _ pool: NIOThreadPool) async throws -> Int {
+        guard let list = catalog.gridFiles, catalog.gridChunks != nil else { return 0 }
+        return try await pool.runIfActive {
+            let reader = try list.open()
+            var count = 0
+            while case .mongo? = try reader.next() { count += 1 }
+            return count
+        }
+    }
 
     /// Puts all files together.
     ///

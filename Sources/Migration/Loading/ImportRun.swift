@@ -39,7 +39,7 @@ package struct ImportRun: Sendable {
             let plan = try await ImportPlan.make(catalog, options, progress, pool)
             var report = ImportReport(notes: plan.notes)
             report.isDryRun = true
-            report.files = catalog.files.count
+            report.files = catalog.files.count + (try await GridFiles.count(catalog, pool))
             progress.begin("looking", totalBytes: plan.jobs.reduce(0) { $0 + $1.collection.size })
             let file = Mutex(RejectFile(options.rejects))
             report.classes = await each(plan.jobs, pool) { job in

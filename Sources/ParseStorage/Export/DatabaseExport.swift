@@ -41,7 +41,17 @@ public struct DatabaseExport: Sendable {
         /// How many rows the statistics of the database say it has; nil when they say nothing.
         public let estimatedRows: Int?
         /// What the rows are read with; nil when the database has no such table.
-        let source: (statement: Statement, rows: any ExportRows)?
+        let source: Source?
+    }
+
+    /// How the rows of a table are read.
+    struct Source: Sendable {
+        /// Gives the rows.
+        let statement: Statement
+        /// Gives about how many bytes each row takes, in the same order; nil where all are small.
+        let sizes: Statement?
+        /// Writes them.
+        let rows: any ExportRows
     }
 
     /// Why nothing is exported.
@@ -120,10 +130,10 @@ public struct DatabaseExport: Sendable {
             // PostgreSQL cuts names at 63 bytes, when it makes a table as when it looks for one.
             let known = stored[Name(join)] ?? stored[Name(cut(join))]
             let source = known.map { _ in
-                (
-                    Statement("SELECT \"owningId\"::text, \"relatedId\"::text FROM \(SQL.identifier(join))"),
-                    RelationRows() as any ExportRows
-                )
+                Source(
+                    statement: Statement(
+                        "SELECT \"owningId\"::text, \"relatedId\"::text FROM \(SQL.identifier(join))"),
+                    sizes: nil, rows: RelationRows())
             }
             tables.append(
                 Table(name: join, isRelation: true, estimatedRows: known?.estimatedRows, source: source))
@@ -142,21 +152,25 @@ public struct DatabaseExport: Sendable {
             return Table(name: schema.name, isRelation: false, estimatedRows: nil, source: nil)
         }
         let plan = ExportPlan(schema, stored)
-        let list = plan.plan.selectList
-        var statement = Statement("SELECT \(list) FROM \(SQL.identifier(schema.name))")
+        let table = SQL.identifier(schema.name)
+        var statement = Statement("SELECT \(plan.plan.selectList) FROM \(table)")
+        var sizes = stored.rowSize.map { Statement("SELECT \($0) FROM \(table)") }
         if let since = request.since, stored.column("updatedAt")?.type == PostgresType.timestamptz.rawValue {
             // parse-server never says when a job's status was changed.
-            statement.sql += " WHERE \"updatedAt\" >= $1 OR \"updatedAt\" IS NULL"
-            statement.parameters = [.timestamp(milliseconds: since.milliseconds)]
+            let condition = " WHERE \"updatedAt\" >= $1 OR \"updatedAt\" IS NULL"
+            let parameters: [PostgresParameter] = [.timestamp(milliseconds: since.milliseconds)]
+            statement.sql += condition
+            statement.parameters = parameters
+            sizes?.sql += condition
+            sizes?.parameters = parameters
         }
         let writer = RowWriter(links: request.links, included: IncludedObjects())
         return Table(
             name: schema.name, isRelation: false, estimatedRows: stored.estimatedRows,
-            source: (
-                statement,
-                request.form == .mongo
-                    ? MongoRows(plan: plan, className: schema.name) : ClassRows(plan: plan, writer: writer)
-            ))
+            source: Source(
+                statement: statement, sizes: sizes,
+                rows: request.form == .mongo
+                    ? MongoRows(plan: plan, className: schema.name) : ClassRows(plan: plan, writer: writer)))
     }
 
     private static func description(_ schema: ClassSchema, _ handmade: JSONObject, _ form: Form) -> [UInt8] {
@@ -179,9 +193,10 @@ public struct DatabaseExport: Sendable {
     public func read(
         _ table: Table, separator: [UInt8], _ use: @Sendable ([UInt8], Int) async throws -> Void
     ) async throws {
-        guard let (statement, rows) = table.source else { return }
+        guard let source = table.source else { return }
+        let rows = source.rows
         do {
-            try await RowCursor(snapshot: snapshot, statement: statement).visit { result in
+            try await RowCursor(snapshot: snapshot, statement: source.statement, sizes: source.sizes).visit { result in
                 guard result.rowCount > 0 else { return }
                 var writer = JSONWriter(capacity: result.size + 64 * result.rowCount)
                 for row in 0..<result.rowCount {

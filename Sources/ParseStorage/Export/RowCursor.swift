@@ -1,49 +1,51 @@
 import Postgres
 import Synchronization
 
-/// Reads the rows of a statement in pieces of a few megabytes at most, however many and however large they are.
+/// Reads the rows of a statement in pieces of a few megabytes, however many and however large they are.
 struct RowCursor: Sendable {
     let snapshot: DatabaseSnapshot
     let statement: Statement
+    /// Gives about how many bytes each row takes, in the order of the rows; nil where all rows are small.
+    let sizes: Statement?
 
     /// How far the reading came. Nobody else has it while a piece is under way.
     private final class Place: Sendable {
         private struct State {
             var done = 0
-            var count = 16
+            /// How many rows are still asked for one by one.
+            var single = 0
         }
 
         private let state = Mutex(State())
 
         var done: Int { state.withLock { $0.done } }
-        var count: Int { state.withLock { $0.count } }
+        var isSingle: Bool { state.withLock { $0.single > 0 } }
 
-        /// Notes that rows were handed on, and how many are asked for next.
-        func advance(_ rows: Int, size: Int) {
+        /// Notes that rows were handed on.
+        func advance(_ rows: Int) {
             state.withLock { state in
                 state.done += rows
-                if size < RowCursor.smallPiece { state.count = min(RowCursor.mostRows, state.count * 2) }
-                if size > RowCursor.largePiece { state.count = max(1, state.count / 4) }
+                state.single = max(0, state.single - rows)
             }
         }
 
-        /// Asks for one row at a time from here on; false when it does already.
+        /// Asks for one row at a time for a while; false when it does already.
         func retreat() -> Bool {
             state.withLock { state in
-                defer { state.count = 1 }
-                return state.count > 1
+                defer { state.single = RowCursor.mostRows }
+                return state.single == 0
             }
         }
     }
 
-    private static let smallPiece = 512 * 1024
-    private static let largePiece = 4 * 1024 * 1024
+    /// From how many bytes on a piece takes no further row.
+    private static let pieceSize = 4 * 1024 * 1024
     private static let mostRows = 1024
 
     /// Gives the rows, piece by piece, in the order of the table.
     ///
-    /// While one is used the next one comes. A piece that takes more memory than a result may is asked for again, row by
-    /// row.
+    /// While one is used the next one comes. What the sizes say is what lies on the disk, where values may be packed: a
+    /// piece that takes more memory than a result may is asked for again, row by row.
     /// - Throws: What `use` throws; `PostgresError`.
     func visit(_ use: @Sendable (PostgresResult) async throws -> Void) async throws {
         let place = Place()
@@ -59,25 +61,62 @@ struct RowCursor: Sendable {
     private func visit(
         _ session: PostgresSession, _ place: Place, _ use: @Sendable (PostgresResult) async throws -> Void
     ) async throws {
-        // A name of its own: a statement that was prepared for another cursor has other columns.
-        let cursor = SQL.identifier("roost_rows_\(UInt32.random(in: 0 ... .max))")
-        var declaration = statement
-        declaration.sql = "DECLARE \(cursor) NO SCROLL CURSOR FOR \(statement.sql)"
-        _ = try await session.query(declaration)
-        if place.done > 0 { _ = try await session.query("MOVE FORWARD \(place.done) FROM \(cursor)") }
-        var count = place.count
+        // Names of their own: a statement that was prepared for another cursor has other columns.
+        let number = UInt32.random(in: 0 ... .max)
+        let cursor = try await Self.declare("roost_rows_\(number)", statement, session, after: place.done)
+        var counts = PieceCounts()
+        if let sizes {
+            counts.cursor = try await Self.declare("roost_sizes_\(number)", sizes, session, after: place.done)
+        }
+        var count = try await counts.next(session, isSingle: place.isSingle)
         var piece = try await session.query("FETCH FORWARD \(count) FROM \(cursor)")
-        while true {
-            // The last piece is the one with fewer rows than were asked for.
-            guard piece.rowCount == count else { break }
-            let next = place.count
+        // The last piece is the one with fewer rows than were asked for.
+        while piece.rowCount == count {
+            let next = try await counts.next(session, isSingle: place.isSingle)
             async let following = session.query("FETCH FORWARD \(next) FROM \(cursor)")
             try await use(piece)
-            place.advance(piece.rowCount, size: piece.size)
+            place.advance(piece.rowCount)
             piece = try await following
             count = next
         }
         try await use(piece)
         _ = try await session.query("CLOSE \(cursor)")
+    }
+
+    /// Opens a cursor behind rows that were read before.
+    private static func declare(
+        _ name: String, _ statement: Statement, _ session: PostgresSession, after done: Int
+    ) async throws -> String {
+        let cursor = SQL.identifier(name)
+        var declaration = statement
+        declaration.sql = "DECLARE \(cursor) NO SCROLL CURSOR FOR \(statement.sql)"
+        _ = try await session.query(declaration)
+        if done > 0 { _ = try await session.query("MOVE FORWARD \(done) FROM \(cursor)") }
+        return cursor
+    }
+
+    /// How many rows make up the next pieces.
+    private struct PieceCounts {
+        /// The cursor of the rows' sizes; nil where all rows are small.
+        var cursor: String?
+        private var sizes: ArraySlice<Int64> = []
+
+        /// The number of rows of the next piece: at least one, and no more than are small enough together.
+        mutating func next(_ session: PostgresSession, isSingle: Bool) async throws -> Int {
+            guard let cursor else { return isSingle ? 1 : RowCursor.mostRows }
+            if sizes.isEmpty {
+                let rows = try await session.query("FETCH FORWARD \(RowCursor.mostRows) FROM \(cursor)")
+                sizes = (0..<rows.rowCount).map { rows.int($0, 0) ?? 0 }[...]
+            }
+            var count = 0
+            var total: Int64 = 0
+            while let size = sizes.first, count == 0 || !isSingle && total + size <= Int64(RowCursor.pieceSize) {
+                total += size
+                count += 1
+                sizes.removeFirst()
+            }
+            // Behind the last size there are no rows either: the next piece ends the reading.
+            return max(count, 1)
+        }
     }
 }

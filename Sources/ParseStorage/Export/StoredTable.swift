@@ -25,6 +25,20 @@ struct StoredTable: Sendable {
     /// The column of a name.
     func column(_ name: String) -> Column? { columns.first { $0.name.hasSameBytes(as: name) } }
 
+    /// An expression for about how many bytes a row takes, for which nothing that lies outside of the row is read; nil
+    /// where no column can be large.
+    var rowSize: String? {
+        let lengths = columns.filter { !$0.isGenerated }.compactMap { column -> String? in
+            let name = SQL.identifier(column.name)
+            return switch PostgresType(rawValue: column.type) {
+            case .bool, .int2, .int4, .int8, .float4, .float8, .timestamptz, .point, .name: nil
+            case .text, .varchar: "COALESCE(octet_length(\(name)), 0)"
+            default: "COALESCE(pg_column_size(\(name)), 0)"
+            }
+        }
+        return lengths.isEmpty ? nil : "(\(lengths.joined(separator: "::int8 + ")))::int8"
+    }
+
     /// The tables that a name without a schema reaches, but for those of extensions.
     static let listing = Statement(
         """
