@@ -32,8 +32,10 @@ public final class Backend: Sendable {
     let mailer: (any Mailer)?
     /// What runs jobs; nil where there are none.
     public let jobs: JobRunner?
-    /// When schedules of jobs are looked at.
-    let scheduleClock: ScheduleClock
+    /// What time it is.
+    public let clock: WallClock
+    /// How long it takes from one look at the schedules of jobs to the next.
+    let schedulePause: Duration
     /// The ways to log in other than by a password.
     let authProviders: [Name: any AuthProvider]
     /// How users see what the providers know of them; nil for as it is stored.
@@ -59,7 +61,8 @@ public final class Backend: Sendable {
             JobRunner(
                 $0, store: store, most: configuration.maximumJobs, idSize: configuration.objectIdSize, logger: logger)
         }
-        scheduleClock = extensions.scheduleClock
+        clock = extensions.clock
+        schedulePause = extensions.schedulePause
         authProviders = extensions.allAuthProviders
         self.log = log
         self.configuration = configuration
@@ -89,7 +92,8 @@ public final class Backend: Sendable {
         observer = other.observer
         mailer = other.mailer
         jobs = other.jobs
-        scheduleClock = other.scheduleClock
+        clock = other.clock
+        schedulePause = other.schedulePause
         authProviders = other.authProviders
         loginDataView = other.loginDataView
         fileLinks = other.fileLinks

@@ -11,8 +11,10 @@ public struct BackendExtensions: Sendable {
     public var mailer: (any Mailer)?
     /// The jobs that administrators may start; nil for none.
     public var jobs: (any JobSet)?
-    /// When schedules of jobs are looked at.
-    public var scheduleClock = ScheduleClock()
+    /// What time it is.
+    public var clock = WallClock.system
+    /// How long it takes from one look at the schedules of jobs to the next.
+    public var schedulePause = Duration.seconds(5)
     /// Ways to log in besides the built-in ones, by the names that clients know them by.
     public var authProviders: [Name: any AuthProvider] = [:]
 

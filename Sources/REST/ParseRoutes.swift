@@ -62,7 +62,7 @@ public struct ParseRoutes: RequestHandler {
     /// - Throws: 209 for a token that is not, or no longer, of a session.
     func context(of envelope: Envelope, _ traits: Route.Traits = []) async throws -> RequestContext {
         var caller = Caller(power: envelope.power, installationId: envelope.credentials.installationID)
-        let now = ParseDate.now
+        let now = backend.clock.now
         if caller.power == .client, let token = envelope.credentials.sessionToken, !token.isEmpty,
             !traits.contains(.withoutSession)
         {

@@ -20,7 +20,7 @@ extension Backend {
                 await attempt("counts of requests") { try await store.sweepRequestCounts(most: Self.mostCounts) }
             }
             if minute % 60 == 0 {
-                let end = ParseDate(milliseconds: ParseDate.now.milliseconds - Int64(Self.sessionGrace))
+                let end = ParseDate(milliseconds: clock.now.milliseconds - Int64(Self.sessionGrace))
                 await attempt("sessions") { try await store.removeSessions(endedBefore: end) }
             }
             minute += 1

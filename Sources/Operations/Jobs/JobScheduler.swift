@@ -10,7 +10,9 @@ import Rules
 /// in one transaction, under a lock between processes: another one finds the time noted, also after a crash.
 struct JobScheduler {
     let runner: JobRunner
-    let clock: ScheduleClock
+    let clock: WallClock
+    /// How long it takes from one look to the next.
+    let pause: Duration
 
     func run() async {
         // Each is told of once, until it is another.
@@ -23,7 +25,7 @@ struct JobScheduler {
                     runner.logger.warning("schedules of jobs could not be looked at", metadata: ["error": "\(error)"])
                 }
             }
-            try? await Task.sleep(for: clock.pause)
+            try? await Task.sleep(for: pause)
         }
     }
 
@@ -49,7 +51,7 @@ struct JobScheduler {
     }
 
     private func runIfDue(_ schedule: JobSchedule) async throws {
-        let now = clock.now()
+        let now = clock.now
         guard schedule.isDue(at: now), let job = runner.jobs.job(named: schedule.jobName) else { return }
         let context = RequestContext(caller: .server, mountURL: "", now: now)
         do {

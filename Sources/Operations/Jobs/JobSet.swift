@@ -1,5 +1,4 @@
 public import JSON
-public import ParseModel
 public import Rules
 
 /// The jobs that a deployment offers: work that administrators start and that runs on by itself.
@@ -40,18 +39,4 @@ public struct JobCall: Sendable {
     public let context: RequestContext
     /// Tells how far it is: the text becomes the message of its row. Of several in short time the last is written.
     public let message: @Sendable (String) -> Void
-}
-
-/// When schedules of jobs are looked at.
-public struct ScheduleClock: Sendable {
-    /// The present time.
-    public var now: @Sendable () -> ParseDate
-    /// How long it takes from one look to the next.
-    public var pause: Duration
-
-    /// Makes a clock; without arguments it is that of the system, looked at every five seconds.
-    public init(now: @escaping @Sendable () -> ParseDate = { ParseDate.now }, pause: Duration = .seconds(5)) {
-        self.now = now
-        self.pause = pause
-    }
 }

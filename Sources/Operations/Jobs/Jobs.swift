@@ -60,6 +60,6 @@ extension Backend {
     /// Runs jobs when their schedules say so, until the task is cancelled. Does nothing where the option is off.
     public func followSchedules() async {
         guard let jobs, configuration.jobSchedules else { return }
-        await JobScheduler(runner: jobs, clock: scheduleClock).run()
+        await JobScheduler(runner: jobs, clock: clock, pause: schedulePause).run()
     }
 }

@@ -1,6 +1,7 @@
 import HTTP
 public import JSON
 public import Operations
+public import ParseModel
 public import Rules
 
 /// Finds out who a caller is, for the routes that answer before the ordinary ones.
@@ -24,6 +25,9 @@ public protocol CallerResolver: Sendable {
     /// - Throws: What says that there were too many.
     func count(download envelope: Envelope) async throws
 
+    /// The present time.
+    var now: ParseDate { get }
+
     /// The context of a request about a file.
     ///
     /// - Throws: `ParseError` 209 when the session token is not valid.
@@ -34,6 +38,9 @@ public protocol CallerResolver: Sendable {
 }
 
 extension CallerResolver {
+    /// That of the system.
+    public var now: ParseDate { .now }
+
     /// Nothing: there is no cloud code.
     public func fileTrigger(_ event: FileEvent) -> FileTrigger? { nil }
 
@@ -42,7 +49,7 @@ extension CallerResolver {
 
     public func context(ofFile envelope: Envelope) async throws -> RequestContext {
         RequestContext(
-            caller: try await caller(of: envelope), mountURL: envelope.mountURL, now: .now,
+            caller: try await caller(of: envelope), mountURL: envelope.mountURL, now: now,
             address: envelope.origin.address, facts: envelope.origin)
     }
 
@@ -50,6 +57,8 @@ extension CallerResolver {
 }
 
 extension ParseRoutes: CallerResolver {
+    public var now: ParseDate { backend.clock.now }
+
     public func caller(of envelope: Envelope) async throws -> Caller {
         guard envelope.method != .get else { return try await context(of: envelope).caller }
         let declared = declaredLimits?.limiter

@@ -19,7 +19,7 @@ struct FileTriggers {
     /// - Throws: 209 for a session that is not.
     func file(_ name: String, url: String? = nil) async throws -> FileCall {
         guard let envelope else {
-            return FileCall(name: name, url: url, RequestContext(caller: Caller(), mountURL: "", now: .now))
+            return FileCall(name: name, url: url, RequestContext(caller: Caller(), mountURL: "", now: resolver.now))
         }
         let context = try await resolver.context(ofFile: envelope)
         return FileCall(name: name, url: url, user: try await resolver.userRecord(context), context)

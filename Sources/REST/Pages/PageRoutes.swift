@@ -34,6 +34,9 @@ public final class PageRoutes: Sendable {
     /// The largest form, in bytes.
     private static let largestForm = 16 * 1024
 
+    /// The present time.
+    var now: ParseDate { backend.clock.now }
+
     /// The components of a path below the folder of the pages; nil for another path.
     func path(_ components: [Substring]) -> ArraySlice<Substring>? {
         guard components.count > endpoint.count,

@@ -78,7 +78,7 @@ package struct Dispatcher: HTTPHandler {
         if let pages, let path = pages.path(components) {
             try state.check()
             let context = RequestContext(
-                caller: Caller(power: .client), mountURL: opener.mountURL(of: request), now: .now,
+                caller: Caller(power: .client), mountURL: opener.mountURL(of: request), now: pages.now,
                 address: opener.address(of: request),
                 languages: request.headers[.acceptLanguage].map { String($0) })
             if let reply = try await pages.respond(to: request, target, below: path, context) { return reply }

@@ -313,4 +313,21 @@ import Testing
         }
         #expect(error?.message == "error: unknown option auth.nobody")
     }
+
+    @Test("A clock of the deployment's own dates objects, and ends sessions")
+    func clock() async throws {
+        let clock = try StandingClock("2031-05-01T12:00:00.000Z")
+        var extensions = ServerExtensions()
+        extensions.backend.clock = clock.clock
+        try await TestServer.run(["sessionLength": 3600], extensions: extensions) { server in
+            let created = try await server.send("POST", "/classes/Song", ["title": "one"])
+            #expect(created.json["createdAt"] == "2031-05-01T12:00:00.000Z")
+            let user = try await server.signUp("ada")
+            #expect(try await server.send("GET", "/users/me", as: .session(user.token)).status == 200)
+            clock.advance(minutes: 59)
+            #expect(try await server.send("GET", "/users/me", as: .session(user.token)).status == 200)
+            clock.advance(minutes: 2)
+            #expect(try await server.send("GET", "/users/me", as: .session(user.token)).code == 209)
+        }
+    }
 }

@@ -1,25 +1,11 @@
 import JSON
 import Operations
 import ParseModel
-import Synchronization
 import TestSupport
 import Testing
 
 /// Schedules of jobs: `_JobSchedule`, as Parse Dashboard edits it, and what the server makes of it.
 @Suite struct JobScheduleTests {
-    /// A clock that stands until it is moved.
-    private final class StandingClock: Sendable {
-        private let time: Mutex<ParseDate>
-
-        init(_ text: String) throws { time = Mutex(try #require(ParseDate(iso: text))) }
-
-        func advance(minutes: Int64) { time.withLock { $0.milliseconds += minutes * 60_000 } }
-        var now: ParseDate { time.withLock { $0 } }
-        var schedule: ScheduleClock {
-            ScheduleClock(now: { self.now }, pause: .milliseconds(10))
-        }
-    }
-
     private static let options: JSONObject = ["jobSchedules": true]
 
     private static func runs(_ server: TestServer) async throws -> [JSONValue] {
@@ -73,7 +59,8 @@ import Testing
     func once() async throws {
         let clock = try StandingClock("2026-03-02T07:58:30Z")
         let jobs = StandingJobs()
-        try await TestServer.run(Self.options, extensions: jobs.extensions(clock.schedule)) { first in
+        try await TestServer.run(Self.options, extensions: jobs.extensions(clock.clock, pause: .milliseconds(10))) {
+            first in
             try await first.execute(
                 """
                 INSERT INTO "_JobSchedule" ("objectId", "createdAt", "updatedAt", "jobName", "params", "startAfter",
@@ -85,7 +72,9 @@ import Testing
             #expect(try await Self.hasRuns(first, 1))
             clock.advance(minutes: 1)
             for restart in 0..<3 {
-                try await first.alongside(Self.options, extensions: jobs.extensions(clock.schedule)) { second in
+                try await first.alongside(
+                    Self.options, extensions: jobs.extensions(clock.clock, pause: .milliseconds(10))
+                ) { second in
                     for minute in 0..<5 {
                         clock.advance(minutes: 1)
                         let hasRun = try await Self.hasRuns(second, 2 + restart * 5 + minute)
@@ -111,7 +100,8 @@ import Testing
     func unreadable() async throws {
         let clock = try StandingClock("2026-03-02T08:00:00Z")
         let jobs = StandingJobs()
-        try await TestServer.run(Self.options, extensions: jobs.extensions(clock.schedule)) { server in
+        try await TestServer.run(Self.options, extensions: jobs.extensions(clock.clock, pause: .milliseconds(10))) {
+            server in
             try await server.execute(
                 """
                 INSERT INTO "_JobSchedule" ("objectId", "jobName", "params", "startAfter", "daysOfWeek", "timeOfDay",
@@ -133,7 +123,8 @@ import Testing
     func stillRunning() async throws {
         let clock = try StandingClock("2026-03-02T08:00:00Z")
         let jobs = StandingJobs()
-        try await TestServer.run(Self.options, extensions: jobs.extensions(clock.schedule)) { server in
+        try await TestServer.run(Self.options, extensions: jobs.extensions(clock.clock, pause: .milliseconds(10))) {
+            server in
             let id = try await server.startJob("alone")
             try await server.execute(
                 "INSERT INTO \"_JobSchedule\" (\"objectId\", \"jobName\", \"repeatMinutes\") VALUES ('s', 'alone', 1440)"
@@ -150,7 +141,7 @@ import Testing
     func off() async throws {
         let clock = try StandingClock("2026-03-02T08:00:00Z")
         let jobs = StandingJobs()
-        try await TestServer.run(extensions: jobs.extensions(clock.schedule)) { server in
+        try await TestServer.run(extensions: jobs.extensions(clock.clock, pause: .milliseconds(10))) { server in
             try await server.execute(
                 "INSERT INTO \"_JobSchedule\" (\"objectId\", \"jobName\", \"repeatMinutes\") VALUES ('s', 'echo', 1)")
             try await Task.sleep(for: .milliseconds(300))

@@ -46,10 +46,11 @@ final class StandingJobs: JobSet {
     }
 
     /// A server's extensions with these jobs.
-    func extensions(_ clock: ScheduleClock = ScheduleClock()) -> ServerExtensions {
+    func extensions(_ clock: WallClock = .system, pause: Duration = .seconds(5)) -> ServerExtensions {
         var extensions = ServerExtensions()
         extensions.backend.jobs = self
-        extensions.backend.scheduleClock = clock
+        extensions.backend.clock = clock
+        extensions.backend.schedulePause = pause
         return extensions
     }
 }
