@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import Synchronization
 import TestSupport
 import Testing
 
@@ -153,6 +154,30 @@ import Testing
                 #expect(outcomes.count == 20)
                 #expect(outcomes.filter { $0["success"] != nil }.count == 19)
                 #expect(outcomes[2]["error"] == ["code": 141, "error": "no"])
+            }
+        }
+    }
+
+    @Test("A batch of two hundred objects with a trigger leaves places for the calls of others")
+    func largeBatches() async throws {
+        let open = Mutex((now: 0, most: 0))
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                try await hooks.function("other", on: server) { _ in .success(1) }
+                try await hooks.trigger("beforeSave", "Song", on: server) { _ in
+                    open.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+                    try await Task.sleep(for: .milliseconds(100))
+                    open.withLock { $0.now -= 1 }
+                    return .nothing
+                }
+                let calls = [JSONValue](
+                    repeating: ["method": "POST", "path": "/parse/classes/Song", "body": [:]], count: 200)
+                async let batch = server.send("POST", "/batch", ["requests": .array(calls)])
+                #expect(try await eventually { open.withLock { $0.now } > 0 })
+                #expect(try await server.send("POST", "/functions/other", [:])["result"] == 1)
+                let outcomes = try await batch.json.arrayValue ?? []
+                #expect(outcomes.count == 200 && outcomes.allSatisfy { $0["success"]?["objectId"] != nil })
+                #expect(open.withLock { $0.most } <= 50)
             }
         }
     }
