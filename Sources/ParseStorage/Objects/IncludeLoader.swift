@@ -101,7 +101,7 @@ struct IncludeLoader {
         var all: [Target] = []
         var most = few
         for source in sources {
-            all += targets(source)
+            collect(source, into: &all)
             if all.count > most {
                 all = merged(all)
                 most = max(few, 2 * all.count)
@@ -126,8 +126,7 @@ struct IncludeLoader {
         return merged
     }
 
-    private static func targets(_ source: Source) -> [Target] {
-        var targets: [Target] = []
+    private static func collect(_ source: Source, into targets: inout [Target]) {
         for (name, node) in source.node.children {
             guard let index = source.plan.index(of: name.text), !source.result.isNull(source.row, index) else {
                 continue
@@ -150,7 +149,6 @@ struct IncludeLoader {
             default: break
             }
         }
-        return targets
     }
 
     private static func collect(
