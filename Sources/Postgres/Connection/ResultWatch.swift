@@ -15,7 +15,8 @@
 struct ResultWatch {
     private static let interval = 8
     private var receives = 0
-    private var before: Int?
+    /// The least memory that the process held since the result began to come: others may let go of theirs meanwhile.
+    private var lowest: Int?
     /// The bytes that lay ready each time before libpq took them, and what came meanwhile.
     private var offered = 0
 
@@ -32,10 +33,8 @@ struct ResultWatch {
     mutating func isBeyond(_ limit: Int) -> Bool {
         receives += 1
         guard receives % Self.interval == 0, let now = ResidentMemory.bytes else { return false }
-        guard let before else {
-            before = now
-            return false
-        }
-        return now - before > limit && offered > limit / 8
+        let lowest = min(lowest ?? now, now)
+        self.lowest = lowest
+        return now - lowest > limit && offered > limit / 8
     }
 }
