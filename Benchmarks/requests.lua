@@ -85,6 +85,7 @@ local makers = {
     end,
     ["function"] = function() return wrk.format("POST", "/parse/functions/hello", nil, '{"name":"you"}') end,
     ["triggered"] = function() return wrk.format("POST", "/parse/classes/Triggered", nil, '{"score":1}') end,
+    ["hooked"] = function() return wrk.format("POST", "/parse/classes/Hooked", nil, '{"score":1}') end,
     ["untriggered"] = function() return wrk.format("POST", "/parse/classes/Untriggered", nil, '{"score":1}') end,
     ["file"] = function() return wrk.format("GET", nil) end,
     ["range"] = function()

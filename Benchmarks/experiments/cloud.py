@@ -1,10 +1,12 @@
-"""Cloud code in JavaScript: functions a second, and what a trigger before a save costs.
+"""Cloud code: functions in JavaScript a second, and what a trigger before a save costs in JavaScript and as a webhook.
 
 The SDK is the package that PARSE_SDK names, or else the stand-in of the tests.
 """
 
+import contextlib
 import os
 import pathlib
+import subprocess
 import tempfile
 
 import load
@@ -13,6 +15,13 @@ from goals import Figure, Goal
 CODE = """
 Parse.Cloud.define('hello', request => `Hello ${request.params.name}`);
 Parse.Cloud.beforeSave('Triggered', request => { request.object.set('seen', true); });
+"""
+# A host of webhooks that does nothing; it prints its port.
+HOST = """
+const server = require('http').createServer((request, response) => {
+    request.resume().on('end', () => response.setHeader('Content-Type', 'application/json').end('{"success":{}}'));
+});
+server.listen(0, '127.0.0.1', () => console.log(server.address().port));
 """
 SDK = pathlib.Path(__file__).parents[2] / "Tests" / "NodeHostTests" / "sdk"
 CONNECTIONS = 32
@@ -28,22 +37,40 @@ def _app(folder):
     return main
 
 
-def _milliseconds(server, operation, seconds):
+@contextlib.contextmanager
+def _host():
+    """Runs the host of webhooks, and gives where it is."""
+    with subprocess.Popen(["node", "-e", HOST], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+        finally:
+            process.kill()
+
+
+def _milliseconds(origin, operation, seconds):
     """How long a request takes when it is the only one."""
-    return load.wrk(server.origin, operation, 1, seconds)["p50"]
+    return load.wrk(origin, operation, 1, seconds)["p50"]
 
 
 def run(stand):
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _host() as host:
         with stand.server(environment={"PARSE_SERVER_CLOUD": str(_app(folder))}) as server:
-            for name in ("Triggered", "Untriggered"):
+            hook = {"className": "Hooked", "triggerName": "beforeSave", "url": f"{host}/hook"}
+            server.call("POST", "/hooks/triggers", hook, master=True)
+            for name in ("Triggered", "Hooked", "Untriggered"):
                 server.call("POST", f"/classes/{name}", {"score": 1}, master=True)
             load.rate(server.origin, "function", CONNECTIONS, 2)
             functions = load.rate(server.origin, "function", CONNECTIONS, stand.seconds)
-            plain = _milliseconds(server, "untriggered", stand.seconds)
-            triggered = _milliseconds(server, "triggered", stand.seconds)
-    stand.cluster.sql('TRUNCATE "Triggered"; TRUNCATE "Untriggered";')
+            plain = _milliseconds(server.origin, "untriggered", stand.seconds)
+            triggered = _milliseconds(server.origin, "triggered", stand.seconds)
+            hooked = _milliseconds(server.origin, "hooked", stand.seconds)
+            # What the host takes by itself is not Roost's.
+            hosted = _milliseconds(host, "hooked", stand.seconds)
+    stand.cluster.sql('TRUNCATE "Triggered"; TRUNCATE "Hooked"; TRUNCATE "Untriggered";')
     return [
         Figure("functions in JavaScript a second", functions, Goal(1000), digits=0),
         Figure("a trigger in JavaScript before a save", triggered - plain, unit="ms"),
+        Figure(
+            "a webhook before a save, without its host's time", hooked - plain - hosted, Goal(1, at_most=True), unit="ms",
+        ),
     ]
