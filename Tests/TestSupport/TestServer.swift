@@ -53,8 +53,8 @@ public struct TestServer: Sendable {
     ) async throws -> R {
         try await gate.enter {
             // What a server makes at its first start is copied: that takes a fraction of the time.
-            let template = try await TestTemplate.name()
-            return try await withDatabase(options: "TEMPLATE \(template)") {
+            let copy = try await TestTemplate.copy()
+            return try await withDatabase(options: copy) {
                 try await serve($0, options, passwordCost, logger, extensions, body)
             }
         }
