@@ -2,6 +2,7 @@ import HTTP
 import Logging
 import REST
 import ServiceLifecycle
+import TestSupport
 import Testing
 
 @Suite("Connections: many requests on one, and those that misbehave")
@@ -260,9 +261,8 @@ struct TransportConnectionTests {
 
     @Test("The log has a line a request, without query string and keys")
     func accessLog() async throws {
-        let box = Lines()
-        let logger = Logger(label: "test") { _ in RecordingLogHandler(lines: box) }
-        try await Server.run(logger: logger) { client in
+        let box = LogLines()
+        try await Server.run(logger: box.logger) { client in
             _ = try await client.request(
                 "POST", "/parse/x?password=secret1", headers: Server.master, text: #"{"_SessionToken":"secret2"}"#)
         }
@@ -271,22 +271,5 @@ struct TransportConnectionTests {
         #expect(line.contains("status="))
         #expect(line.contains("id="))
         #expect(!box.all.contains { $0.contains("secret") || $0.contains("master") })
-    }
-}
-
-/// Keeps what is logged, for tests that look at it.
-struct RecordingLogHandler: LogHandler {
-    let lines: Lines
-    var metadata: Logger.Metadata = [:]
-    var logLevel: Logger.Level = .trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        let fields = (event.metadata ?? [:]).map { "\($0.key)=\($0.value)" }.sorted()
-        lines.append(([event.message.description] + fields).joined(separator: " "))
     }
 }

@@ -26,9 +26,9 @@ public final class LogLines: Sendable {
         }
 
         func log(event: LogEvent) {
-            lines.add(
-                "\(event.level) \(event.message) \(metadata) \(event.metadata ?? [:]) \(event.error.map { "\($0)" } ?? "")"
-            )
+            let fields = metadata.merging(event.metadata ?? [:]) { $1 }.map { "\($0.key)=\($0.value)" }.sorted()
+            let error = event.error.map { ["error=\($0)"] } ?? []
+            lines.add((["\(event.level)", "\(event.message)"] + fields + error).joined(separator: " "))
         }
     }
 }
