@@ -131,7 +131,10 @@ public struct MailCatcher: Sendable {
     }
 
     /// The options of a server that sends its mails here.
-    public func options(_ others: JSONObject? = nil) -> JSONObject {
+    public func options(_ others: JSONObject? = nil) -> JSONObject { Self.options(others, port: port) }
+
+    /// The options of a server that sends its mails to a port of this machine.
+    public static func options(_ others: JSONObject? = nil, port: Int) -> JSONObject {
         let adapter: JSONValue = [
             "module": "smtp",
             "options": ["host": "127.0.0.1", "port": .number(Double(port)), "from": "Roost <roost@example.com>"],

@@ -54,9 +54,17 @@ async def main():
             options |= {"tls_context": context, "require_starttls": True}
         else:
             options["auth_require_tls"] = False
-    server = await loop.create_server(
-        lambda: SMTP(Keeper(), hostname="catcher", **options), "127.0.0.1", port,
-        ssl=context if security == "tls" else None)
+    # A port that was looked for may be somebody else's for the moment in which they look for one.
+    for attempt in range(100):
+        try:
+            server = await loop.create_server(
+                lambda: SMTP(Keeper(), hostname="catcher", **options), "127.0.0.1", port,
+                ssl=context if security == "tls" else None)
+            break
+        except OSError:
+            if attempt == 99:
+                raise
+            await asyncio.sleep(0.1)
     write("port", str(server.sockets[0].getsockname()[1]))
     # The process that started it ends with the test, or dies: then nobody is its parent any more.
     parent = os.getppid()

@@ -22,8 +22,13 @@ import Testing
                 let made = try await first.send("POST", "/classes/Review", ["stars": stars])
                 #expect(made["title"] == "Untitled", "\(made.text)")
             }
-            let average = try await second.send("POST", "/functions/averageStars", [:])
-            #expect(average["result"] == ["count": 2, "stars": 3.5], "\(average.text)")
+            // A class that one process made is known to the others within a second.
+            var average = try await second.send("POST", "/functions/averageStars", [:])
+            let isKnown = try await withinOneSecond {
+                average = try await second.send("POST", "/functions/averageStars", [:])
+                return average["result"] == ["count": 2, "stars": 3.5]
+            }
+            #expect(isKnown, "\(average.text)")
             let job = try await second.send("POST", "/jobs/countReviews", [:], as: .master)
             let id = try #require(job.headers["x-parse-job-status-id"])
             let hasEnded = try await eventually {

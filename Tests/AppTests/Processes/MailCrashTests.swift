@@ -9,13 +9,7 @@ struct MailCrashTests {
     @Test("A mail that waits when its server is killed is sent by another one, once, and no log has its link")
     func killed() async throws {
         let port = try MalformedSocket.freePort()
-        let options: JSONObject = [
-            "appName": "App", "publicServerURL": "http://app.example/parse", "verifyUserEmails": true,
-            "emailAdapter": [
-                "module": "smtp",
-                "options": ["host": "127.0.0.1", "port": .number(Double(port)), "from": "roost@m.example"],
-            ],
-        ]
+        let options = MailCatcher.options(["verifyUserEmails": true], port: port)
         try await ServerProcesses.run(2, options) { processes in
             // Nobody takes mails yet.
             _ = try await processes[0].signUp("ann", ["email": "ann@m.example"])
@@ -35,27 +29,21 @@ struct MailCrashTests {
 
     @Test("A server that is killed while it sends a mail keeps the mail for a minute; then another one sends it, once")
     func killedWhileSending() async throws {
-        let port = try await FreePort.find()
-        let options: JSONObject = [
-            "appName": "App", "publicServerURL": "http://app.example/parse", "verifyUserEmails": true,
-            "emailAdapter": [
-                "module": "smtp",
-                "options": ["host": "127.0.0.1", "port": .number(Double(port)), "from": "roost@m.example"],
-            ],
-        ]
-        try await ServerProcesses.run(1, options) { processes in
+        let silentPort = try await FreePort.find()
+        try await ServerProcesses.run(1, MailCatcher.options(["verifyUserEmails": true], port: silentPort)) { processes in
             let server = processes[0]
-            try await SilentServer.run(port: port) { silent in
-                _ = try await server.signUp("ann", ["email": "ann@m.example"])
+            let before = try await server.texts("SELECT now()::text")[0]
+            let identifier = processes.identifiers[0]
+            try await SilentServer.run(port: silentPort, onConnection: { kill(identifier, SIGKILL) }) { silent in
+                _ = try? await server.signUp("ann", ["email": "ann@m.example"])
                 let isUnderWay = try await eventually { silent.connections > 0 }
                 #expect(isUnderWay)
-                kill(processes.identifiers[0], SIGKILL)
             }
             let left = try await server.texts(
-                "SELECT (due > now() + interval '40 s' AND attempts = 1)::text FROM _roost_mail")
+                "SELECT (due >= '\(before)'::timestamptz + interval '1 minute' AND attempts = 1)::text FROM _roost_mail")
             #expect(left == ["true"])
-            try await TestServer.run(on: server.databaseURI, options) { _ in
-                try await MailCatcher.run(port: port) { catcher in
+            try await MailCatcher.run { catcher in
+                try await TestServer.run(on: server.databaseURI, catcher.options(["verifyUserEmails": true])) { _ in
                     try await Task.sleep(for: .milliseconds(1500))
                     #expect(try catcher.mails().isEmpty)
                     // A minute later.
