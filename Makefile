@@ -35,3 +35,4 @@ build:
 
 clean:
 	swift package clean
+	rm -rf .build/tests

@@ -2,5 +2,6 @@
 # Builds everything with its tests. Warnings of the compiler are errors (Package.swift).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/test_build.sh
 
-swift build --build-tests
+swift build --build-tests "${test_build[@]}"

@@ -2,6 +2,7 @@
 # Runs the tests on a PostgreSQL cluster of their own, which is removed afterwards. Arguments go to `swift test`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/test_build.sh
 
 scripts/dependencies.sh tests
 scripts/test_libraries.sh
@@ -104,7 +105,7 @@ if [[ "$(swift test --help-hidden 2>/dev/null)" == *--experimental-maximum-paral
     width=(--experimental-maximum-parallelization-width 32)
 fi
 status=0
-swift test --skip-build ${width[@]+"${width[@]}"} "$@" 2>&1 | tee "$folder/output" || status=$?
+swift test --skip-build "${test_build[@]}" ${width[@]+"${width[@]}"} "$@" 2>&1 | tee "$folder/output" || status=$?
 if [ "$status" -ne 0 ]; then
     # Many tests run side by side, and each writes as it goes: what failed is told once more, together.
     echo "==> what failed:"

@@ -4,6 +4,11 @@ import Testing
 
 @Suite("Results that take too much memory")
 struct ResultLimitTests {
+    /// A small part of the large result: what other tests let go of meanwhile hides as much of it from the client.
+    private static func lowLimit(_ configuration: inout PostgresConfiguration) {
+        configuration.resultLimit = 8 * 1024 * 1024
+    }
+
     private static func limit(_ configuration: inout PostgresConfiguration) {
         configuration.resultLimit = 32 * 1024 * 1024
     }
@@ -13,7 +18,7 @@ struct ResultLimitTests {
 
     @Test("A read that takes too much memory is stopped, and those beside it are carried out, once each")
     func shared() async throws {
-        try await TestDatabase.run(shared: 1, configure: Self.limit) { (database) async throws in
+        try await TestDatabase.run(shared: 1, configure: Self.lowLimit) { (database) async throws in
             let client = database.client
             _ = try await client.query("CREATE TABLE note (number int8)")
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -41,7 +46,7 @@ struct ResultLimitTests {
 
     @Test("A slow read and a statement of a transaction are stopped as well, and their connections serve on")
     func lent() async throws {
-        try await TestDatabase.run(exclusive: 2, configure: Self.limit) { (database) async throws in
+        try await TestDatabase.run(exclusive: 2, configure: Self.lowLimit) { (database) async throws in
             let client = database.client
             for _ in 0..<2 {
                 let slow = try await failure { try await client.slowQuery(Self.large) }

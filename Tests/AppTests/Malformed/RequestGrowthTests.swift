@@ -20,11 +20,9 @@
                 peaks[place] = min(peaks[place], max(peak, leastMemory))
             }
 
-            /// Whether both grow less than 2.5 times with each doubling, over both together: a single one may meet a
-            /// moment in which others compute.
-            var isModest: Bool {
-                times[2] < times[0] * 6.25 && Double(peaks[2]) < Double(peaks[0]) * 6.25
-            }
+            /// Whether both grow less than three times with each doubling, over both together: a single one may meet a
+            /// moment in which others compute. What is linear grows by two, what is quadratic by four.
+            var isModest: Bool { times[2] < times[0] * 9 && peaks[2] < peaks[0] * 9 }
 
             var description: String { "\(times), \(peaks.map { $0 / 1024 }) KB" }
         }
