@@ -30,7 +30,8 @@ struct MailCrashTests {
     @Test("A server that is killed while it sends a mail keeps the mail for a minute; then another one sends it, once")
     func killedWhileSending() async throws {
         let silentPort = try await FreePort.find()
-        try await ServerProcesses.run(1, MailCatcher.options(["verifyUserEmails": true], port: silentPort)) { processes in
+        try await ServerProcesses.run(1, MailCatcher.options(["verifyUserEmails": true], port: silentPort)) {
+            processes in
             let server = processes[0]
             let before = try await server.texts("SELECT now()::text")[0]
             let identifier = processes.identifiers[0]
@@ -40,7 +41,8 @@ struct MailCrashTests {
                 #expect(isUnderWay)
             }
             let left = try await server.texts(
-                "SELECT (due >= '\(before)'::timestamptz + interval '1 minute' AND attempts = 1)::text FROM _roost_mail")
+                "SELECT (due >= '\(before)'::timestamptz + interval '1 minute' AND attempts = 1)::text FROM _roost_mail"
+            )
             #expect(left == ["true"])
             try await MailCatcher.run { catcher in
                 try await TestServer.run(on: server.databaseURI, catcher.options(["verifyUserEmails": true])) { _ in
