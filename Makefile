@@ -30,8 +30,7 @@ lint:
 	@scripts/lint.sh
 
 build:
-	@scripts/dependencies.sh
-	swift build --configuration release --product roost
+	@scripts/build.sh
 
 clean:
 	swift package clean

@@ -4,6 +4,7 @@
 # counted: Benchmarks/allocations.py.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/release_build.sh
 
 fail() {
     echo "bench: $*" >&2
@@ -35,8 +36,7 @@ case "${1:-}" in
 esac
 if [ "$program" != Benchmarks/bench.py ]; then shift; fi
 
-scripts/dependencies.sh
-swift build --configuration release --product roost
+scripts/build.sh
 case "$program" in
     */allocations.py)
         need cc gcc
@@ -51,7 +51,7 @@ case "$program" in
         need nginx nginx-light
         # The same versions of the libraries as Roost has.
         if [ -f Package.resolved ]; then cp Package.resolved Benchmarks/reference/; fi
-        swift build --package-path Benchmarks/reference --scratch-path .build/reference --configuration release \
+        swift build "${release_build[@]}" --package-path Benchmarks/reference --scratch-path .build/reference \
             --product bare
         ;;
 esac

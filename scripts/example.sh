@@ -3,10 +3,11 @@
 # build, where the modules of both are the same: in a folder of its own it would build everything once more.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/release_build.sh
 
 # With the versions of libraries that the root has; git ignores the file.
 cp Package.resolved examples/cloud/Package.resolved
-swift build --configuration release --package-path examples/cloud --scratch-path .build --product CloudExample
+swift build "${release_build[@]}" --package-path examples/cloud --scratch-path .build --product CloudExample
 
 folder=$(mktemp -d)
 chmod 755 "$folder"

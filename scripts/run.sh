@@ -3,6 +3,5 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-scripts/dependencies.sh
-swift build --configuration release --product roost
+scripts/build.sh
 exec .build/release/roost serve examples/music/roost.json "$@"

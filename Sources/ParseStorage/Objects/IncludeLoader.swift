@@ -46,9 +46,10 @@ struct IncludeLoader {
         while !sources.isEmpty {
             let targets =
                 isHeavy ? await HeavyWork.run { [sources] in Self.targets(of: sources) } : Self.targets(of: sources)
-            var wanted: [Name: Set<Name>] = [:]
-            for target in targets where included.find(target.pointer.className, target.pointer.objectId) == nil {
-                wanted[Name(target.pointer.className), default: []].insert(Name(target.pointer.objectId))
+            included.reserve(targets.count)
+            var wanted: [Name: [String]] = [:]
+            for target in targets where included.ask(for: target.pointer) {
+                wanted[Name(target.pointer.className), default: []].append(target.pointer.objectId)
             }
             for className in wanted.keys where accesses[className] == nil {
                 accesses[className] = try await access(className.text)
@@ -66,11 +67,11 @@ struct IncludeLoader {
                     included.insert(
                         IncludedObjects.Found(
                             result: fetched.result, row: row, plan: fetched.plan, hidden: hidden),
-                        fetched.plan.className, id)
+                        Pointer(className: fetched.plan.className, objectId: id))
                 }
             }
             sources = targets.compactMap { target in
-                guard let found = included.find(target.pointer.className, target.pointer.objectId) else { return nil }
+                guard let found = included.find(target.pointer) else { return nil }
                 included.places = Self.sum(included.places, target.places)
                 guard !target.node.children.isEmpty else { return nil }
                 return Source(

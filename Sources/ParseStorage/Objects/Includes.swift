@@ -101,15 +101,27 @@ struct IncludedObjects: Sendable {
         let hidden: Set<Name>
     }
 
-    private var objects: [Name: [Name: Found]] = [:]
+    /// Nil for an object that was asked for and not found.
+    private var objects: [Pointer: Found?] = [:]
     /// In how many places of the answer the objects stand.
     var places = 0
     /// The bytes of the rows.
     var size = 0
 
-    func find(_ className: String, _ id: String) -> Found? { objects[className]?[id] }
+    func find(_ pointer: Pointer) -> Found? { objects[pointer] ?? nil }
 
-    mutating func insert(_ found: Found, _ className: String, _ id: String) {
-        objects[Name(className), default: [:]][id] = found
+    /// Makes room for a number of objects more.
+    mutating func reserve(_ count: Int) { objects.reserveCapacity(objects.count + count) }
+
+    /// Notes that an object is asked for.
+    ///
+    /// - Returns: Whether it was not asked for before.
+    mutating func ask(for pointer: Pointer) -> Bool {
+        let known = objects.count
+        func keep(_ found: inout Found?) {}
+        keep(&objects[pointer, default: nil])
+        return objects.count > known
     }
+
+    mutating func insert(_ found: Found, _ pointer: Pointer) { objects[pointer] = .some(found) }
 }

@@ -292,7 +292,7 @@ public struct ObjectStore: Sendable {
     }
 
     /// Fetches objects of several classes by id, in one round trip.
-    func fetch(_ ids: [Name: Set<Name>], _ accesses: [Name: ReadAccess]) async throws -> [Fetched] {
+    func fetch(_ ids: [Name: [String]], _ accesses: [Name: ReadAccess]) async throws -> [Fetched] {
         var statements: [Statement] = []
         var plans: [(ReadPlan, ReadAccess)] = []
         let snapshot = catalog.snapshot
@@ -303,7 +303,7 @@ public struct ObjectStore: Sendable {
             var request = FindRequest(className: className.text)
             request.access = access
             let condition = try Self.condition(request, schema, &compiler)
-            let list = compiler.builder.bind(.textArray(Array(ids).texts))
+            let list = compiler.builder.bind(.textArray(ids))
             statements.append(
                 Statement(
                     "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(className.text)) "

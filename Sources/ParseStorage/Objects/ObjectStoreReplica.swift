@@ -41,7 +41,7 @@ extension ObjectStore {
     }
 
     /// Fetches objects of several classes by id, each class where it may be read.
-    func fetch(_ ids: [Name: Set<Name>], _ accesses: [Name: ReadAccess], _ place: ReadPlace) async throws
+    func fetch(_ ids: [Name: [String]], _ accesses: [Name: ReadAccess], _ place: ReadPlace) async throws
         -> [Fetched]
     {
         var fetched = try await fetch(ids.filter { Self.alwaysOnPrimary.contains($0.key) }, accesses)

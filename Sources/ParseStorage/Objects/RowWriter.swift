@@ -199,9 +199,9 @@ struct RowWriter {
     ) -> Bool {
         switch column.encoding {
         case .pointer:
-            guard let id = result.string(row, index), let found = included.find(column.target ?? "", id) else {
-                return true
-            }
+            guard let id = result.string(row, index),
+                let found = included.find(Pointer(className: column.target ?? "", objectId: id))
+            else { return true }
             writer.raw(column.key)
             write(found, node, into: &writer)
             return true
@@ -233,7 +233,7 @@ struct RowWriter {
         var isFirst = true
         for pointer in pointers {
             if writer.count > sizeLimit { break }
-            guard let found = included.find(pointer.className, pointer.objectId) else { continue }
+            guard let found = included.find(pointer) else { continue }
             Self.separate(&isFirst, &writer)
             write(found, node, into: &writer)
         }
@@ -263,7 +263,7 @@ struct RowWriter {
             return true
         case .object(let object):
             if let pointer = Pointer(json: value), object["__type"] == "Pointer" {
-                guard let found = included.find(pointer.className, pointer.objectId) else { return false }
+                guard let found = included.find(pointer) else { return false }
                 write(found, node, into: &writer)
                 return true
             }
