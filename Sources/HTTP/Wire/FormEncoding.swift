@@ -31,9 +31,19 @@ package enum FormEncoding {
     private static func read(
         _ pairs: [(name: String, value: String)], _ interpret: (String) -> JSONValue
     ) -> JSONObject {
-        var values: OrderedDictionary<Name, [JSONValue]> = [:]
-        for (name, value) in pairs { values[Name(name), default: []].append(interpret(value)) }
-        return values.mapValues { $0.count == 1 ? $0[0] : .array($0) }
+        var values = JSONObject(minimumCapacity: pairs.count)
+        var repeated: [Name: [JSONValue]] = [:]
+        for (name, text) in pairs {
+            let name = Name(name)
+            let value = interpret(text)
+            if let first = values[name] {
+                repeated[name, default: [first]].append(value)
+            } else {
+                values[name] = value
+            }
+        }
+        for (name, list) in repeated { values[name] = .array(list) }
+        return values
     }
 
     /// Names and values, decoded; a pair without a name is left out.
@@ -57,7 +67,7 @@ package enum FormEncoding {
 
     private static func value(_ text: String) -> JSONValue {
         guard let first = text.utf8.first(where: { $0 > 0x20 }), startsJSON(first),
-            let value = try? JSONValue(parsing: Array(text.utf8), maximumDepth: maximumDepth)
+            let value = try? JSONValue(parsing: text, maximumDepth: maximumDepth)
         else { return .string(text) }
         return value
     }

@@ -9,7 +9,11 @@ struct SQLBuilder {
     private let writesValues: Bool
 
     /// Makes a builder for one statement.
-    init(writesValues: Bool = false) { self.writesValues = writesValues }
+    init(writesValues: Bool = false) {
+        self.writesValues = writesValues
+        // Most statements have a few.
+        if !writesValues { parameters.reserveCapacity(6) }
+    }
 
     /// Adds a value and gives the text that stands for it, such as `$3`.
     mutating func bind(_ parameter: PostgresParameter) -> String {

@@ -15,13 +15,13 @@ struct IncludeLoader {
     /// The most bytes that the answer may have.
     let sizeLimit: Int
 
-    /// A row to look for pointers in, with the part of the tree that applies to it.
+    /// Rows to look for pointers in, with the part of the tree that applies to them.
     private struct Source {
         let result: PostgresResult
-        let row: Int
+        let rows: Range<Int>
         let plan: ReadPlan
         let node: IncludeNode
-        /// In how many places of the answer the row is written.
+        /// In how many places of the answer each row is written.
         let places: Int
     }
 
@@ -40,7 +40,10 @@ struct IncludeLoader {
     func load(_ result: PostgresResult, _ plan: ReadPlan, _ node: IncludeNode) async throws -> IncludedObjects {
         var included = IncludedObjects()
         guard !node.children.isEmpty, result.rowCount > 0 else { return included }
-        var sources = (0..<result.rowCount).map { Source(result: result, row: $0, plan: plan, node: node, places: 1) }
+        var sources = stride(from: 0, to: result.rowCount, by: Self.few).map { first in
+            let rows = first..<min(first + Self.few, result.rowCount)
+            return Source(result: result, rows: rows, plan: plan, node: node, places: 1)
+        }
         var accesses: [Name: ReadAccess] = [:]
         var isHeavy = result.size > HeavyWork.answerSize
         while !sources.isEmpty {
@@ -70,13 +73,7 @@ struct IncludeLoader {
                         Pointer(className: fetched.plan.className, objectId: id))
                 }
             }
-            sources = targets.compactMap { target in
-                guard let found = included.find(target.pointer) else { return nil }
-                included.places = Self.sum(included.places, target.places)
-                guard !target.node.children.isEmpty else { return nil }
-                return Source(
-                    result: found.result, row: found.row, plan: found.plan, node: target.node, places: target.places)
-            }
+            sources = Self.sources(targets, &included)
             // What cannot be written need not be read: rows once, and objects in every place where they stand.
             guard included.size / 2 <= sizeLimit, included.places <= sizeLimit / Self.leastSize else {
                 throw AnswerSize.tooLarge(sizeLimit)
@@ -88,7 +85,7 @@ struct IncludeLoader {
     /// The fewest bytes that an included object takes in an answer.
     private static let leastSize = 60
 
-    /// How many targets are kept before those that are the same become one.
+    /// How many targets are kept before those that are the same become one, and how many rows are looked at at once.
     private static let few = 64
 
     private static func sum(_ left: Int, _ right: Int) -> Int {
@@ -96,10 +93,32 @@ struct IncludeLoader {
         return overflows ? .max : sum
     }
 
+    /// The rows of the next level: those that were found and have something included below. Counts all that were found.
+    private static func sources(_ targets: [Target], _ included: inout IncludedObjects) -> [Source] {
+        var sources: [Source] = []
+        // Where everything was found, what ends here need not be looked up.
+        let isComplete = included.missing == 0
+        for target in targets {
+            if isComplete, target.node.children.isEmpty {
+                included.places = sum(included.places, target.places)
+                continue
+            }
+            guard let found = included.find(target.pointer) else { continue }
+            included.places = sum(included.places, target.places)
+            guard !target.node.children.isEmpty else { continue }
+            sources.append(
+                Source(
+                    result: found.result, rows: found.row..<found.row + 1, plan: found.plan, node: target.node,
+                    places: target.places))
+        }
+        return sources
+    }
+
     /// What the rows of a level point to. One object can stand in many places: where there are many it is one target,
     /// so that objects that point to each other do not multiply.
     private static func targets(of sources: [Source]) -> [Target] {
         var all: [Target] = []
+        all.reserveCapacity(few)
         var most = few
         for source in sources {
             collect(source, into: &all)
@@ -129,22 +148,24 @@ struct IncludeLoader {
 
     private static func collect(_ source: Source, into targets: inout [Target]) {
         for (name, node) in source.node.children {
-            guard let index = source.plan.index(of: name.text), !source.result.isNull(source.row, index) else {
-                continue
-            }
-            switch source.plan.columns[index].encoding {
+            guard let index = source.plan.index(of: name.text) else { continue }
+            let column = source.plan.columns[index]
+            switch column.encoding {
             case .pointer:
-                let className = source.plan.columns[index].target ?? ""
-                if let id = source.result.string(source.row, index) {
+                let className = column.target ?? ""
+                for row in source.rows {
+                    guard let id = source.result.string(row, index) else { continue }
                     targets.append(
                         Target(pointer: Pointer(className: className, objectId: id), node: node, places: source.places))
                 }
             case .json:
-                _ = source.result.withJSON(source.row, index) { text in
-                    if let pointers = PointerList.read(text) {
-                        targets += pointers.map { Target(pointer: $0, node: node, places: source.places) }
-                    } else if let json = try? JSONValue(parsing: text) {
-                        collect(json, node, source.places, into: &targets)
+                for row in source.rows {
+                    _ = source.result.withJSON(row, index) { text in
+                        if let pointers = PointerList.read(text) {
+                            targets += pointers.map { Target(pointer: $0, node: node, places: source.places) }
+                        } else if let json = try? JSONValue(parsing: text) {
+                            collect(json, node, source.places, into: &targets)
+                        }
                     }
                 }
             default: break

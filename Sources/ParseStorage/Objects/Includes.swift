@@ -103,6 +103,8 @@ struct IncludedObjects: Sendable {
 
     /// Nil for an object that was asked for and not found.
     private var objects: [Pointer: Found?] = [:]
+    /// How many were asked for and are not found, or not yet.
+    private(set) var missing = 0
     /// In how many places of the answer the objects stand.
     var places = 0
     /// The bytes of the rows.
@@ -120,8 +122,12 @@ struct IncludedObjects: Sendable {
         let known = objects.count
         func keep(_ found: inout Found?) {}
         keep(&objects[pointer, default: nil])
-        return objects.count > known
+        guard objects.count > known else { return false }
+        missing += 1
+        return true
     }
 
-    mutating func insert(_ found: Found, _ pointer: Pointer) { objects[pointer] = .some(found) }
+    mutating func insert(_ found: Found, _ pointer: Pointer) {
+        if let before = objects.updateValue(found, forKey: pointer), before == nil { missing -= 1 }
+    }
 }
