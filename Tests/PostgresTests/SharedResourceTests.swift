@@ -195,7 +195,8 @@ struct SharedResourceTests {
                     _ = try await session.query(Self.update(1))
                 }
             }
-            #expect(error?.sqlState == "57014")
+            // The client ends it, or the server where the client's machine has no time just then.
+            #expect(error?.sqlState == "57014" || error?.sqlState == "25P03")
             #expect(try await client.query("SELECT sum(number)::int8 FROM t").int(0, 0) == 1)
         }
     }
