@@ -14,8 +14,7 @@ final class HandshakeTimeout: ChannelInboundHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         let channel = context.channel
-        // A close in order would wait for the client once more.
-        timer = context.eventLoop.scheduleTask(in: limit) { channel.close(mode: .all, promise: nil) }
+        timer = context.eventLoop.scheduleTask(in: limit) { channel.abort() }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {

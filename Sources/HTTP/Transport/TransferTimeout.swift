@@ -107,7 +107,7 @@ final class TransferTimeout: Sendable {
             state.holders.insert(ticket.number)
             return (true, victims)
         }
-        for channel in victims { channel.close(promise: nil) }
+        for channel in victims { channel.abort() }
         return hasRoom
     }
 
@@ -147,7 +147,7 @@ final class TransferTimeout: Sendable {
             slowest(of: state.transfers.keys, in: state, at: now).prefix(count)
                 .compactMap { state.remove($0)?.channel }
         }
-        for channel in victims { channel.close(promise: nil) }
+        for channel in victims { channel.abort() }
     }
 
     /// Grants a transfer the time that so many bytes may take.
@@ -187,7 +187,7 @@ final class TransferTimeout: Sendable {
     func run() async {
         let pause = min(limits.idle / 4, limits.stall / 4, .seconds(1))
         while (try? await Task.sleep(for: pause)) != nil {
-            for channel in takeOverdue(at: .now) { channel.close(promise: nil) }
+            for channel in takeOverdue(at: .now) { channel.abort() }
         }
     }
 
