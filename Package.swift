@@ -105,6 +105,13 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
+        .target(
+            name: "LiveQuery",
+            dependencies: [
+                "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Rules",
+                "ServerConfiguration", collections, logging,
+            ],
+            swiftSettings: stayOnExecutor),
         .target(name: "Templates", dependencies: [mustache]),
         .target(
             name: "Mail",
@@ -171,7 +178,8 @@ let package = Package(
         .target(
             name: "App",
             dependencies: [
-                "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail",
+                "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LiveQuery", "LocalPostgres", "Logs",
+                "Mail",
                 "Migration", "NodeHost", "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage", "Postgres",
                 "REST",
                 "Schema",
@@ -215,6 +223,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -256,6 +265,7 @@ let package = Package(
         .testTarget(
             name: "OperationsTests",
             dependencies: ["Operations", "JSON", "ParseModel", "Rules", "TestTools"]),
+        .testTarget(name: "LiveQueryTests", dependencies: ["LiveQuery", "JSON", "Operations"]),
         .testTarget(name: "CloudCodeTests", dependencies: ["CloudCode", "JSON", "Operations", "ParseModel", logging]),
         .testTarget(
             name: "HTTPTests",

@@ -2,6 +2,7 @@ import CloudCode
 import FileStorage
 public import HTTP
 import JSON
+import LiveQuery
 public import Logging
 import Mail
 import NIOCore
@@ -27,6 +28,8 @@ public struct RoostServer: Service {
     private let replica: PostgresClient?
     private let backend: Backend
     private let mailQueue: MailQueue?
+    /// What tells clients of changes; nil where changes of no class are told.
+    private let liveQueries: LiveQueryServer?
     /// What asks servers of others; nil where nobody is to be asked.
     private let caller: HTTPCaller?
     private let cloud: CloudEngine
@@ -59,10 +62,11 @@ public struct RoostServer: Service {
             || configuration.accountMail.delivery?.transport.isHTTP == true
         caller = asksOthers ? try HTTPCaller(configuration.outgoing) : nil
         if let caller { additions.addProviders(SignInProviders.all(configuration, caller)) }
-        try additions.checkProviders(configuration)
+        let warnings = try additions.checkProviders(configuration)
         let log = LogRing()
         let logger = log.recording(logger)
         self.logger = logger
+        for warning in warnings { logger.warning("\(warning)") }
         cloud = CloudEngine(logger: logger)
         for host in extensions.cloudHosts { cloud.attach(host) }
         nodeHost = try NodeHost(configuration, sendMail: Self.codeMail(configuration, caller), logger: logger)
@@ -105,6 +109,8 @@ public struct RoostServer: Service {
             try MailQueue($0, configuration, caller: caller, logger: logger)
         }
         if additions.mailer == nil { additions.mailer = mailQueue }
+        let changes = configuration.liveQuery.isNeeded ? ChangeFeed(configuration.liveQuery, logger: logger) : nil
+        if let changes { additions.observers.append(changes) }
         backend = Backend(
             configuration: configuration, store: store,
             passwords: Passwords(
@@ -127,13 +133,21 @@ public struct RoostServer: Service {
             settings: settings, handler: routes,
             files: FileRoutes(storage: files, resolver: routes, settings: settings, logger: logger),
             pages: PageRoutes(beside: routes), state: state, logger: logger)
+        if let changes {
+            liveQueries = try LiveQueryServer(
+                backend, changes, address: { settings.address(of: $0) }, logger: logger)
+        } else {
+            liveQueries = nil
+        }
+        var transport = extensions.http
+        if transport.webSockets == nil { transport.webSockets = liveQueries }
         certificate = try configuration.https.map {
             try ServerCertificate(certificateFile: $0.certificate, keyFile: $0.key)
         }
         http = HTTPServer(
             host: configuration.host, port: configuration.port, handler: dispatcher, crossOrigin: settings.crossOrigin,
             maximumBodySize: settings.maximumBodySize, certificate: certificate, limits: limits,
-            additions: extensions.http, logger: logger)
+            additions: transport, logger: logger)
     }
 
     /// The port that the server listens on, once it does.
@@ -194,6 +208,7 @@ public struct RoostServer: Service {
         async let _ = indexer.run()
         async let _ = backend.sweep()
         async let _ = tellAddress()
+        async let _ = liveQueries?.run()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await backend.followInvalidations() }
             group.addTask { try await http.run() }
@@ -242,4 +257,9 @@ public struct RoostServer: Service {
         /// What to tell the operator.
         public var description: String { "option classDefinitions: there are no definitions named \(name)" }
     }
+}
+
+extension RoostServer: CustomStringConvertible {
+    /// Nothing of what the server is made of: groups of services log their members, and the keys are among that.
+    public var description: String { "RoostServer" }
 }

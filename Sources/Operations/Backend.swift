@@ -24,10 +24,12 @@ public final class Backend: Sendable {
     let log: LogRing
     /// Who wants to know that the declared webhooks changed.
     public let hookChanges: HookChanges
+    /// Who wants to know that something about a user changed.
+    public let userChanges: UserChanges
     /// What runs before and after objects are saved; nil for nothing.
     let triggers: (any TriggerSet)?
-    /// Who wants to know what became of objects; nil for nobody.
-    let observer: (any ChangeObserver)?
+    /// Who wants to know what became of objects.
+    let observers: [any ChangeObserver]
     /// What sends mails; nil for nothing.
     let mailer: (any Mailer)?
     /// What runs jobs; nil where there are none.
@@ -55,7 +57,8 @@ public final class Backend: Sendable {
     ) {
         triggers = extensions.triggers
         hookChanges = HookChanges()
-        observer = extensions.observer
+        userChanges = UserChanges()
+        observers = extensions.observers
         mailer = extensions.mailer
         jobs = extensions.jobs.map {
             JobRunner(
@@ -89,7 +92,8 @@ public final class Backend: Sendable {
         log = other.log
         triggers = other.triggers
         hookChanges = other.hookChanges
-        observer = other.observer
+        userChanges = other.userChanges
+        observers = other.observers
         mailer = other.mailer
         jobs = other.jobs
         clock = other.clock
@@ -149,6 +153,7 @@ public final class Backend: Sendable {
     func invalidate(user id: String) async {
         if let deferred { return deferred.add(user: id) }
         sessions.invalidate(user: id)
+        userChanges.tell(id)
         await announce("user:\(id)")
     }
 

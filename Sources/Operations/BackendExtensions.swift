@@ -5,8 +5,8 @@ import ServerConfiguration
 public struct BackendExtensions: Sendable {
     /// What runs before and after objects are saved and deleted; nil for nothing.
     public var triggers: (any TriggerSet)?
-    /// Who wants to know what became of objects; nil for nobody.
-    public var observer: (any ChangeObserver)?
+    /// Who wants to know what became of objects.
+    public var observers: [any ChangeObserver] = []
     /// What sends mails for accounts; nil for nothing.
     public var mailer: (any Mailer)?
     /// The jobs that administrators may start; nil for none.
@@ -36,21 +36,41 @@ public struct BackendExtensions: Sendable {
         "janraincapture", "janrainengage", "ldap", "meetup", "phantauth", "qq", "vkontakte", "wechat", "weibo",
     ]
 
-    /// Checks that there is each login provider that a configuration speaks of.
+    /// Checks that there is each login provider that a configuration speaks of, and that it can work with its options.
     ///
+    /// - Returns: What to tell the operator: options that have no effect, and those that are taken and unsafe.
     /// - Throws: `ConfigurationError` that names the option.
-    public func checkProviders(_ configuration: Configuration) throws(ConfigurationError) {
-        for (name, options) in configuration.auth {
-            guard allAuthProviders[name] != nil else {
+    public func checkProviders(_ configuration: Configuration) throws(ConfigurationError) -> [String] {
+        var warnings: [String] = []
+        for (name, value) in configuration.auth {
+            if value["module"] != nil {
+                throw ConfigurationError(
+                    "option auth.\(name).module: adapters in JavaScript cannot run here. An issuer of OpenID Connect is named "
+                        + "by issuer and clientId, a service of OAuth 2 by oauth2; docs/accounts.md has both")
+            }
+            guard let provider = allAuthProviders[name] else {
                 if Self.unbuiltProviders.contains(name) {
                     throw ConfigurationError("option auth.\(name): this provider of parse-server's is not built")
                 }
                 throw ConfigurationError("error: unknown option auth.\(name)")
             }
-            guard options.objectValue != nil || options.isNull else {
-                throw ConfigurationError("Key auth.\(name) has invalid value \(options.text)")
+            guard value.objectValue != nil || value.isNull else {
+                throw ConfigurationError("Key auth.\(name) has an invalid value")
             }
-            try allAuthProviders[name]?.check(name, options.objectValue ?? [:])
+            let options = value.objectValue ?? [:]
+            try provider.check(name, options)
+            let forms = (provider.optionForms ?? [:]).merging(["enabled": .flag]) { $1 }
+            for (key, form) in forms {
+                guard let value = options[key], !form.takes(value) else { continue }
+                throw ConfigurationError("Key auth.\(name).\(key) must be \(form.title)")
+            }
+            if provider.optionForms != nil {
+                warnings += options.keys.filter { forms[$0] == nil }.map {
+                    "option auth.\(name).\($0) has no effect"
+                }
+            }
+            if options["enabled"] != false { warnings += provider.warnings(name, options) }
         }
+        return warnings
     }
 }

@@ -41,6 +41,7 @@ extension Backend {
             case .notification(_, let payload):
                 if let id = payload.dropping(prefix: "user:") {
                     sessions.invalidate(user: id)
+                    userChanges.tell(id)
                 } else {
                     sessions.invalidateAll()
                 }

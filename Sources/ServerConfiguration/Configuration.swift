@@ -123,6 +123,9 @@ public struct Configuration: Sendable {
     /// By what the server speaks TLS; nil for plain HTTP.
     public var https: HTTPS?
 
+    /// Of which classes changes are told to live queries, and to whom.
+    public var liveQuery = LiveQuery()
+
     /// Whether jobs are run when their schedules say so.
     public var jobSchedules = false
     /// The most jobs that run at a time.

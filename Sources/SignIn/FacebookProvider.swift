@@ -13,6 +13,8 @@ struct FacebookProvider: AuthProvider {
 
     private static let invalid = TokenCheck.refused("Facebook auth is invalid for this user.")
 
+    var optionForms: [Name: AuthOptionForm]? { ["appIds": .texts, "appSecret": .text, "clientId": .texts] }
+
     func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
         guard options["enabled"] != false else { return }
         if let ids = options["appIds"], ids.arrayValue == nil { throw ConfigurationError("appIds must be an array.") }

@@ -25,6 +25,8 @@ struct GameCenterProvider: AuthProvider {
             hasOldTexts ? "Apple Game Center - \(text)" : text.prefix(1).uppercased() + text.dropFirst() + ".")
     }
 
+    var optionForms: [Name: AuthOptionForm]? { ["bundleId": .text, "rootCertificateUrl": .text] }
+
     func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
         guard options["enabled"] != false, ProviderOptions.text(options["bundleId"]) == nil else { return }
         throw ConfigurationError(

@@ -11,6 +11,13 @@ struct IntrospectionProvider: AuthProvider {
 
     private static let invalid = TokenCheck.refused("OAuth2 access token is invalid for this user.")
 
+    var optionForms: [Name: AuthOptionForm]? {
+        [
+            "oauth2": .flag, "tokenIntrospectionEndpointUrl": .text, "authorizationHeader": .text, "useridField": .text,
+            "appidField": .text, "appIds": .texts,
+        ]
+    }
+
     func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
         guard options["enabled"] != false else { return }
         guard let url = ProviderOptions.text(options["tokenIntrospectionEndpointUrl"]),

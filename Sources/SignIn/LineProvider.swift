@@ -12,6 +12,12 @@ struct LineProvider: AuthProvider {
     let signed: TokenProvider
     let profile: ProfileProvider
 
+    var optionForms: [Name: AuthOptionForm]? {
+        (profile.optionForms ?? [:]).merging(signed.optionForms ?? [:]) { $1 }
+    }
+
+    func warnings(_ name: Name, _ options: JSONObject) -> [String] { profile.warnings(name, options) }
+
     func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
         // Who takes tokens that LINE signed for a channel needs no more than the channel.
         guard ProviderOptions.texts(options["clientId"]).isEmpty || options["clientSecret"] != nil else { return }

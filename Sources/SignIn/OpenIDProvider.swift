@@ -11,6 +11,8 @@ import ServerConfiguration
 struct OpenIDProvider: AuthProvider {
     let keys: IssuerKeys
 
+    var optionForms: [Name: AuthOptionForm]? { ["issuer": .text, "clientId": .texts] }
+
     func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
         guard options["enabled"] != false else { return }
         guard let issuer = ProviderOptions.text(options["issuer"]), issuer.hasPrefix("https://") else {

@@ -19,6 +19,18 @@ struct ProfileProvider: AuthProvider {
         service.codes == nil || options["enableInsecureAuth"]?.boolValue ?? isInsecureByDefault
     }
 
+    var optionForms: [Name: AuthOptionForm]? {
+        ["clientId": .text, "clientSecret": .text, "enableInsecureAuth": .flag]
+    }
+
+    func warnings(_ name: Name, _ options: JSONObject) -> [String] {
+        guard takesTokens(options) else { return [] }
+        return [
+            "option auth.\(name) takes access tokens from clients, which may be those of other apps: set clientId, "
+                + "clientSecret and \"enableInsecureAuth\": false, to take codes"
+        ]
+    }
+
     func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
         guard options["enabled"] != false, !takesTokens(options) else { return }
         for key: Name in ["clientId", "clientSecret"] where ProviderOptions.text(options[key]) == nil {

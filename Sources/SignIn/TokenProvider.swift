@@ -33,6 +33,10 @@ struct TokenProvider: AuthProvider {
     let rules: Rules
     let keys: IssuerKeys
 
+    var optionForms: [Name: AuthOptionForm]? {
+        [rules.nested ?? rules.audienceOption: rules.nested == nil ? .texts : .any]
+    }
+
     func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
         guard options["enabled"] != false else { return }
         let read = rules.read(options)
@@ -111,6 +115,7 @@ extension TokenProvider.Rules {
         unconfigured: "Missing keycloak configuration", nested: "config"
     ) { options, audiences in
         guard let url = ProviderOptions.text(options["auth-server-url"]),
+            url.hasPrefix("https://") || url.hasPrefix("http://"),
             let realm = ProviderOptions.text(options["realm"])
         else { return nil }
         var base = url[...]

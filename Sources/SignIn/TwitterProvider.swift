@@ -17,9 +17,12 @@ struct TwitterProvider: AuthProvider {
     /// The secret of the app is not for the database, although some SDKs send it.
     var unstored: Set<Name> { ["consumer_secret"] }
 
+    var optionForms: [Name: AuthOptionForm]? { ["apps": .any, "consumer_key": .text, "consumer_secret": .text] }
+
     func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
         guard options["enabled"] != false else { return }
-        guard !Self.apps(options).isEmpty else {
+        let apps = Self.apps(options)
+        guard !apps.isEmpty, apps.count == options["apps"]?.arrayValue?.count ?? 1 else {
             throw ConfigurationError(
                 "Twitter auth configuration missing: auth.\(name) needs consumer_key and consumer_secret")
         }

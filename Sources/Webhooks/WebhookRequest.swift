@@ -7,6 +7,7 @@ struct WebhookRequest: Sendable {
     let tellsMore: Bool
 
     func body(of call: CloudCall) -> [UInt8] {
+        if let members = liveQueryMembers(of: call) { return JSONValue.object(members).serialized() }
         var body = members(of: call)
         body["master"] = .bool(call.caller.isMaster)
         if tellsMore { body["isReadOnly"] = .bool(call.caller.isReadOnly) }
@@ -15,6 +16,19 @@ struct WebhookRequest: Sendable {
         body["headers"] = .object(call.headers)
         body["ip"] = .string(call.ip)
         return JSONValue.object(body).serialized()
+    }
+
+    /// What is told of live queries, as parse-server does: neither keys nor header fields. Nil for other calls.
+    private func liveQueryMembers(of call: CloudCall) -> JSONObject? {
+        guard case .trigger(let event, _) = call.target,
+            [.beforeConnect, .beforeSubscribe, .afterEvent].contains(event)
+        else { return nil }
+        var body = call.params
+        if let query = call.query { body["query"] = .object(query) }
+        if let object = call.object { body["object"] = .object(object) }
+        if let original = call.original { body["original"] = .object(original) }
+        if let user = call.caller.user { body["user"] = .object(user) }
+        return body
     }
 
     private func members(of call: CloudCall) -> JSONObject {

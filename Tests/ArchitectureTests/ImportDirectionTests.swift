@@ -28,6 +28,10 @@ import Testing
             "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "Pages", "ParseModel", "ParseStorage",
             "Postgres", "Rules", "ServerConfiguration", "Tasks",
         ],
+        "LiveQuery": [
+            "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Rules",
+            "ServerConfiguration",
+        ],
         "Templates": [],
         "Pages": ["Encoding", "JSON", "ServerConfiguration", "Templates"],
         "Outgoing": ["JSON", "ServerConfiguration"],
@@ -41,8 +45,9 @@ import Testing
         ],
         "NodeHost": ["CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration"],
         "App": [
-            "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Logs", "Mail",
-            "Migration", "NodeHost", "Operations", "ParseModel", "Outgoing", "Pages", "ParseStorage", "Postgres",
+            "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LiveQuery", "LocalPostgres", "Logs",
+            "Mail", "Migration", "NodeHost", "Operations", "ParseModel", "Outgoing", "Pages", "ParseStorage",
+            "Postgres",
             "REST",
             "Schema", "ServerConfiguration", "SignIn", "Webhooks",
         ],

@@ -39,11 +39,18 @@ struct WorkerLifeTests {
 
     @Test("After five deaths within a minute it stays down: what it guards is not written, and the rest is served")
     func staysDown() async throws {
-        try await TunedServer(Self.code) { $0.startWait = .milliseconds(500) }.run { server, _, host in
+        try await TunedServer(Self.code) { $0.startWait = .seconds(20) }.run { server, _, host in
+            var dead: Set<pid_t> = []
             for _ in 0..<5 {
+                // Each death is that of another process, however long its start takes.
+                var next: pid_t?
+                let isAlive = try await eventually {
+                    next = try await Self.pid(server)
+                    return next.map { !dead.contains($0) } ?? false
+                }
+                try #require(isAlive)
                 #expect(try await server.call("die").error == "Cloud code stopped.")
-                // Either the next process, or the end.
-                try await Task.sleep(for: .milliseconds(200))
+                if let next { dead.insert(next) }
             }
             let refused = try await server.send("POST", "/classes/Guarded", ["a": 1])
             #expect(refused.code == 141 && refused.error == "Cloud code stopped.", "\(refused.text)")

@@ -15,34 +15,78 @@ struct MailAdapterTests {
         return (configuration.accountMail.delivery, warnings)
     }
 
+    /// The log-in of the user `u` by tokens that an address gives out.
+    private static func refreshed(_ url: String, secret: String?) -> Configuration.SMTPLogin {
+        .token(
+            user: "u",
+            token: .refreshed(.init(url: url, clientId: "c", clientSecret: secret, refreshToken: "r")))
+    }
+
     @Test("parse-server's adapters that send by SMTP become that")
     func smtp() throws {
         let rows: [(String, JSONObject, Configuration.SMTP)] = [
             (
                 "parse-smtp-template",
                 ["host": "h", "port": "2525", "user": "u", "password": "p", "fromAddress": "a@b.c", "secure": true],
-                .init(host: "h", port: 2525, isSecure: true, user: "u", password: "p")
+                .init(host: "h", port: 2525, isSecure: true, login: .password(user: "u", password: "p"))
             ),
             (
                 "simple-parse-smtp-adapter",
                 ["fromAddress": "a@b.c", "user": "u", "password": "p", "host": "h", "isSSL": true, "name": "me"],
-                .init(host: "h", port: 465, isSecure: true, user: "u", password: "p", clientName: "me")
+                .init(
+                    host: "h", port: 465, isSecure: true, login: .password(user: "u", password: "p"), clientName: "me")
             ),
             (
                 "simple-parse-smtp-adapter",
                 ["fromAddress": "a@b.c", "user": "u", "password": "p", "service": "Gmail"],
-                .init(host: "smtp.gmail.com", port: 587, isSecure: false, user: "u", password: "p")
+                .init(host: "smtp.gmail.com", port: 587, isSecure: false, login: .password(user: "u", password: "p"))
             ),
             (
                 "parse-mail-adapter-smtp-ejs",
                 ["nodeMailerOptions": ["host": "h", "auth": ["user": "u", "pass": "p"]], "defaultFrom": "a@b.c"],
-                .init(host: "h", port: 587, isSecure: false, user: "u", password: "p")
+                .init(host: "h", port: 587, isSecure: false, login: .password(user: "u", password: "p"))
             ),
             (
                 "@openinc/parse-server-smtp-adapter",
                 ["from": "a@b.c", "host": "h", "port": 465, "secure": true, "auth": ["user": "u", "pass": "p"]],
-                .init(host: "h", port: 465, isSecure: true, user: "u", password: "p")
+                .init(host: "h", port: 465, isSecure: true, login: .password(user: "u", password: "p"))
             ),
+            (
+                "@openinc/parse-server-smtp-adapter",
+                ["from": "a@b.c", "service": "Gmail", "auth": ["type": "oauth2", "user": "u", "accessToken": "t"]],
+                .init(
+                    host: "smtp.gmail.com", port: 587, isSecure: false, login: .token(user: "u", token: .fixed("t")))
+            ),
+            (
+                "parse-mail-adapter-smtp-ejs",
+                [
+                    "nodeMailerOptions": [
+                        "host": "h", "name": "me",
+                        "auth": [
+                            "type": "OAuth2", "user": "u", "clientId": "c", "clientSecret": "s", "refreshToken": "r",
+                            "accessToken": "old", "expires": 1,
+                        ],
+                    ],
+                    "defaultFrom": "a@b.c",
+                ],
+                .init(
+                    host: "h", port: 587, isSecure: false,
+                    login: Self.refreshed("https://oauth2.googleapis.com/token", secret: "s"), clientName: "me")
+            ),
+            (
+                "smtp",
+                [
+                    "from": "a@b.c", "host": "h",
+                    "auth": [
+                        "type": "OAuth2", "user": "u", "clientId": "c", "refreshToken": "r",
+                        "accessUrl": "https://login.example/token",
+                    ],
+                ],
+                .init(
+                    host: "h", port: 587, isSecure: false,
+                    login: Self.refreshed("https://login.example/token", secret: nil))
+            ),
+            ("smtp", ["from": "a@b.c", "host": "h"], .init(host: "h", port: 587, isSecure: false)),
         ]
         for (module, options, expected) in rows {
             let (delivery, warnings) = try Self.load(module, options)
@@ -67,6 +111,93 @@ struct MailAdapterTests {
         }
         #expect(account.host == "api.eu.mailgun.net")
         #expect(warnings == ["option emailAdapter.options.timeout has no effect"])
+    }
+
+    @Test(
+        "Options of members have no effect silently no more than others",
+        arguments: [
+            (
+                "parse-mail-adapter-smtp-ejs",
+                [
+                    "defaultFrom": "a@b.c",
+                    "nodeMailerOptions": [
+                        "host": "h", "pool": true, "tls": ["minVersion": "x"], "auth": ["method": "x"],
+                    ],
+                ], ["nodeMailerOptions.auth.method", "nodeMailerOptions.pool", "nodeMailerOptions.tls.minVersion"]
+            ),
+            (
+                "parse-server-mailgun",
+                [
+                    "fromAddress": "a@b.c", "domain": "d", "apiKey": "k", "url": "https://api.eu.mailgun.net",
+                    "templates": [
+                        "own": ["subject": "x"], "passwordResetEmail": ["pathPlainText": "x", "pathHTML": "y"],
+                    ],
+                ], ["templates.own", "templates.passwordResetEmail.pathHTML"]
+            ),
+            (
+                "parse-smtp-template",
+                [
+                    "fromAddress": "a@b.c", "host": "h", "templatePath": "x", "confirmTemplatePath": "x",
+                    "multiLangPass": [:],
+                ], ["confirmTemplatePath", "multiLangPass", "templatePath"]
+            ),
+            (
+                "parse-server-simple-ses-adapter",
+                ["fromAddress": "a@b.c", "apiKey": "k", "apiSecret": "s", "domain": "d", "format": "text"],
+                ["domain", "format"]
+            ),
+        ] as [(String, JSONObject, [String])])
+    func unknownMembers(module: String, options: JSONObject, unknown: [String]) throws {
+        let (_, warnings) = try Self.load(module, options)
+        #expect(warnings.sorted() == unknown.map { "option emailAdapter.options.\($0) has no effect" })
+    }
+
+    @Test("What stands beside the options is told, too")
+    func besideOptions() throws {
+        let adapter: JSONValue = ["module": "smtp", "host": "x", "options": ["host": "h", "from": "a@b.c"]]
+        let values: JSONObject = ["appId": "a", "masterKey": "m", "emailAdapter": adapter]
+        let (_, warnings) = try Configuration.load(file: values.serialized(), environment: [:], flags: [])
+        #expect(warnings == ["option emailAdapter.host has no effect"])
+    }
+
+    @Test("Half a log-in, and ways to get tokens that there are not, stop the start")
+    func logins() {
+        func token(_ options: JSONObject) -> JSONObject {
+            ["auth": .object(options.merging(["type": "OAuth2", "user": "u"]) { given, _ in given })]
+        }
+        let rows: [(JSONObject, String)] = [
+            (["user": "u"], "options.password is missing"), (["password": "p"], "options.user is missing"),
+            (["auth": ["user": "u"]], "options.auth.pass is missing"),
+            (["auth": "x"], "options.auth must be an object"),
+            (
+                ["auth": ["user": "u", "pass": "p", "method": "PLAIN"]],
+                "unknown option emailAdapter.options.auth.method"
+            ),
+            (["user": "u", "password": "p", "auth": ["user": "u", "pass": "p"]], "exclude each other"),
+            (["auth": ["type": "custom", "user": "u"]], "custom is not known"),
+            (["auth": ["type": "OAuth2", "accessToken": "t"]], "options.auth.user is missing"),
+            (token([:]), "options.auth.accessToken of smtp: it is missing"),
+            (token(["accessToken": "t\u{1}auth=x"]), "options.auth.accessToken has an invalid value"),
+            (token(["accessToken": "t", "clientId": "c"]), "options.auth.clientId of smtp: new access tokens"),
+            (token(["accessUrl": "https://x"]), "refreshToken, which is missing"),
+            (token(["refreshToken": "r"]), "options.auth.clientId is missing"),
+            (token(["refreshToken": "r", "clientId": "c", "accessUrl": "http://x"]), "must begin with https://"),
+            (
+                token(["serviceClient": "1", "privateKey": "k"]),
+                "options.auth.serviceClient of smtp: tokens of service"
+            ),
+            (token(["provisionCallback": "f"]), "JavaScript function"),
+            (token(["customParams": ["a": "b"]]), "options.auth.customParams"),
+        ]
+        for (options, text) in rows {
+            do {
+                _ = try Self.load("smtp", options.merging(["host": "h", "from": "a@b.c"]) { $1 })
+                Issue.record("\(options) must be refused")
+            } catch {
+                let message = (error as? ConfigurationError)?.message ?? "\(error)"
+                #expect(message.contains(text), "\(message)")
+            }
+        }
     }
 
     @Test("What cannot be served stops the start, and says what to write")

@@ -54,7 +54,6 @@ struct OptionRuleTests {
     func notBuilt() {
         let asking: JSONObject = [
             "push": ["ios": [:]], "scheduledPush": true,
-            "liveQuery": ["classNames": ["A"]], "startLiveQueryServer": true,
             "cluster": 2, "mountGraphQL": true,
             "cacheAdapter": "redis", "loggerAdapter": "x", "analyticsAdapter": "x", "masterKeyTtl": 5,
             "databaseAdapter": "x",

@@ -43,13 +43,20 @@ public struct MailCatcher: Sendable {
         }
     }
 
-    /// Whether a mail server speaks TLS. With TLS it takes mails from the user `music` with the password `secret` only.
+    /// Whether a mail server speaks TLS. With TLS it takes mails from the user `music` only, who brings `secret`.
     public enum Security: String, Sendable {
         case none
         /// From the beginning.
         case tls
         /// When it is asked to.
         case startTLS = "starttls"
+    }
+
+    /// How users log in: by a password, or by an access token.
+    public enum Login: String, Sendable {
+        case password
+        case xoauth2 = "XOAUTH2"
+        case oauthBearer = "OAUTHBEARER"
     }
 
     /// The certificate of the authority that signed that of the server `localhost`, in a file.
@@ -59,7 +66,8 @@ public struct MailCatcher: Sendable {
     ///
     /// - Parameter port: The port to listen on; 0 for any that is free.
     public static func run<R: Sendable>(
-        port: Int = 0, security: Security = .none, _ body: @escaping @Sendable (MailCatcher) async throws -> R
+        port: Int = 0, security: Security = .none, login: Login = .password,
+        _ body: @escaping @Sendable (MailCatcher) async throws -> R
     ) async throws -> R {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-mails-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -76,6 +84,7 @@ public struct MailCatcher: Sendable {
                     .name("python3"),
                     arguments: [
                         Checkout.path("Tests/TestSupport/mail_catcher.py"), folder, "\(port)", security.rawValue,
+                        login.rawValue,
                     ],
                     environment: .inherit.updating(["PYTHONPATH": Checkout.pythonLibraries]), output: .discarded,
                     error: .string(limit: 4096))

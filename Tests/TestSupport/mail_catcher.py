@@ -1,7 +1,8 @@
 """A mail server for tests: writes its port to FOLDER/port, and each mail to a JSON file of its own there.
 
 With FOLDER/server.pem it speaks TLS, from the beginning or by STARTTLS (third argument), and takes mails from the user
-`music` with the password `secret` only. With FOLDER/mute it takes mails, and ends connections in place of an answer.
+`music` only, with the password `secret` (fourth argument `password`) or with the access token `secret` by the mechanism
+that the argument names. With FOLDER/mute it takes mails, and ends connections in place of an answer.
 """
 
 import asyncio
@@ -10,12 +11,13 @@ import email
 import email.policy
 import json
 import os
+import re
 import ssl
 import sys
 
 from aiosmtpd.smtp import SMTP, AuthResult
 
-folder, port, security = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+folder, port, security, login = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
 
 
 def write(name, text):
@@ -41,6 +43,23 @@ class Keeper:
             server.transport.abort()
         return "250 taken"
 
+    async def auth_XOAUTH2(self, server, arguments):
+        """Google's and Microsoft's own."""
+        return await self.check(server, arguments, rb"user=music\x01auth=Bearer secret\x01\x01")
+
+    async def auth_OAUTHBEARER(self, server, arguments):
+        """RFC 7628."""
+        pattern = rb"n,a=music,\x01host=localhost\x01port=\d+\x01auth=Bearer secret\x01\x01"
+        return await self.check(server, arguments, pattern)
+
+    async def check(self, server, arguments, pattern):
+        said = base64.b64decode(arguments[1]) if len(arguments) > 1 else await server.challenge_auth("")
+        if isinstance(said, bytes) and re.fullmatch(pattern, said):
+            return AuthResult(success=True)
+        # Why, as these mechanisms tell it; the client acknowledges that, and is refused.
+        await server.challenge_auth('{"status":"400","schemes":"Bearer","scope":"https://mail.example/"}')
+        return AuthResult(success=False, handled=False)
+
 
 async def main():
     loop = asyncio.get_running_loop()
@@ -48,7 +67,8 @@ async def main():
     if security != "none":
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.load_cert_chain(folder + "/server.pem")
-        options = {"auth_required": True, "authenticator": lambda server, session, envelope, mechanism, data: AuthResult(
+        excluded = {"LOGIN", "PLAIN", "XOAUTH2", "OAUTHBEARER"} - ({"LOGIN", "PLAIN"} if login == "password" else {login})
+        options = {"auth_required": True, "auth_exclude_mechanism": excluded, "authenticator": lambda server, session, envelope, mechanism, data: AuthResult(
             success=(data.login, data.password) == (b"music", b"secret"), handled=False)}
         if security == "starttls":
             options |= {"tls_context": context, "require_starttls": True}

@@ -17,6 +17,31 @@ enum CloudQuery {
         }
         return query
     }
+
+    /// What a client subscribes to, as a query has it: lists of fields are texts.
+    static func told(_ subscription: JSONObject) -> JSONObject {
+        var query: JSONObject = ["where": subscription["where"] ?? [:]]
+        for name in ["keys", "watch"] as [Name] {
+            guard let fields = subscription[name]?.arrayValue?.compactMap(\.stringValue) else { continue }
+            query[name] = .string(fields.joined(separator: ","))
+        }
+        return query
+    }
+
+    /// What a client is subscribed to instead.
+    static func subscribed(_ query: JSONObject, _ subscription: JSONObject) -> JSONObject {
+        var changed = subscription
+        changed["where"] = query["where"] ?? [:]
+        for name in ["keys", "watch"] as [Name] {
+            switch query[name] {
+            case .string(let text):
+                changed[name] = .array(text.parts(between: ",").filter { !$0.isEmpty }.map { .string($0) })
+            case .array(let list): changed[name] = .array(list)
+            default: changed[name] = nil
+            }
+        }
+        return changed
+    }
 }
 
 extension JSONObject {

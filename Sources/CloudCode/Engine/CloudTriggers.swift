@@ -61,6 +61,29 @@ extension CloudEngine: TriggerSet {
     }
 }
 
+extension CloudEngine {
+    public func liveQueryTrigger(for event: LiveQueryTriggerEvent, of className: Name) -> LiveQueryTrigger? {
+        guard let cloudEvent = CloudEvent(rawValue: event.rawValue) else { return nil }
+        let target = CloudTarget.trigger(cloudEvent, className)
+        guard let (host, validator) = entry(target) else { return nil }
+        return { [self] live in
+            let result = try await self.call(CloudCall(target, live), host, validator)
+            switch event {
+            case .beforeConnect: break
+            case .beforeSubscribe:
+                if case .query(let query)? = result.found {
+                    live.query = CloudQuery.subscribed(query, live.query ?? [:])
+                }
+            case .afterEvent:
+                guard let event = result.event else { break }
+                live.isSent = event.isSent
+                live.object = event.object ?? live.object
+                live.original = live.original == nil ? nil : event.original ?? live.original
+            }
+        }
+    }
+}
+
 extension CloudCaller {
     /// Who calls, by what the rules know.
     ///
@@ -117,6 +140,17 @@ extension CloudCall {
         ip = find.address
         add(find.facts)
         context = find.context
+    }
+
+    init(_ target: CloudTarget, _ live: LiveQueryCall) {
+        self.init(target, live.request, user: live.user, context: [:])
+        params = live.details
+        query = live.query.map(CloudQuery.told)
+        let name = JSONValue.string(live.className.text)
+        object = live.object
+        object?["className"] = name
+        original = live.original
+        original?["className"] = name
     }
 
     init(_ target: CloudTarget, _ call: FileCall) {

@@ -5,7 +5,7 @@ public import JSON
 public struct CloudCall: Sendable {
     /// What is called.
     public var target: CloudTarget
-    /// What a function or a job was given.
+    /// What a function or a job was given; in the life of live queries, what else is told.
     public var params: JSONObject = [:]
     /// The object, with `className`. Before a save: the stored object with the changes in it, where fields that the client sent
     /// as operators are operators. For `@Config`: `{"className":"@Config","params":{…}}`.

@@ -15,6 +15,8 @@ public struct CloudResult: Sendable {
     public var told: JSONObject = [:]
     /// Before a file is stored: what is stored instead; nil for as it came.
     public var file: CloudFile?
+    /// Of an event of live queries: what the client is told instead; nil for as it was.
+    public var event: Event?
     /// The status of a function's answer; nil for 200.
     public var status: Int?
     /// Header fields of a function's answer.
@@ -29,6 +31,23 @@ public struct CloudResult: Sendable {
         /// What is done besides what the client sent: for each field a value or an operator, as an update has it. Fields that
         /// are named in `reverted` are not written at all.
         case operations(JSONObject, reverted: [Name] = [])
+    }
+
+    /// What becomes of an event of live queries.
+    public struct Event: Sendable {
+        /// Whether the client is told.
+        public var isSent: Bool
+        /// The object that it is told; nil for as it was.
+        public var object: JSONObject?
+        /// The object before the change; nil for as it was.
+        public var original: JSONObject?
+
+        /// What a client is told, or not.
+        public init(isSent: Bool, object: JSONObject? = nil, original: JSONObject? = nil) {
+            self.isSent = isSent
+            self.object = object
+            self.original = original
+        }
     }
 
     /// What becomes of a find.

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOWebSocket
+import Synchronization
 
 /// An open WebSocket connection.
 public struct WebSocketConnection: Sendable {
@@ -7,11 +8,19 @@ public struct WebSocketConnection: Sendable {
     public let request: WebSocketRequest
     private let frames: NIOAsyncChannelInboundStream<WebSocketFrame>
     private let writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>
+    private let channel: any Channel
+    private let activity = Activity()
+
+    /// Whether anything came.
+    fileprivate final class Activity: Sendable {
+        let isHeard = Atomic(true)
+    }
 
     init(
         _ request: WebSocketRequest, frames: NIOAsyncChannelInboundStream<WebSocketFrame>,
-        writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>
+        writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>, channel: any Channel
     ) {
+        self.channel = channel
         self.request = request
         self.frames = frames
         self.writer = writer
@@ -26,11 +35,32 @@ public struct WebSocketConnection: Sendable {
 
     /// The texts that the client sends, until it closes the connection. One task reads them, once. Pings are answered
     /// while it waits for the next.
-    public var texts: Texts { Texts(frames: frames, writer: writer) }
+    public var texts: Texts { Texts(frames: frames, writer: writer, activity: activity) }
 
-    /// Says why the connection ends; nothing may be sent after it.
-    func close(_ code: WebSocketErrorCode) async throws {
-        try await Self.close(code, writer)
+    /// Asks the client again and again whether it is there, while another task reads its texts. Returns when nothing came
+    /// from it between two questions.
+    ///
+    /// - Parameter pause: How long it has for an answer.
+    /// - Throws: `CancellationError`.
+    public func watch(every pause: Duration) async throws {
+        while activity.isHeard.exchange(false, ordering: .relaxed) {
+            // Not by the writer, which waits for a client that reads nothing.
+            channel.writeAndFlush(WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer()), promise: nil)
+            try await Task.sleep(for: pause)
+        }
+    }
+
+    /// How long a client that reads slowly may take until it knows why the connection ends.
+    private static let timeToClose = Duration.seconds(2)
+
+    /// Says why the connection ends, unless the client does not read; nothing may be sent after it.
+    func close(_ code: WebSocketErrorCode) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await Self.close(code, writer) }
+            group.addTask { try? await Task.sleep(for: Self.timeToClose) }
+            await group.next()
+            group.cancelAll()
+        }
     }
 
     private static func close(
@@ -45,22 +75,25 @@ public struct WebSocketConnection: Sendable {
     public struct Texts: AsyncSequence, Sendable {
         fileprivate let frames: NIOAsyncChannelInboundStream<WebSocketFrame>
         fileprivate let writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>
+        fileprivate let activity: Activity
 
         /// Begins to read.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(frames: frames.makeAsyncIterator(), writer: writer)
+            Iterator(frames: frames.makeAsyncIterator(), writer: writer, activity: activity)
         }
 
         /// Reads one text after the other.
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate var frames: NIOAsyncChannelInboundStream<WebSocketFrame>.AsyncIterator
             fileprivate let writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>
+            fileprivate let activity: Activity
 
             /// The next text; nil when the client has closed the connection, or breaks the protocol.
             ///
             /// - Throws: What ended the connection.
             public mutating func next() async throws -> String? {
                 while let frame = try await frames.next(isolation: #isolation) {
+                    activity.isHeard.store(true, ordering: .relaxed)
                     switch frame.opcode {
                     case .text:
                         guard let text = String(validating: frame.unmaskedData.readableBytesView, as: UTF8.self) else {

@@ -19,4 +19,6 @@ public struct WebSocketRequest: Sendable {
     public let origin: String?
     /// The IP address of the other end.
     public let peer: String
+    /// What proxies say of where the client is (`X-Forwarded-For`), the client first; nil where none says anything.
+    public let forwardedFor: String?
 }

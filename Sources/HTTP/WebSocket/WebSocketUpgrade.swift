@@ -16,7 +16,8 @@ struct WebSocketUpgrade {
             head.headers[canonicalForm: "Upgrade"].contains(where: { $0.asciiLowercased == "websocket" })
         else { return nil }
         request = WebSocketRequest(
-            path: String(head.uri.prefix { $0 != "?" }), origin: head.headers.first(name: "Origin"), peer: peer)
+            path: String(head.uri.prefix { $0 != "?" }), origin: head.headers.first(name: "Origin"), peer: peer,
+            forwardedFor: head.headers[canonicalForm: "X-Forwarded-For"].joinedFields)
         guard handler.accepts(request) else { return nil }
         self.head = head
         self.handler = handler
@@ -48,18 +49,18 @@ struct WebSocketUpgrade {
         }
         let frames = try await channel.eventLoop.flatSubmit { changeProtocol(of: connection, headers) }.get()
         try await frames.executeThenClose { inbound, outbound in
-            let webSocket = WebSocketConnection(request, frames: inbound, writer: outbound)
+            let webSocket = WebSocketConnection(request, frames: inbound, writer: outbound, channel: channel)
             try await withGracefulShutdownHandler {
                 do {
                     try await handler.serve(webSocket)
                 } catch {
-                    try await webSocket.close(.unexpectedServerError)
+                    await webSocket.close(.unexpectedServerError)
                     throw error
                 }
-                try? await webSocket.close(.normalClosure)
+                await webSocket.close(.normalClosure)
             } onGracefulShutdown: {
                 Task {
-                    try? await webSocket.close(.goingAway)
+                    await webSocket.close(.goingAway)
                     channel.close(promise: nil)
                 }
             }
@@ -104,6 +105,11 @@ struct WebSocketUpgrade {
         staticString: """
             HTTP/1.1 400 Bad Request\r\nSec-WebSocket-Version: 13\r\nConnection: close\r\nContent-Length: 0\r\n\r\n
             """)
+}
+
+extension [Substring] {
+    /// Fields of one name as one; nil where there is none.
+    fileprivate var joinedFields: String? { isEmpty ? nil : joined(separator: ", ") }
 }
 
 /// Ends a connection whose client does not mask what it sends (RFC 6455, 5.1).

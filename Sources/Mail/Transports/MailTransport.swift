@@ -45,7 +45,7 @@ enum MailTransports {
         func client() throws -> HTTPCaller { try caller ?? HTTPCaller(settings) }
         switch delivery.transport {
         case .smtp(let server):
-            return SMTPTransport(server: server, trustedCertificates: settings.trustedCertificates)
+            return try SMTPTransport(server, trustedCertificates: settings.trustedCertificates, client)
         case .mailgun(let account): return MailgunTransport(account: account, caller: try client())
         case .ses(let account): return SESTransport(account: account, caller: try client())
         case .http(let service): return try HTTPMailTransport(service, try client())

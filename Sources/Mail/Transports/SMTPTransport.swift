@@ -3,6 +3,7 @@ import Encoding
 import Foundation
 import NIOPosix
 import Operations
+import Outgoing
 import ServerConfiguration
 import Synchronization
 
@@ -10,35 +11,89 @@ import Synchronization
 ///
 /// Each mail has a connection of its own, on a thread of its own that waits for the server.
 struct SMTPTransport: MailTransport {
-    let server: Configuration.SMTP
+    private let server: Configuration.SMTP
     /// A PEM file of certificates that are trusted beside those of the system; nil for none.
-    let trustedCertificates: String?
+    private let trustedCertificates: String?
+    private let login: Login
     private let threads = NIOThreadPool.singleton
 
     /// How long a server may take for one mail, in seconds.
     static let timeLimit = 30
+
+    /// - Parameter caller: What asks for access tokens; used where the server is logged in to by these.
+    init(
+        _ server: Configuration.SMTP, trustedCertificates: String?, _ caller: () throws -> HTTPCaller
+    ) rethrows {
+        self.server = server
+        self.trustedCertificates = trustedCertificates
+        switch server.login {
+        case nil: login = .none
+        case .password(let user, let password)?:
+            login = .fixed(Credentials(user: user, secret: password, isToken: false))
+        case .token(let user, .fixed(let token))?:
+            login = .fixed(Credentials(user: user, secret: token, isToken: true))
+        case .token(let user, .refreshed(let refresh))?:
+            login = .refreshed(user: user, MailAccessTokens(refresh, caller: try caller()))
+        }
+    }
 
     func send(_ message: MailMessage) async throws -> MailReceipt {
         let recipients = message.recipients.compactMap { MailAddress($0)?.address }
         guard let sender = MailAddress(message.sender), recipients.count == message.recipients.count,
             let bytes = MIMEMessage.bytes(message, date: Date(), id: Identifiers.hexadecimal(32))
         else { throw MailFailure.addressIsNone }
+        let credentials = try await credentials()
         let isGivenUp = GivenUp()
         let answer = Answer()
         let outcome = try await withTaskCancellationHandler {
             try await threads.runIfActive {
-                transfer(bytes, from: sender.address, to: recipients, unless: isGivenUp, answer)
+                transfer(bytes, from: sender.address, to: recipients, credentials, unless: isGivenUp, answer)
             }
         } onCancel: {
             isGivenUp.flag.store(true, ordering: .relaxed)
         }
         guard outcome.code != CURLE_OK else { return MailReceipt(answer: outcome.answer) }
         guard outcome.code != CURLE_ABORTED_BY_CALLBACK else { throw CancellationError() }
+        if outcome.code == CURLE_LOGIN_DENIED, let credentials, case .refreshed(_, let tokens) = login {
+            await tokens.forget(credentials.secret)
+        }
         // A refusal of the mail is final; one of the server, or of its log-in, is for the operator to mend.
         let isFinal = (550...559).contains(outcome.status) && outcome.code == CURLE_SEND_ERROR
         throw MailFailure(
-            reason: outcome.status > 0 ? "the server answered \(outcome.status)" : outcome.error, isFinal: isFinal,
-            answer: outcome.answer, isOpen: outcome.isWhole && outcome.status < 400)
+            reason: Self.reason(outcome, credentials), isFinal: isFinal, answer: outcome.answer,
+            isOpen: outcome.isWhole && outcome.status < 400)
+    }
+
+    private static func reason(_ outcome: Outcome, _ credentials: Credentials?) -> String {
+        if outcome.code == CURLE_LOGIN_DENIED, let credentials {
+            let kind = credentials.isToken ? "access token" : "password"
+            // A server that has no such log-in has refused nothing yet.
+            return outcome.status < 300
+                ? "the server offers no log-in by \(kind)" : "the server refused the \(kind) (\(outcome.status))"
+        }
+        return outcome.status > 0 ? "the server answered \(outcome.status)" : outcome.error
+    }
+
+    /// What transfers log in by.
+    private enum Login: Sendable {
+        case none
+        case fixed(Credentials)
+        case refreshed(user: String, MailAccessTokens)
+    }
+
+    /// What one transfer logs in by.
+    private struct Credentials: Sendable {
+        var user: String
+        var secret: String
+        var isToken: Bool
+    }
+
+    private func credentials() async throws -> Credentials? {
+        switch login {
+        case .none: nil
+        case .fixed(let credentials): credentials
+        case .refreshed(let user, let tokens): Credentials(user: user, secret: try await tokens.token(), isToken: true)
+        }
     }
 
     /// What became of a transfer.
@@ -54,7 +109,8 @@ struct SMTPTransport: MailTransport {
 
     // Unsafe: libcurl is C. What it is given lives until the transfer has ended, and no pointer leaves this function.
     private func transfer(
-        _ message: [UInt8], from sender: String, to recipients: [String], unless isGivenUp: GivenUp, _ answer: Answer
+        _ message: [UInt8], from sender: String, to recipients: [String], _ credentials: Credentials?,
+        unless isGivenUp: GivenUp, _ answer: Answer
     ) -> Outcome {
         guard let handle = curl_easy_init() else { return Outcome(code: CURLE_OUT_OF_MEMORY, error: "out of memory") }
         defer { curl_easy_cleanup(handle) }
@@ -70,11 +126,20 @@ struct SMTPTransport: MailTransport {
         _ = curl_easy_set_number(handle, CURLOPT_NOSIGNAL, 1)
         _ = curl_easy_set_number(handle, CURLOPT_CONNECTTIMEOUT, 10)
         _ = curl_easy_set_number(handle, CURLOPT_TIMEOUT, Self.timeLimit)
-        // Over a connection that anybody reads no password goes.
-        let security = server.user == nil ? CURLUSESSL_TRY : CURLUSESSL_ALL
+        // Over a connection that anybody reads no secret goes.
+        let security = credentials == nil ? CURLUSESSL_TRY : CURLUSESSL_ALL
         _ = curl_easy_set_number(handle, CURLOPT_USE_SSL, Int(security.rawValue))
-        if let user = server.user { _ = curl_easy_set_text(handle, CURLOPT_USERNAME, user) }
-        if let password = server.password { _ = curl_easy_set_text(handle, CURLOPT_PASSWORD, password) }
+        if let credentials {
+            _ = curl_easy_set_text(handle, CURLOPT_USERNAME, credentials.user)
+            if credentials.isToken {
+                _ = curl_easy_set_text(handle, CURLOPT_XOAUTH2_BEARER, credentials.secret)
+                _ = curl_easy_set_text(handle, CURLOPT_LOGIN_OPTIONS, "AUTH=OAUTHBEARER;AUTH=XOAUTH2")
+                // With the command, as Google and Microsoft describe it.
+                _ = curl_easy_set_number(handle, CURLOPT_SASL_IR, 1)
+            } else {
+                _ = curl_easy_set_text(handle, CURLOPT_PASSWORD, credentials.secret)
+            }
+        }
         _ = curl_easy_set_text(handle, CURLOPT_MAIL_FROM, "<\(sender)>")
         _ = curl_easy_set_list(handle, CURLOPT_MAIL_RCPT, list)
         _ = curl_easy_set_number(handle, CURLOPT_UPLOAD, 1)
@@ -106,12 +171,21 @@ struct SMTPTransport: MailTransport {
                 let code = curl_easy_perform(handle)
                 var status = 0
                 _ = curl_easy_get_number(handle, CURLINFO_RESPONSE_CODE, &status)
-                let line = MIMEMessage.line(answer.line.withLock { $0 })
+                let line = MIMEMessage.line(Self.readable(answer.line.withLock { $0 }))
                 return Outcome(
                     code: code, status: status, error: String(cString: curl_easy_strerror(code)), answer: line,
                     isWhole: source.pointee.rest.isEmpty)
             }
         }
+    }
+
+    /// A line of a server. Why a token is refused is told as a challenge, in base64.
+    private static func readable(_ line: String) -> String {
+        let text = line.filter { !$0.isNewline }
+        guard text.hasPrefix("334 "), let challenge = Data(base64Encoded: String(text.dropFirst(4))) else {
+            return text
+        }
+        return "334 " + String(decoding: challenge, as: UTF8.self)
     }
 
     /// Whether nobody waits for a transfer any more.

@@ -9,6 +9,8 @@ import { callWithCallbacks, callWithResponse } from './responses.mjs';
 import { runFor } from './tracking.mjs';
 import { askValidator } from './validators.mjs';
 
+const liveQueryEvents = new Set(['beforeConnect', 'beforeSubscribe', 'afterEvent']);
+
 const readOptions = ['readPreference', 'includeReadPreference', 'subqueryReadPreference'];
 
 export class Calls {
@@ -145,6 +147,18 @@ export class Calls {
         for (const name of readOptions) if (request[name]) json[name] = request[name];
         return { query: json, ...context() };
       }
+      case 'beforeSubscribe':
+        await run();
+        return { query: request.query.toJSON() };
+      case 'afterEvent':
+        await run();
+        return {
+          liveEvent: {
+            sendEvent: request.sendEvent !== false,
+            object: told(request.object),
+            original: told(request.original),
+          },
+        };
       case 'afterFind': {
         const value = await run();
         if (value && !Array.isArray(value)) throw new Parse.Error(141, 'An afterFind trigger gives a list of objects.');
@@ -203,6 +217,13 @@ export class Calls {
       if (sent.original) request.original = configOf(sent.original);
       return request;
     }
+    if (liveQueryEvents.has(event)) {
+      Object.assign(request, sent.details);
+      if (sent.query) request.query = queryOf(call.name, sent.query);
+      if (sent.object) request.object = stored(sent.object);
+      if (sent.original) request.original = stored(sent.original);
+      return request;
+    }
     if (event === 'beforeFind' || event === 'afterFind') {
       request.query = queryOf(call.name, sent.query ?? {});
       request.count = sent.count ?? false;
@@ -228,6 +249,11 @@ export class Calls {
       message: text => this.#connection.send('message', { id: call.id, jobId, text: String(text) }),
     };
   }
+}
+
+/** An object as a client of live queries is told it; undefined where there is none. */
+function told(object) {
+  return object instanceof Parse.Object ? foundJSON(object) : object ?? undefined;
 }
 
 /** The objects that a trigger before a find answers with; undefined where it gives none. */

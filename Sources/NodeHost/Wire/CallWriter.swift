@@ -64,6 +64,9 @@ enum CallWriter {
             request["isGet"] = .bool(call.isGet)
             request["count"] = .bool(call.isCount)
             if event == .afterFind { request["objects"] = .array(call.objects.map(JSONValue.object)) }
+        case .beforeConnect, .beforeSubscribe, .afterEvent:
+            request["details"] = .object(call.params)
+            request["query"] = call.query.map(JSONValue.object)
         default: break
         }
         if let file = call.file { request["file"] = .object(json(file)) }

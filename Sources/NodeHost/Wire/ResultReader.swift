@@ -26,6 +26,11 @@ enum ResultReader {
         } else if let query = message["query"]?.objectValue {
             result.found = .query(query)
         }
+        if let event = message["liveEvent"]?.objectValue {
+            result.event = CloudResult.Event(
+                isSent: event["sendEvent"]?.boolValue ?? true, object: event["object"]?.objectValue,
+                original: event["original"]?.objectValue)
+        }
         result.answer = message["answer"]
         result.told = message["told"]?.objectValue ?? [:]
         if let file = message["file"]?.objectValue, let sent = call.file { result.file = read(file, sent) }

@@ -177,9 +177,16 @@ extension Backend {
     public func logOut(_ context: RequestContext) async throws {
         guard let user = context.caller.user else { return }
         let after = await logoutTrigger(of: user.sessionId, context)
+        let session = observes("_Session") ? try await original("_Session", user.sessionId) : nil
         try await store.deleteAll(
             "_Session", where: .field(FieldPath("objectId"), .equal(.string(user.sessionId))))
         await invalidate(user: user.id)
+        if let session {
+            await tell(
+                Change(
+                    className: "_Session", objectId: user.sessionId, before: session, after: nil,
+                    origin: context.caller))
+        }
         try await after?()
     }
 

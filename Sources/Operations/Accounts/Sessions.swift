@@ -49,6 +49,7 @@ extension Backend {
                     .and(.field(FieldPath("objectId"), .notEqual(.string(objectId)))))
             await invalidate(user: userId)
         }
+        if !isInTransaction { await tellObservers(save, objectId, row) }
         body["objectId"] = row.body["objectId"]
         let user = SessionUser(
             id: userId, sessionId: objectId, token: token, roles: try await roles(of: userId), isAnonymous: false)

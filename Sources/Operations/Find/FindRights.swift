@@ -18,16 +18,7 @@ extension Backend {
         -> ObjectStore.FindRequest
     {
         let caller = context.caller
-        var limits = FilterParser.Limits()
-        limits.conditionDepth = configuration.requestComplexity.queryDepth
-        limits.subqueryDepth = configuration.requestComplexity.subqueryDepth
-        limits.subqueryLimit = configuration.requestComplexity.subqueryLimit
-        limits.allowsRegex = configuration.requestComplexity.allowRegex
-        limits.allowsBackReferences = configuration.allowRegexBackReferences
-        let parser = FilterParser(
-            isMaster: caller.readsEverything, now: context.now.milliseconds, limits: limits,
-            unknownOperatorCode: configuration.preset < 8 ? 107 : 102,
-            requiresInnerCondition: (5..<9).contains(configuration.preset))
+        let parser = filterParser(context)
         var request = ObjectStore.FindRequest(className: className)
         if !caller.readsEverything { request.patternTimeLimit = .milliseconds(configuration.regexTimeout) }
         request.order = options.order
@@ -68,6 +59,20 @@ extension Backend {
         try choosePlace(options, &request)
         try checkIncludes(options, caller)
         return request
+    }
+
+    /// What reads the conditions of a caller, within the limits of the deployment.
+    func filterParser(_ context: RequestContext) -> FilterParser {
+        var limits = FilterParser.Limits()
+        limits.conditionDepth = configuration.requestComplexity.queryDepth
+        limits.subqueryDepth = configuration.requestComplexity.subqueryDepth
+        limits.subqueryLimit = configuration.requestComplexity.subqueryLimit
+        limits.allowsRegex = configuration.requestComplexity.allowRegex
+        limits.allowsBackReferences = configuration.allowRegexBackReferences
+        return FilterParser(
+            isMaster: context.caller.readsEverything, now: context.now.milliseconds, limits: limits,
+            unknownOperatorCode: configuration.preset < 8 ? 107 : 102,
+            requiresInnerCondition: (5..<9).contains(configuration.preset))
     }
 
     /// Nobody but users looks for sessions.

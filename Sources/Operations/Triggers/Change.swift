@@ -1,5 +1,5 @@
-import JSON
-import Rules
+public import JSON
+public import Rules
 
 /// What became of one object, once it is committed.
 public struct Change: Sendable {
@@ -13,9 +13,18 @@ public struct Change: Sendable {
     public let after: JSONObject?
     /// Who changed it.
     public let origin: Caller
+
+    /// Notes a change.
+    public init(className: String, objectId: String, before: JSONObject?, after: JSONObject?, origin: Caller) {
+        self.className = className
+        self.objectId = objectId
+        self.before = before
+        self.after = after
+        self.origin = origin
+    }
 }
 
-/// Who wants to know of changes, as live queries do.
+/// Who wants to know of changes, as live queries do. Several may.
 public protocol ChangeObserver: Sendable {
     /// Whether changes of a class are wanted. Where nobody wants them, nothing is loaded for them.
     func observes(_ className: Name) -> Bool

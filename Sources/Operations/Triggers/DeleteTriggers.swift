@@ -15,7 +15,9 @@ extension Backend {
         let isObserved = observes(className)
         guard hasTrigger || isObserved else { return }
         if isObserved {
-            guard let original = try await original(className, planned.objectId) else { throw ParseError.notFound }
+            guard let original = try await original(className, planned.objectId, links(planned.context)) else {
+                throw ParseError.notFound
+            }
             planned.told.original = original
         }
         guard hasTrigger else { return }
@@ -30,7 +32,7 @@ extension Backend {
     /// - Throws: What the trigger throws, though the object is gone.
     func afterDelete(_ planned: DeletePipeline.Planned) async throws {
         if let original = planned.told.original {
-            await observer?.observe(
+            await tell(
                 Change(
                     className: planned.className, objectId: planned.objectId, before: original, after: nil,
                     origin: planned.context.caller))

@@ -16,7 +16,7 @@ extension Backend {
         guard hasTrigger || isObserved else { return }
         if let objectId = save.objectId, !save.isMadeInTransaction {
             if hasTrigger { save.seen = try await changeable(save.className, objectId, save) }
-            if isObserved { save.original = try await original(save.className, objectId) }
+            if isObserved { save.original = try await original(save.className, objectId, links(save.context)) }
         } else if hasTrigger, save.isNew, let schema = catalog.schema(save.className) {
             _ = try schema.permit(.create, to: save.caller)
             if save.newId == nil { _ = try newObjectId(save.body, save.className) }
@@ -77,16 +77,10 @@ extension Backend {
     /// - Returns: What the trigger gave; nil where there is none, or it failed.
     func afterSave(_ save: Save, _ result: WriteResult) async -> TriggerAnswer? {
         let after = trigger(.afterSave, save.className)
-        let isObserved = observes(save.className)
-        guard after != nil || isObserved,
+        guard after != nil || observes(save.className),
             let objectId = save.objectId ?? result.body["objectId"]?.stringValue ?? save.sameId
         else { return nil }
-        if isObserved, let object = try? save.objectAfter(save.original, result.body) {
-            await observer?.observe(
-                Change(
-                    className: save.className, objectId: objectId, before: save.original, after: object,
-                    origin: save.caller))
-        }
+        await tellObservers(save, objectId, result)
         guard let after, let object = try? save.objectAfter(save.seen, result.body, tellsSession: true) else {
             return nil
         }
@@ -98,6 +92,27 @@ extension Backend {
                 facts: save.context.facts)
             return try await after(call)
         }
+    }
+
+    /// Tells those who want to know what became of an object by a save.
+    func tellObservers(_ save: Save, _ objectId: String, _ result: WriteResult) async {
+        guard observes(save.className), let object = await stored(save, objectId, result) else { return }
+        await tell(
+            Change(
+                className: save.className, objectId: objectId, before: save.original, after: object,
+                origin: save.caller))
+    }
+
+    /// An object as a save left it.
+    ///
+    /// It is read, since others may have changed other fields of it meanwhile: who follows changes ends with what is stored.
+    /// When another save came after this one, it is worked out.
+    private func stored(_ save: Save, _ objectId: String, _ result: WriteResult) async -> JSONObject? {
+        let now = try? await original(save.className, objectId, links(save.context))
+        if let now, let moment = result.body["updatedAt"] ?? result.body["createdAt"], now["updatedAt"] == moment {
+            return now
+        }
+        return try? save.objectAfter(save.original, result.body)
     }
 
     /// Adds what a trigger after the save set on the object to the answer: what is neither what was written nor what was

@@ -7,7 +7,7 @@ import Rules
 /// What the calls of triggers share, and those around accounts and the configuration.
 extension Backend {
     /// Whether anybody could want to know of changes.
-    var isObserved: Bool { observer != nil || triggers?.isActive == true }
+    var isObserved: Bool { !observers.isEmpty || triggers?.isActive == true }
 
     /// What is called for an event of a class; nil for nothing.
     func trigger(_ event: TriggerEvent, _ className: String) -> Trigger? {
@@ -23,8 +23,13 @@ extension Backend {
         trigger(.beforeSave, className) != nil || trigger(.afterSave, className) != nil
     }
 
-    /// Whether the observer wants to know of changes of a class.
-    func observes(_ className: String) -> Bool { observer?.observes(Name(className)) ?? false }
+    /// Whether an observer wants to know of changes of a class.
+    func observes(_ className: String) -> Bool { observers.contains { $0.observes(Name(className)) } }
+
+    /// Tells the observers who want to know.
+    func tell(_ change: Change) async {
+        for observer in observers where observer.observes(Name(change.className)) { await observer.observe(change) }
+    }
 
     /// The record of the caller's user as cloud code is told it: as the user sees it, with the session token.
     ///
@@ -83,11 +88,14 @@ extension Backend {
     }
 
     /// An object as it is, all of it.
-    func original(_ className: String, _ objectId: String) async throws -> JSONObject? {
+    ///
+    /// - Parameter links: How its files are linked to; names alone, for objects that no client sees.
+    func original(_ className: String, _ objectId: String, _ links: FileLinks = .none) async throws -> JSONObject? {
         guard catalog.schema(className) != nil, !objectId.utf8.contains(0) else { return nil }
         var request = ObjectStore.FindRequest(className: className)
         request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
         request.limit = 1
+        request.links = links
         return try await store.find(request).objects.first
     }
 

@@ -19,6 +19,9 @@ public protocol TriggerSet: Sendable {
 
     /// What is called around the life of a file; nil for nothing.
     func fileTrigger(for event: FileEvent) -> FileTrigger?
+
+    /// What is called in the life of live queries of a class, or for `@Connect`; nil for nothing.
+    func liveQueryTrigger(for event: LiveQueryTriggerEvent, of className: Name) -> LiveQueryTrigger?
 }
 
 extension TriggerSet {
@@ -30,6 +33,9 @@ extension TriggerSet {
 
     /// Nothing: most sets look at no files.
     public func fileTrigger(for event: FileEvent) -> FileTrigger? { nil }
+
+    /// Nothing: most sets look at no live queries.
+    public func liveQueryTrigger(for event: LiveQueryTriggerEvent, of className: Name) -> LiveQueryTrigger? { nil }
 }
 
 /// When something is called.

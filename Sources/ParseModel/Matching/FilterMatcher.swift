@@ -36,7 +36,12 @@ public struct FilterMatcher: Sendable {
     /// - Throws: ``FilterMatcherError/tooMuchWork``.
     public func matches(_ object: JSONObject) throws(FilterMatcherError) -> Bool {
         var budget = MatchBudget(steps: Self.steps)
-        return try Self.holds(root, object, &budget)
+        return try matches(object, &budget)
+    }
+
+    /// The same, of what is left of a budget.
+    public func matches(_ object: JSONObject, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
+        try Self.holds(root, object, &budget)
     }
 
     private static func nodes(_ parts: [Filter], _ schema: ClassSchema) throws(FilterMatcherError) -> [Node] {
@@ -75,6 +80,8 @@ public struct FilterMatcher: Sendable {
         guard let type = schema.type(of: field) else {
             // Objects do not show the columns that only the server reads.
             guard field.utf8.first != UInt8(ascii: "_") else { throw .needsDatabase(field) }
+            // A pattern that is none is one when the field comes, too.
+            if case .regex(let pattern, let options) = constraint { _ = try TextPattern(pattern, options: options) }
             return .constant(isFulfilledByNothing(constraint))
         }
         let isWhole = path.steps.isEmpty

@@ -1,15 +1,29 @@
-/// The work that is left for the comparison of one object with a filter.
+/// The work that is left for the comparison of objects with filters.
 ///
 /// Each condition is linear in the object, but a filter can have thousands of conditions and an object thousands of
 /// values: the product is what this bounds.
-struct MatchBudget {
-    private var left: Int
+public struct MatchBudget: Sendable {
+    /// What is left: values looked at, and characters of texts that patterns look at.
+    public private(set) var left: Int
 
-    init(steps: Int) { left = steps }
+    /// Makes a budget.
+    public init(steps: Int) { left = steps }
 
     /// Takes away some of it.
     mutating func spend(_ steps: Int) throws(FilterMatcherError) {
         left -= steps
         guard left >= 0 else { throw .tooMuchWork }
+    }
+
+    /// Does something with a part of what is left.
+    ///
+    /// - Parameter steps: The most that it may take.
+    public mutating func lend<R>(
+        atMost steps: Int, _ body: (inout MatchBudget) throws(FilterMatcherError) -> R
+    ) throws(FilterMatcherError) -> R {
+        let lent = max(0, min(steps, left))
+        var part = MatchBudget(steps: lent)
+        defer { left -= lent - max(0, part.left) }
+        return try body(&part)
     }
 }

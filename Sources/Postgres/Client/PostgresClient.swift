@@ -142,6 +142,15 @@ public final class PostgresClient: Sendable {
         _ = try await query("SELECT pg_notify($1, $2)", [.text(channel), .text(payload)])
     }
 
+    /// Announces several things, in their order, in one round trip.
+    ///
+    /// - Throws: `PostgresError`; then none is announced.
+    public func notify(channel: String, payloads: [String]) async throws {
+        _ = try await query(
+            "SELECT pg_notify($1, payload) FROM unnest($2::text[]) WITH ORDINALITY AS list(payload, place) ORDER BY place",
+            [.text(channel), .textArray(payloads)])
+    }
+
     /// Has statements carried out on a shared connection. Those that meet a lock there are carried out on a connection of
     /// their own, where they keep no others waiting.
     private func perform(_ request: Request, _ statements: [Statement]) async throws -> [PostgresResult] {

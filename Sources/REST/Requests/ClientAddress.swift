@@ -43,14 +43,14 @@ public enum ProxyTrust: Sendable {
 }
 
 /// Where a request comes from.
-enum ClientAddress {
+package enum ClientAddress {
     /// The nearest address that is not a trusted proxy; the farthest one if all are trusted.
     ///
     /// - Parameters:
     ///   - peer: The other end of the connection.
     ///   - forwardedFor: The value of `X-Forwarded-For`, the client first.
     ///   - trust: Which proxies are believed.
-    static func resolve(peer: String, forwardedFor: String?, trust: ProxyTrust) -> String {
+    package static func resolve(peer: String, forwardedFor: String?, trust: ProxyTrust) -> String {
         guard case .nobody = trust else {
             return resolve(peer: peer, hops: (forwardedFor ?? "").parts(between: ",").reversed(), trust: trust)
         }

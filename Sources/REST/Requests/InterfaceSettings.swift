@@ -39,6 +39,11 @@ public struct InterfaceSettings: Sendable {
         files = FileSettings()
     }
 
+    /// Where the client of a WebSocket connection is, as far as the proxies before the server are believed.
+    package func address(of request: WebSocketRequest) -> String {
+        ClientAddress.resolve(peer: request.peer, forwardedFor: request.forwardedFor, trust: proxyTrust)
+    }
+
     /// What pages of other origins are told.
     package var crossOrigin: CrossOrigin { CrossOrigin(origins: allowedOrigins, extraHeaders: allowedHeaders) }
 }

@@ -84,6 +84,51 @@ extension Cloud {
         }
     }
 
+    /// Registers what is called before a client of live queries is connected. It may refuse.
+    public func beforeConnect(
+        requires requirements: Requirements = [], _ body: @escaping @Sendable (ConnectRequest) async throws -> Void
+    ) {
+        register(.trigger(.beforeConnect, "@Connect"), requirements) { call, details in
+            try await body(ConnectRequest(details: details, members: call.params))
+            return CloudResult()
+        }
+    }
+
+    /// Registers what is called before a client is subscribed to objects of a class. It may change what the client is
+    /// subscribed to, or refuse.
+    public func beforeSubscribe(
+        _ className: String, requires requirements: Requirements = [],
+        _ body: @escaping @Sendable (inout SubscribeRequest) async throws -> Void
+    ) {
+        register(.trigger(.beforeSubscribe, Name(className)), requirements) { call, details in
+            let query = ParseQuery(className, call.query ?? [:])
+            var request = SubscribeRequest(details: details, query: query)
+            try await body(&request)
+            var result = CloudResult()
+            if request.query != query { result.found = .query(request.query.parameters) }
+            return result
+        }
+    }
+
+    /// Registers what is called before a client of live queries is told of a change. It may change what the client is
+    /// told, or keep it from it.
+    public func afterLiveQueryEvent(
+        _ className: String, requires requirements: Requirements = [],
+        _ body: @escaping @Sendable (inout LiveEventRequest) async throws -> Void
+    ) {
+        register(.trigger(.afterEvent, Name(className)), requirements) { call, details in
+            var request = LiveEventRequest(
+                details: details, event: call.params["event"]?.stringValue ?? "",
+                object: ParseObject(className, json: call.object ?? [:]),
+                original: call.original.map { ParseObject(className, json: $0) })
+            try await body(&request)
+            var result = CloudResult()
+            result.event = CloudResult.Event(
+                isSent: request.isSent, object: request.object.json, original: request.original?.json)
+            return result
+        }
+    }
+
     /// Registers what is called before the app's configuration is changed. It may refuse.
     public func beforeSaveConfig(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (ConfigRequest) async throws -> Void

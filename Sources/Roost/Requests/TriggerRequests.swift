@@ -56,6 +56,33 @@ public struct LoginRequest: CloudRequest {
     public let object: ParseObject
 }
 
+/// A call before a client of live queries is connected.
+public struct ConnectRequest: CloudRequest {
+    public var details: CallDetails
+    /// What is told of the client: `installationId`, `clients`, `subscriptions`.
+    public let members: JSONObject
+}
+
+/// A call before a client of live queries is subscribed.
+public struct SubscribeRequest: CloudRequest {
+    public var details: CallDetails
+    /// What the client is subscribed to. It may be changed.
+    public var query: ParseQuery
+}
+
+/// A call before a client of live queries is told of a change.
+public struct LiveEventRequest: CloudRequest {
+    public var details: CallDetails
+    /// What became of the object: `create`, `enter`, `update`, `leave` or `delete`.
+    public let event: String
+    /// The object, as the client is told it. It may be changed.
+    public var object: ParseObject
+    /// The object as it was before; nil where there is none. It may be changed.
+    public var original: ParseObject?
+    /// Whether the client is told.
+    public var isSent = true
+}
+
 /// A call around a change of the app's configuration.
 public struct ConfigRequest: CloudRequest {
     public var details: CallDetails

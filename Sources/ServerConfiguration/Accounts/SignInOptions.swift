@@ -15,6 +15,13 @@ enum SignInOptions {
             "trustedCertificates", "ROOST_TRUSTED_CERTIFICATES", .string,
             "A PEM file of certificates that are trusted in such calls, beside those of the system"),
     ]
+
+    /// What the option `auth` says of providers. Several apps of Twitter's may be a list, as in parse-server.
+    static func providers(_ value: JSONValue?) -> JSONObject {
+        var providers = value?.objectValue ?? [:]
+        if let apps = providers["twitter"], apps.arrayValue != nil { providers["twitter"] = ["apps": apps] }
+        return providers
+    }
 }
 
 extension Configuration {

@@ -6,6 +6,7 @@ struct MailAdapterOptions {
     let module: String
     private let values: JSONObject
     private var known: Set<Name> = []
+    private var unknownOfMembers: [String] = []
     private let path: String
 
     init(_ module: String, _ values: JSONObject, path: String = "emailAdapter.options") {
@@ -114,13 +115,20 @@ struct MailAdapterOptions {
         }
     }
 
-    /// The options of a member.
-    mutating func nested(_ key: Name) throws(ConfigurationError) -> MailAdapterOptions {
-        MailAdapterOptions(module, try object(key) ?? [:], path: "\(path).\(key)")
+    /// Reads the options of a member. Those of them that `read` does not ask for are unknown, too.
+    mutating func nested<R>(_ key: Name, _ read: (inout MailAdapterOptions) throws(ConfigurationError) -> R)
+        throws(ConfigurationError) -> R
+    {
+        var member = MailAdapterOptions(module, try object(key) ?? [:], path: "\(path).\(key)")
+        let result = try read(&member)
+        unknownOfMembers += member.unknown
+        return result
     }
 
     /// The options that were not asked for.
-    var unknown: [String] { values.keys.filter { !known.contains($0) }.map { "\(path).\($0)" } }
+    var unknown: [String] {
+        values.keys.filter { !known.contains($0) }.map { "\(path).\($0)" } + unknownOfMembers
+    }
 
     /// - Throws: `ConfigurationError` for an option that was not asked for.
     func checkAllKnown() throws(ConfigurationError) {

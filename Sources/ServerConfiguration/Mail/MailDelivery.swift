@@ -37,8 +37,11 @@ extension Configuration {
         /// Whether it makes HTTP requests.
         public var isHTTP: Bool {
             switch self {
-            case .mailgun, .ses, .http: true
-            case .smtp, .terminal: false
+            case .mailgun, .ses, .http: return true
+            case .terminal: return false
+            case .smtp(let server):
+                guard case .token(_, .refreshed)? = server.login else { return false }
+                return true
             }
         }
     }
@@ -50,9 +53,8 @@ extension Configuration {
         public var port: Int
         /// Whether TLS begins with the connection. Otherwise it begins when the server offers it (STARTTLS).
         public var isSecure: Bool
-        /// The name and the password to log in with; nil for none.
-        public var user: String?
-        public var password: String?
+        /// How the client logs in; nil for not at all.
+        public var login: SMTPLogin?
         /// The name by which the client introduces itself; nil for that of the machine.
         public var clientName: String?
     }

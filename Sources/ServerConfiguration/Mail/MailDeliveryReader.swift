@@ -12,6 +12,9 @@ extension Configuration.MailDelivery {
         if let options = adapter["options"], !options.isNull, options.objectValue == nil {
             throw ConfigurationError("Key emailAdapter.options must be an object")
         }
+        for key in adapter.objectValue?.keys.elements ?? [] where !["module", "options"].contains(key) {
+            warnings.append("option emailAdapter.\(key) has no effect")
+        }
         var options = MailAdapterOptions(module, adapter["options"]?.objectValue ?? [:])
         switch module {
         case "smtp": self = try Self.smtp(&options)
@@ -37,8 +40,7 @@ extension Configuration.MailDelivery {
         let isSecure = try options.flag("secure") ?? false
         let server = Configuration.SMTP(
             host: host, port: try options.port("port", isSecure ? 465 : 587), isSecure: isSecure,
-            user: try options.text("user"), password: try options.text("password"),
-            clientName: try options.text("name"))
+            login: try .either(&options), clientName: try options.text("name"))
         return Self(sender: sender, transport: .smtp(server))
     }
 
@@ -51,9 +53,10 @@ extension Configuration.MailDelivery {
                     host: try Self.host(&options))))
     }
 
-    /// The host of Mailgun's: a name, or an address as some versions of its client take it.
+    /// The host of Mailgun's: a name, or an address as some versions of its client take it, also by the name `url`.
     private static func host(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> String {
-        var host = (try options.text("host") ?? "api.mailgun.net")[...]
+        let (name, address) = (try options.text("host"), try options.text("url"))
+        var host = (name ?? address ?? "api.mailgun.net")[...]
         if host.hasPrefix("https://") { host = host.dropFirst("https://".count) }
         if host.hasSuffix("/") { host = host.dropLast() }
         guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#@".utf8.contains($0) }) else {

@@ -107,22 +107,26 @@ enum ParseServerMailAdapter {
         -> Configuration.MailTemplates
     {
         var templates = Configuration.MailTemplates()
-        for (name, value) in try options.object("templates") ?? [:]
-        where Configuration.MailTemplates.names.contains(name) {
-            var mail = MailAdapterOptions(
-                options.module, value.objectValue ?? [:], path: "emailAdapter.options.templates.\(name)")
-            if mail.value("callback") != nil {
-                throw mail.refusal(
-                    "callback", "it is a JavaScript function",
-                    "Use the module mailgun or ses, and name the columns of users in userFields")
+        try options.nested("templates") { mails throws(ConfigurationError) in
+            for name in Configuration.MailTemplates.names where mails.value(name) != nil {
+                templates.mails[name] = try mails.nested(name, file)
             }
-            var template = Configuration.MailTemplate()
-            template.subject = try mail.text("subject").map { .init(.inline($0)) }
-            template.text = .init(.file(try mail.needed("pathPlainText")))
-            template.html = try mail.text("pathHtml").map { .init(.file($0)) }
-            templates.mails[name] = template
         }
         return templates
+    }
+
+    private static func file(_ mail: inout MailAdapterOptions) throws(ConfigurationError) -> Configuration.MailTemplate
+    {
+        if mail.value("callback") != nil {
+            throw mail.refusal(
+                "callback", "it is a JavaScript function",
+                "Use the module mailgun or ses, and name the columns of users in userFields")
+        }
+        var template = Configuration.MailTemplate()
+        template.subject = try mail.text("subject").map { .init(.inline($0)) }
+        template.text = .init(.file(try mail.needed("pathPlainText")))
+        template.html = try mail.text("pathHtml").map { .init(.file($0)) }
+        return template
     }
 
     private static func amazon(_ options: inout MailAdapterOptions) throws(ConfigurationError)
@@ -145,7 +149,6 @@ enum ParseServerMailAdapter {
             throw options.refusal(
                 "amazon", "\(endpoint) names no region", #"Use {"module":"ses","options":{"from","region",…}}"#)
         }
-        _ = (options.value("domain"), options.value("format"))
         let service = Configuration.SES(
             region: String(parts[1]), accessKeyId: try options.needed("apiKey"),
             secretAccessKey: try options.needed("apiSecret"), sessionToken: nil, endpoint: endpoint)

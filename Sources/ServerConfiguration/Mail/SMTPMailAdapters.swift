@@ -12,34 +12,41 @@ enum SMTPMailAdapters {
         let sender = try options.sender("fromAddress", "user")
         let server = Configuration.SMTP(
             host: try options.needed("host"), port: try options.port("port", isSecure ? 465 : 587), isSecure: isSecure,
-            user: try options.text("user"), password: try options.text("password"))
+            login: try .password(&options, "password"))
         var delivery = Configuration.MailDelivery(sender: sender, transport: .smtp(server))
         delivery.templates.syntax = .dollar
         let single = try options.flag("template") == true ? try options.text("templatePath") : nil
         let isMulti = try options.flag("multiTemplate") ?? false
         let hasLanguages = try options.flag("multiLang") ?? false
         if hasLanguages { delivery.templates.localeField = "lang" }
-        _ = options.value("templatePath")
         for (mail, kind, key) in [
             ("verificationEmail", "confirm", "multiLangConfirm"), ("passwordResetEmail", "password", "multiLangPass"),
         ] {
-            let file = try options.text(Name("\(kind)TemplatePath"))
+            let file = isMulti ? try options.text(Name("\(kind)TemplatePath")) : nil
             let texts = try options.object(Name("\(kind)Options")) ?? [:]
-            let languages = try options.object(Name(key)) ?? [:]
+            let languages = hasLanguages ? try options.object(Name(key)) ?? [:] : [:]
             var template = Configuration.MailTemplate()
             template.placeholders = shown(texts)
-            template.subject = Configuration.MailText(texts["subject"].map { .inline($0.stringValue ?? "") })
-            for (locale, value) in hasLanguages ? languages : [:] {
-                guard let own = value.objectValue else { continue }
+            if let subject = texts["subject"] {
+                guard let text = subject.stringValue else {
+                    throw ConfigurationError("Key emailAdapter.options.\(kind)Options.subject has an invalid value")
+                }
+                template.subject = Configuration.MailText(.inline(text))
+            }
+            for (locale, value) in languages {
+                guard let own = value.objectValue else {
+                    throw ConfigurationError("Key emailAdapter.options.\(key).\(locale) must be an object")
+                }
                 template.placeholdersByLocale[locale] = shown(own)
-                if let subject = own["subject"]?.stringValue { template.subject?.byLocale[locale] = .inline(subject) }
+                guard let subject = own["subject"]?.stringValue else { continue }
+                if template.subject == nil { template.subject = Configuration.MailText(nil) }
+                template.subject?.byLocale[locale] = .inline(subject)
             }
             if let path = isMulti ? file : single {
                 template.html = Configuration.MailText(.file(path))
             } else if texts["body"]?.stringValue != nil {
                 template.text = Configuration.MailText(.inline("${body}\n\n${link}\n"))
             }
-            if template.subject?.base == nil, template.subject?.byLocale.isEmpty == true { template.subject = nil }
             delivery.templates.mails[Name(mail)] = template
         }
         return delivery
@@ -62,17 +69,22 @@ enum SMTPMailAdapters {
         if options.value("templates") != nil {
             throw options.refusal("templates", "templates of Jade cannot be shown", own)
         }
-        let service = try options.text("service")
-        guard let host = try options.text("host") ?? service.flatMap(host) else {
-            throw options.refusal(
-                "service", service.map { "\($0) is not known" } ?? "it is missing", "Name the server in host and port")
-        }
         let sender = try options.sender("fromAddress", "user")
         let server = Configuration.SMTP(
-            host: host, port: try options.port("port", isSecure ? 465 : 587), isSecure: isSecure,
-            user: try options.text("user"), password: try options.text("password"), clientName: try options.text("name")
-        )
+            host: try host(&options), port: try options.port("port", isSecure ? 465 : 587), isSecure: isSecure,
+            login: try .password(&options, "password"), clientName: try options.text("name"))
         return Configuration.MailDelivery(sender: sender, transport: .smtp(server))
+    }
+
+    /// The server: by its own name, or by that of its service.
+    private static func host(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> String {
+        let service = try options.text("service")
+        if let host = try options.text("host") { return host }
+        guard let service else { return try options.needed("host") }
+        guard let host = host(service) else {
+            throw options.refusal("service", "\(service) is not known", "Name the server in host and port")
+        }
+        return host
     }
 
     /// The servers that nodemailer knows by name, those that are often named.
@@ -100,20 +112,20 @@ enum SMTPMailAdapters {
         if options.value("templatesOptions") != nil {
             throw options.refusal("templatesOptions", "templates of EJS cannot be shown", own)
         }
-        var mailer = try options.nested("nodeMailerOptions")
-        if mailer.value("tls")?["rejectUnauthorized"] == false {
-            throw options.refusal("nodeMailerOptions.tls.rejectUnauthorized", "false is refused", certificates)
-        }
-        let server = try server(&mailer)
+        let server = try options.nested("nodeMailerOptions", nodemailer)
         return Configuration.MailDelivery(sender: try options.sender("defaultFrom"), transport: .smtp(server))
     }
 
-    private static func server(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Configuration.SMTP {
+    /// A server as nodemailer's options have it.
+    private static func nodemailer(_ options: inout MailAdapterOptions) throws(ConfigurationError)
+        -> Configuration.SMTP
+    {
+        let checks = try options.nested("tls") { tls throws(ConfigurationError) in try tls.flag("rejectUnauthorized") }
+        if checks == false { throw options.refusal("tls.rejectUnauthorized", "false is refused", certificates) }
         let isSecure = try options.flag("secure") ?? false
-        var login = try options.nested("auth")
         return Configuration.SMTP(
-            host: try options.needed("host"), port: try options.port("port", isSecure ? 465 : 587), isSecure: isSecure,
-            user: try login.text("user"), password: try login.text("pass"))
+            host: try host(&options), port: try options.port("port", isSecure ? 465 : 587), isSecure: isSecure,
+            login: try .auth(&options), clientName: try options.text("name"))
     }
 
     /// @openinc/parse-server-smtp-adapter: files with `{{ link }}`, found by their names.
@@ -121,7 +133,7 @@ enum SMTPMailAdapters {
         if try options.text("emailAttribute").map({ $0 != "email" }) ?? false {
             throw options.refusal("emailAttribute", "mails go to the column email", "Leave it out")
         }
-        let server = try server(&options)
+        let server = try nodemailer(&options)
         var delivery = Configuration.MailDelivery(sender: try options.sender("from"), transport: .smtp(server))
         delivery.templates.localeField = try options.text("languageAttribute").map { Name($0) }
         if let field = delivery.templates.localeField {

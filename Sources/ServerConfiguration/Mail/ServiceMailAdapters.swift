@@ -36,10 +36,14 @@ enum ServiceMailAdapters {
                     headers: [("Authorization", "Bearer \(key)")], body: .text(body), bodies: bodies)))
     }
 
+    /// The options that name templates of the service's own.
+    private static let templatesOfService = ["passwordReset", "verification"].flatMap { mail in
+        ["TemplateId", "TemplateName", "TemplateAlias"].map { mail + $0 }
+    }
+
     /// Postmark.
     static func postmark(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
-        for key in ["passwordResetTemplateId", "verificationTemplateId", "passwordResetTemplateAlias"]
-        where options.value(Name(key)) != nil {
+        for key in templatesOfService where options.value(Name(key)) != nil {
             throw options.refusal(
                 key, "templates of the service are named in the body of a request",
                 #"Use {"module":"http","options":{"from","url":"https://api.postmarkapp.com/email/withTemplate","#
@@ -58,7 +62,7 @@ enum ServiceMailAdapters {
 
     /// Mandrill.
     static func mandrill(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
-        for key in ["passwordResetTemplateName", "verificationTemplateName"] where options.value(Name(key)) != nil {
+        for key in templatesOfService where options.value(Name(key)) != nil {
             throw options.refusal(
                 key, "templates of the service are named in the body of a request",
                 #"Use {"module":"http","options":{"from","url":"#

@@ -35,6 +35,7 @@ struct OptionReader {
         try readFiles(&configuration)
         try readProtection(&configuration)
         try readWebhooks(&configuration)
+        configuration.liveQuery = try Configuration.LiveQuery(values: values, configuration)
         configuration.logLevel =
             bool("silent", false) ? "silent" : bool("verbose", false) ? "verbose" : string("logLevel") ?? "info"
         configuration.jsonLogs = bool("jsonLogs", false)
@@ -239,7 +240,7 @@ struct OptionReader {
         }
         configuration.extendSessionOnUse = bool("extendSessionOnUse", false)
         configuration.revokeSessionOnPasswordReset = bool("revokeSessionOnPasswordReset", true)
-        configuration.auth = values["auth"]?.objectValue ?? [:]
+        configuration.auth = SignInOptions.providers(values["auth"])
         configuration.enableInsecureAuthAdapters = bool("enableInsecureAuthAdapters", configuration.preset < 9)
         configuration.outgoing = try Configuration.Outgoing(values: values)
         if values["passwordHashingThreads"] != nil {

@@ -5,6 +5,7 @@ public enum OptionTable {
         roost + essential + access + aggregation + schemas + users + AccountMailOptions.table + SignInOptions.table
         + RateLimitOptions.table + HTTPSOptions.table
         + PagesOptions.table + JobOptions.table + CloudMainOptions.table + WebhookOptions.table
+        + LiveQueryOptions.table
         + files + protection
         + operations
         + reports + unbuilt + ignored
@@ -287,9 +288,6 @@ public enum OptionTable {
     private static let unbuilt = [
         none("push", "PARSE_SERVER_PUSH", .object, "Push notifications"),
         none("scheduledPush", "PARSE_SERVER_SCHEDULED_PUSH", .boolean, "Push notifications at a time"),
-        none("liveQuery", "PARSE_SERVER_LIVE_QUERY", .object, "Live queries"),
-        none("startLiveQueryServer", "PARSE_SERVER_START_LIVE_QUERY_SERVER", .boolean, "Live queries"),
-        none("liveQueryServerOptions", "PARSE_SERVER_LIVE_QUERY_SERVER_OPTIONS", .object, "Live queries"),
         none("cluster", "PARSE_SERVER_CLUSTER", .any, "Several processes from one start"),
         none("mountGraphQL", "PARSE_SERVER_MOUNT_GRAPHQL", .boolean, "GraphQL"),
         none("graphQLSchema", "PARSE_SERVER_GRAPH_QLSCHEMA", .string, "GraphQL"),

@@ -23,11 +23,19 @@ struct MessageSender: Sendable {
                 "mfa.sendSMS must be an object with url, headers and body, in which {{mobile}} and {{token}} stand for "
                     + "the number and the code")
         }
+        if let key = object.keys.first(where: { !["url", "headers", "body"].contains($0) }) {
+            throw ConfigurationError("error: unknown option mfa.sendSMS.\(key)")
+        }
         self.url = url
         self.body = body
-        headers = (object["headers"]?.objectValue ?? [:]).compactMap { name, value in
-            value.stringValue.map { (name.text, $0) }
+        var headers: [(name: String, value: String)] = []
+        for (name, value) in object["headers"]?.objectValue ?? [:] {
+            guard let text = value.stringValue else {
+                throw ConfigurationError("Key mfa.sendSMS.headers.\(name) must be a text")
+            }
+            headers.append((name.text, text))
         }
+        self.headers = headers
         let type = headers.first { $0.name.lowercased() == "content-type" }?.value
         isForm = type?.hasPrefix("application/x-www-form-urlencoded") ?? false
     }

@@ -22,6 +22,13 @@ public struct SecondFactor: AuthProvider {
     static let invalidToken = refused("Invalid MFA token")
     static let invalidData = refused("Invalid MFA data")
 
+    public var optionForms: [Name: AuthOptionForm]? {
+        [
+            "options": .any, "digits": .any, "period": .any, "algorithm": .text, "sendSMS": .any,
+            "smsValidityDuration": .any, "encryptionKey": .text,
+        ]
+    }
+
     public func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
         _ = try FactorOptions(options)
     }

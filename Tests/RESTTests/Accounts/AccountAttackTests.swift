@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Ways around what guards accounts, tried one after the other.
-@Suite(.timeLimit(.minutes(3))) struct AccountAttackTests {
+@Suite(.timeLimit(.minutes(10))) struct AccountAttackTests {
     private static let invalid = "Invalid username/password."
 
     private static func error(_ server: TestServer, _ body: JSONObject, _ path: String = "/login") async throws

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What stands in the columns of users that parse-server keeps for accounts, and when it leaves them.
-@Suite(.timeLimit(.minutes(3))) struct AccountColumnTests {
+@Suite(.timeLimit(.minutes(10))) struct AccountColumnTests {
     private static func run(
         _ options: JSONObject, _ body: @escaping @Sendable (TestServer, MailCatcher) async throws -> Void
     ) async throws {

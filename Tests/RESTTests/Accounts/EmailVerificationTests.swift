@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// When mail addresses are to be confirmed, and what confirms them.
-@Suite(.timeLimit(.minutes(2))) struct EmailVerificationTests {
+@Suite(.timeLimit(.minutes(10))) struct EmailVerificationTests {
     private static let verification: JSONObject = ["verifyUserEmails": true]
 
     private static func run(

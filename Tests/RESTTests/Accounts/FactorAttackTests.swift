@@ -7,7 +7,7 @@ import Testing
 @testable import SignIn
 
 /// Ways around second factors.
-@Suite(.timeLimit(.minutes(3))) struct FactorAttackTests {
+@Suite(.timeLimit(.minutes(10))) struct FactorAttackTests {
     private static let secret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
     private static func run(
@@ -75,12 +75,11 @@ import Testing
             #expect(standIn.requests.count - before <= 5)
             // The code that counts is that of the one request which was stored.
             let codes = standIn.requests.dropFirst(before).compactMap { $0.body.split(separator: " ").last }
-            var opened = 0
+            var answers: [TestAnswer] = []
             for code in codes {
-                let answers = try await concurrently(8) { _ in try await logIn(.string(String(code))) }
-                opened += answers.count { $0.status == 200 }
+                answers += try await concurrently(8) { _ in try await logIn(.string(String(code))) }
             }
-            #expect(opened == 1)
+            #expect(answers.count { $0.status == 200 } == 1, "\(codes.count) codes: \(answers.map(\.text))")
         }
     }
 

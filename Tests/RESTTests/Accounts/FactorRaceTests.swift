@@ -7,7 +7,7 @@ import Testing
 @testable import SignIn
 
 /// Second factors against requests that are sent side by side, or too late.
-@Suite(.timeLimit(.minutes(3))) struct FactorRaceTests {
+@Suite(.timeLimit(.minutes(10))) struct FactorRaceTests {
     private static let secret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
     private static let options: JSONObject = ["auth": ["mfa": ["options": ["TOTP"]]]]
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tokens that somebody made up, or bent: what their headers and claims may not get through with.
-@Suite(.timeLimit(.minutes(3))) struct ForgedTokenTests {
+@Suite(.timeLimit(.minutes(10))) struct ForgedTokenTests {
     private static let issuer = "https://login.school.example"
 
     private static func claims(_ more: JSONObject = [:]) -> JSONObject {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Signing in by LINE, whose tokens are signed by curves on phones, and by the channel's secret on the web.
-@Suite(.timeLimit(.minutes(2))) struct LineProviderTests {
+@Suite(.timeLimit(.minutes(10))) struct LineProviderTests {
     private static let key = P256.Signing.PrivateKey()
     private static let secret = "a channel's secret"
 

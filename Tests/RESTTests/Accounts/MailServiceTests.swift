@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Mails by the HTTP interfaces of services, which answer on loopback over TLS, under their own names.
-@Suite("Mails by HTTP", .timeLimit(.minutes(2))) struct MailServiceTests {
+@Suite("Mails by HTTP", .timeLimit(.minutes(10))) struct MailServiceTests {
     private typealias Request = IdentityStandIn.Request
 
     /// Has a server send a mail for a sign-up, and gives the requests that the service got until it took one.

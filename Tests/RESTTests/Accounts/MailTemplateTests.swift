@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Mails in words of a deployment's own, as a mail server gets them.
-@Suite(.timeLimit(.minutes(2))) struct MailTemplateTests {
+@Suite(.timeLimit(.minutes(10))) struct MailTemplateTests {
     /// The options of a server whose mails are made of templates.
     private static func options(_ catcher: MailCatcher, _ mail: JSONObject, _ more: JSONObject = [:]) -> JSONObject {
         var adapter: JSONObject = [
@@ -54,6 +54,7 @@ import Testing
         #expect(mail.from == "Größe <roost@example.com>")
         #expect(mail.subject == "Please verify your e-mail for Größe")
         #expect(mail.text.hasPrefix("Größe 🎵 Zoë 🎸\n"))
+        #expect(mail.parameter("token")?.utf8.count == 25)
         #expect(mail.raw.utf8.allSatisfy { $0 < 0x80 })
         #expect(mail.raw.contains("Subject: =?utf-8?B?"))
     }

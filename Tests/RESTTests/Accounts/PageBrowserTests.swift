@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// People with a browser, and the links in their mails.
-@Suite("Pages in a browser", .timeLimit(.minutes(3))) struct PageBrowserTests {
+@Suite("Pages in a browser", .timeLimit(.minutes(10))) struct PageBrowserTests {
     private static let application = TestServer.applicationID
 
     /// Runs a server that a browser reaches under its public address, and gives that address.

@@ -157,8 +157,10 @@ import Testing
                 ("nobody", long),
             ]
             var shortest = [Duration](repeating: .seconds(60), count: guesses.count)
-            // In turns, since the machine is busy with other tests; the shortest times are those without them.
-            for _ in 0..<7 {
+            func isLevel(_ time: Duration) -> Bool { time > shortest[0] / 3 && time < shortest[0] * 3 }
+            // In turns, since the machine is busy with other tests; the shortest times are those without them, which may
+            // need more turns. A difference that is there stays.
+            for turn in 0..<50 where turn < 7 || !shortest.allSatisfy(isLevel) {
                 for (index, (name, password)) in guesses.enumerated() {
                     let start = clock.now
                     let answer = try await Self.logIn(server, password, as: name)
@@ -168,7 +170,7 @@ import Testing
             }
             for (guess, time) in zip(guesses, shortest) {
                 #expect(
-                    time > shortest[0] / 3 && time < shortest[0] * 3,
+                    isLevel(time),
                     "\(guess.0), \(guess.1.utf8.count) bytes: \(time), usually \(shortest[0])")
             }
         }

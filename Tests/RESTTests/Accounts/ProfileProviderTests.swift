@@ -203,6 +203,31 @@ import Testing
             (["mfa": ["options": ["SMS"]]], "mfa.sendSMS callback must be defined"),
             (["own": ["oauth2": true]], "introspection endpoint URL is missing"), (["ldap": [:]], "auth.ldap"),
             (["own": ["issuer": "http://plain.example", "clientId": "x"]], "auth.own.issuer"),
+            (["own": ["module": "./own.js"]], "option auth.own.module: adapters in JavaScript"),
+            (["facebook": ["module": "./own.js", "appIds": ["1"]]], "option auth.facebook.module"),
+            (["facebook": ["appIds": ["1"], "appSecret": 7]], "auth.facebook.appSecret must be a text"),
+            (
+                ["github": ["clientId": "c", "clientSecret": "s", "enableInsecureAuth": "false"]],
+                "auth.github.enableInsecureAuth must be true or false"
+            ),
+            (["apple": ["clientId": "a", "enabled": "false"]], "auth.apple.enabled must be true or false"),
+            (["google": ["clientId": ["a", 1]]], "auth.google.clientId must be a text or a list of texts"),
+            (
+                ["twitter": [["consumer_key": "k", "consumer_secret": "s"], ["consumer_key": "k"]]],
+                "needs consumer_key"
+            ),
+            (["keycloak": ["config": ["auth-server-url": "id", "realm": "r", "client-id": "c"]]], "auth.keycloak"),
+            (
+                [
+                    "mfa": [
+                        "options": ["SMS"], "sendSMS": ["url": "https://x", "body": "x", "headers": ["A": 1]],
+                    ]
+                ], "mfa.sendSMS.headers.A must be a text"
+            ),
+            (
+                ["mfa": ["options": ["SMS"], "sendSMS": ["url": "https://x", "body": "x", "method": "PUT"]]],
+                "mfa.sendSMS.method"
+            ),
         ]
         for (auth, text) in cases {
             let error = await #expect(throws: (any Error).self, "\(auth)") {
@@ -210,5 +235,28 @@ import Testing
             }
             #expect("\(error.map { "\($0)" } ?? "")".contains(text), "\(auth): \(error.map { "\($0)" } ?? "")")
         }
+    }
+
+    @Test("Options that have no effect are told at the start, and so is who takes tokens of clients")
+    func warnings() async throws {
+        let lines = LogLines()
+        let auth: JSONValue = [
+            "github": ["enableInsecureAuth": true, "appIds": ["1"]], "line": ["clientId": "c", "clientSecret": "s"],
+            "spotify": ["enabled": false, "enableInsecureAuth": true], "google": ["clientId": "c", "cacheMaxAge": 1],
+            "anonymous": ["length": 5], "own": ["issuer": "https://id.example", "clientId": "x", "scope": "a"],
+            "twitter": [["consumer_key": "k", "consumer_secret": "s"]],
+            "keycloak": [
+                "config": ["auth-server-url": "https://id.example", "realm": "r", "client-id": "c"], "client-id": "c",
+            ],
+        ]
+        try await TestServer.run(["auth": auth], logger: lines.logger) { _ in }
+        let told = lines.all.filter { $0.contains("option auth.") }
+        let expected = [
+            "option auth.github takes access tokens from clients", "option auth.github.appIds has no effect",
+            "option auth.google.cacheMaxAge has no effect", "option auth.anonymous.length has no effect",
+            "option auth.own.scope has no effect", "option auth.keycloak.client-id has no effect",
+        ]
+        for text in expected { #expect(told.contains { $0.contains(text) }, "\(text): \(told)") }
+        #expect(told.count == expected.count, "\(told)")
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @testable import SignIn
 
 /// The examples of docs/accounts.md, as somebody tries them who reads it for the first time.
-@Suite(.timeLimit(.minutes(3))) struct ProviderExampleTests {
+@Suite(.timeLimit(.minutes(10))) struct ProviderExampleTests {
     /// The objects of JSON that the document shows.
     private static func examples() throws -> [JSONObject] {
         let text = try String(contentsOfFile: Checkout.path("docs/accounts.md"), encoding: .utf8)
@@ -186,7 +186,7 @@ import Testing
             }
         }
         let adapters = examples.filter { $0["module"] != nil }
-        #expect(adapters.compactMap { $0["module"]?.stringValue } == ["smtp", "mailgun", "ses", "http"])
+        #expect(adapters.compactMap { $0["module"]?.stringValue } == ["smtp", "smtp", "mailgun", "ses", "http"])
         let hosts = ["mailgun": "api.eu.mailgun.net", "ses": "email.eu-west-1.amazonaws.com", "http": "api.resend.com"]
         for adapter in adapters {
             guard let module = adapter["module"]?.stringValue, let host = hosts[module] else { continue }
@@ -204,6 +204,30 @@ import Testing
                     }
                     #expect(isSent, "\(module)")
                     #expect(service.requests.map(\.host) == [host], "\(module)")
+                }
+            }
+        }
+    }
+
+    @Test("By the example for access tokens, one is asked for where it says")
+    func tokens() async throws {
+        let adapter = try #require(try Self.examples().first { $0["options"]?["auth"] != nil })
+        let auth = try #require(adapter["options"]?["auth"])
+        let none: IdentityStandIn.Answer = { _ in .init(["error": "invalid_client"], status: 401) }
+        try await IdentityStandIn.run(none) { service in
+            let options: JSONObject = [
+                "appName": "Music", "publicServerURL": "http://music.example/parse", "emailAdapter": .object(adapter),
+            ]
+            try await TestServer.run(options.merging(service.options) { $1 }) { server in
+                _ = try await server.signUp("you", ["email": "you@example.com"])
+                _ = try await server.send("POST", "/requestPasswordReset", ["email": "you@example.com"]).succeeded()
+                let isAsked = try await eventually { !service.requests.isEmpty }
+                #expect(isAsked)
+                let request = try #require(service.requests.first)
+                #expect(request.host == "oauth2.googleapis.com" && request.path == "/token")
+                for member: Name in ["clientId", "clientSecret", "refreshToken"] {
+                    let text = try #require(auth[member]?.stringValue)
+                    #expect(request.body.contains("=\(PercentEncoding.encode(text))"), "\(member): \(request.body)")
                 }
             }
         }

@@ -94,6 +94,10 @@ import Testing
             try await TestServer.run(options) { server in
                 let owner = try await Self.logIn(server, try key.token(Self.claims())).succeeded()
                 let eve = try await server.signUp("eve")
+                func rows() async throws -> [[String?]] {
+                    try await server.rows("SELECT (to_jsonb(u) - 'updatedAt')::text FROM \"_User\" u ORDER BY 1")
+                }
+                let before = try await rows()
                 func link(_ token: String) async throws -> TestAnswer {
                     try await server.send(
                         "PUT", "/users/\(eve.id)", ["authData": ["apple": ["id": "kim", "token": .string(token)]]],
@@ -107,6 +111,7 @@ import Testing
                     ["authData": ["apple": ["id": "kim", "token": .string(try key.token(Self.claims()))]]],
                     as: .session(eve.token))
                 #expect(again.code == 208, "\(again.text)")
+                #expect(try await rows() == before)
                 // Beside a right password, the id of another user is not taken on trust.
                 let spoof = try await server.send(
                     "POST", "/login",
@@ -161,7 +166,7 @@ import Testing
         let answer: IdentityStandIn.Answer = { _ in try Self.published(old) }
         try await IdentityStandIn.run(answer) { standIn in
             let auth: JSONValue = [
-                "google": ["clientId": "web"],
+                "google": ["clientId": ["ios", "web"]],
                 "school": ["issuer": "https://login.school.example", "clientId": "music"],
             ]
             try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in

@@ -218,7 +218,7 @@ import Testing
     func changes() async throws {
         let notes = Notes()
         var extensions = ServerExtensions()
-        extensions.backend.observer = notes
+        extensions.backend.observers = [notes]
         try await TestServer.run(extensions: extensions) { server in
             let id = try await server.create("Song", ["title": "one", "plays": 1])
             _ = try await server.send("PUT", "/classes/Song/\(id)", ["plays": .increment(2)], as: .master)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Limits on the pages that links in mails lead to: what is limited for programs is for browsers, too.
-@Suite(.timeLimit(.minutes(3))) struct PageRateLimitTests {
+@Suite(.timeLimit(.minutes(10))) struct PageRateLimitTests {
     private static let base = "/apps/\(TestServer.applicationID)"
     private static let remote = ["X-Forwarded-For": "203.0.113.7"]
 

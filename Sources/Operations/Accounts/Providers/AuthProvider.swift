@@ -50,6 +50,42 @@ public protocol AuthProvider: Sendable {
 
     /// The members of what a client sends that are checked, but not kept.
     var unstored: Set<Name> { get }
+
+    /// What the provider reads of what the option `auth` says of it, besides `enabled`; nil for a provider that looks
+    /// after that alone.
+    var optionForms: [Name: AuthOptionForm]? { get }
+
+    /// What to tell the operator of options that the provider can work with. Called once, before the server starts.
+    func warnings(_ name: Name, _ options: JSONObject) -> [String]
+}
+
+/// What an option of a provider may be.
+public enum AuthOptionForm: Sendable {
+    case text
+    /// A text, or a list of texts.
+    case texts
+    case flag
+    /// What the provider checks by itself.
+    case any
+
+    /// Whether a value is one.
+    func takes(_ value: JSONValue) -> Bool {
+        switch (self, value) {
+        case (.any, _), (_, .null), (.text, .string), (.texts, .string), (.flag, .bool): true
+        case (.texts, .array(let list)): list.allSatisfy { $0.stringValue != nil }
+        default: false
+        }
+    }
+
+    /// What it is called in an error.
+    var title: String {
+        switch self {
+        case .text: "a text"
+        case .texts: "a text or a list of texts"
+        case .flag: "true or false"
+        case .any: "anything"
+        }
+    }
 }
 
 extension AuthProvider {
@@ -63,6 +99,8 @@ extension AuthProvider {
     public func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject { stored }
     public func challenge(_ data: JSONObject, _ attempt: AuthAttempt) async throws -> JSONValue? { nil }
     public var unstored: Set<Name> { [] }
+    public var optionForms: [Name: AuthOptionForm]? { nil }
+    public func warnings(_ name: Name, _ options: JSONObject) -> [String] { [] }
 }
 
 /// What a provider is to a log-in.
@@ -139,5 +177,6 @@ public struct AuthOutcome: Sendable {
 
 /// Users without an account: the client that draws an id is its user.
 struct AnonymousProvider: AuthProvider {
+    var optionForms: [Name: AuthOptionForm]? { [:] }
     func validate(_ data: JSONObject, _ options: JSONObject) async throws {}
 }

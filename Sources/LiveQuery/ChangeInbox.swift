@@ -1,0 +1,43 @@
+import Operations
+import Synchronization
+
+/// What waits to be told to one connection: changes in their order, as many as a client that reads slowly may leave lying.
+final class ChangeInbox: Sendable {
+    /// Something that the connection looks at.
+    enum Item: Sendable {
+        /// An object of a class that it follows changed; with how many bytes the change takes.
+        case change(Change, size: Int)
+        /// Something about one of its users changed: the session may have ended.
+        case userChanged
+    }
+
+    /// The most changes that wait.
+    private static let mostItems = 1024
+    /// The most bytes that they take; one change may take more.
+    private static let mostBytes = 16 * 1024 * 1024
+
+    /// What came, in its order.
+    let items: AsyncStream<Item>
+    /// Ends when more came than may wait: the connection would miss changes.
+    let overflow: AsyncStream<Never>
+    private let continuation: AsyncStream<Item>.Continuation
+    private let overflowContinuation: AsyncStream<Never>.Continuation
+    private let bytes = Atomic(0)
+
+    init() {
+        (items, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.mostItems))
+        (overflow, overflowContinuation) = AsyncStream.makeStream()
+    }
+
+    /// Puts something in, when there is room for it.
+    func put(_ item: Item) {
+        if case .change(_, let size) = item {
+            let waiting = bytes.add(size, ordering: .relaxed).oldValue
+            guard waiting == 0 || waiting + size <= Self.mostBytes else { return overflowContinuation.finish() }
+        }
+        if case .dropped = continuation.yield(item) { overflowContinuation.finish() }
+    }
+
+    /// Notes that a change was told.
+    func take(_ size: Int) { bytes.subtract(size, ordering: .relaxed) }
+}

@@ -1,0 +1,87 @@
+import JSON
+
+/// What a client of live queries says.
+enum LiveQueryMessage {
+    /// Who it is; nothing else is served before.
+    case connect(JSONObject)
+    /// It wants to be told of changes, or of others than before under the same id.
+    case subscribe(RequestID, query: JSONObject, sessionToken: String?, isUpdate: Bool)
+    /// It does not want to be told any more.
+    case unsubscribe(RequestID)
+
+    /// A client's own number for a subscription.
+    typealias RequestID = Double
+
+    /// Reads a message. Members that are not known say nothing: clients of other lines send some.
+    ///
+    /// - Throws: ``LiveQueryError`` 1 for what is none, 3 for an operation that there is not.
+    init(_ text: String) throws(LiveQueryError) {
+        guard let message = (try? JSONValue(parsing: text))?.objectValue else {
+            throw LiveQueryError(LiveQueryError.malformed, "A message must be a JSON object")
+        }
+        guard let operation = message["op"]?.stringValue else {
+            throw LiveQueryError(LiveQueryError.malformed, "Missing required property: op")
+        }
+        switch operation {
+        case "connect":
+            guard message["applicationId"]?.stringValue != nil else {
+                throw LiveQueryError(LiveQueryError.malformed, "Missing required property: applicationId")
+            }
+            self = .connect(message)
+        case "subscribe", "update":
+            let id = try Self.requestID(message)
+            guard let query = message["query"]?.objectValue, query["className"]?.stringValue != nil else {
+                throw LiveQueryError(
+                    LiveQueryError.malformed, "Missing required property: query with a className", requestID: id)
+            }
+            self = .subscribe(
+                id, query: query, sessionToken: message["sessionToken"]?.stringValue, isUpdate: operation == "update")
+        case "unsubscribe": self = .unsubscribe(try Self.requestID(message))
+        default: throw LiveQueryError(LiveQueryError.unknownOperation, "Get unknown operation")
+        }
+    }
+
+    private static func requestID(_ message: JSONObject) throws(LiveQueryError) -> RequestID {
+        guard let id = message["requestId"]?.numberValue, id.isFinite else {
+            throw LiveQueryError(LiveQueryError.malformed, "Missing required property: requestId")
+        }
+        return id
+    }
+}
+
+/// What a client is told went wrong.
+struct LiveQueryError: Error {
+    /// The message is none of the protocol.
+    static let malformed = 1
+    /// The client did not connect, or has no such subscription.
+    static let notConnected = 2
+    /// There is no such operation.
+    static let unknownOperation = 3
+    /// None of the keys is one of this server's.
+    static let wrongKey = 4
+
+    /// One of the above, or a code of Parse.
+    var code: Int
+    /// Why.
+    var message: String
+    /// The subscription that it concerns; nil for the connection.
+    var requestID: LiveQueryMessage.RequestID?
+    /// Whether the client may try again as it is.
+    var reconnect: Bool
+
+    init(_ code: Int, _ message: String, requestID: LiveQueryMessage.RequestID? = nil, reconnect: Bool = true) {
+        self.code = code
+        self.message = message
+        self.requestID = requestID
+        self.reconnect = reconnect
+    }
+
+    /// The message that tells it.
+    var json: JSONObject {
+        var json: JSONObject = [
+            "op": "error", "error": .string(message), "code": .number(Double(code)), "reconnect": .bool(reconnect),
+        ]
+        if let requestID { json["requestId"] = .number(requestID) }
+        return json
+    }
+}

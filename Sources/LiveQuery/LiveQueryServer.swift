@@ -1,0 +1,82 @@
+public import HTTP
+import JSON
+public import Logging
+public import Operations
+import ParseStorage
+import Postgres
+public import ServerConfiguration
+import Synchronization
+
+/// Live queries: clients keep a WebSocket connection open, subscribe to queries, and are told what becomes of the objects.
+public final class LiveQueryServer: WebSocketHandler {
+    let backend: Backend
+    let feed: ChangeFeed
+    let admission: LiveQueryAdmission
+    let logger: Logger
+    /// What the conditions of all subscriptions take.
+    let memory = QueryMemory()
+    /// How many clients are connected.
+    let clients = Atomic(0)
+    /// How many subscriptions they have.
+    let subscriptions = Atomic(0)
+    private let relay: ChangeRelay
+    private let address: @Sendable (WebSocketRequest) -> String
+
+    /// Puts the parts together.
+    ///
+    /// - Parameters:
+    ///   - feed: The changes, which the backend tells of.
+    ///   - address: The IP address of a client, as far as the proxies before the server are believed.
+    /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration.
+    public init(
+        _ backend: Backend, _ feed: ChangeFeed, address: @escaping @Sendable (WebSocketRequest) -> String,
+        logger: Logger
+    ) throws(AddressList.InvalidEntry) {
+        self.backend = backend
+        self.feed = feed
+        self.address = address
+        self.logger = logger
+        admission = try LiveQueryAdmission(backend.configuration)
+        relay = ChangeRelay(client: backend.store.client, feed: feed, logger: logger)
+        backend.userChanges.follow { [feed] in feed.note(userChanged: $0) }
+    }
+
+    private var options: Configuration.LiveQuery { backend.configuration.liveQuery }
+
+    /// How often a connection is asked whether anybody is there.
+    var pingInterval: Duration { .milliseconds(options.pingInterval) }
+
+    /// Hands changes on, and tells other processes of them, until the task is cancelled.
+    public func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            // Large changes take long to write and to read.
+            group.addTask(executorPreference: LongWork.changes) { await self.feed.run { self.relay.send($0) } }
+            group.addTask(executorPreference: LongWork.changes) { await self.relay.run(listens: self.options.isServed) }
+        }
+    }
+
+    /// Whatever the path is: clients are set up with that of the interface, or with another.
+    public func accepts(_ request: WebSocketRequest) -> Bool { options.isServed }
+
+    public func serve(_ socket: WebSocketConnection) async throws {
+        let connection = LiveQueryConnection(socket, address: address(socket.request), of: self)
+        try await connection.run()
+    }
+}
+
+/// What the conditions of all subscriptions take: in bytes, as they were sent.
+final class QueryMemory: Sendable {
+    private static let most = 64 * 1024 * 1024
+
+    private let used = Atomic(0)
+
+    /// Takes room; false when there is none.
+    func take(_ size: Int) -> Bool {
+        if used.add(size, ordering: .relaxed).newValue <= Self.most { return true }
+        used.subtract(size, ordering: .relaxed)
+        return false
+    }
+
+    /// Gives room back.
+    func give(_ size: Int) { used.subtract(size, ordering: .relaxed) }
+}

@@ -1,0 +1,100 @@
+import JSON
+import Operations
+import Rules
+
+/// A change as processes tell it each other: as text, in pieces that PostgreSQL announces (`NOTIFY` takes less than 8000
+/// bytes).
+struct RelayedChange: Sendable {
+    /// The whole as JSON.
+    let text: String
+
+    /// The most bytes of a piece, without what stands before it.
+    static let pieceSize = 7500
+
+    /// Writes a change.
+    init(_ change: Change) {
+        var json: JSONObject = ["class": .string(change.className), "id": .string(change.objectId)]
+        if let before = change.before { json["before"] = .object(before) }
+        if let after = change.after { json["after"] = .object(after) }
+        text = json.text
+    }
+
+    /// Reads a change; nil for what is none.
+    static func change(_ text: String) -> Change? {
+        guard let json = (try? JSONValue(parsing: text))?.objectValue,
+            let className = json["class"]?.stringValue, let objectId = json["id"]?.stringValue
+        else { return nil }
+        return Change(
+            className: className, objectId: objectId, before: json["before"]?.objectValue,
+            after: json["after"]?.objectValue, origin: .server)
+    }
+
+    /// The pieces, each with what tells where it belongs: the process, the number of the change, the place of the piece, and
+    /// how many there are.
+    func pieces(sender: String, number: Int) -> [String] {
+        var pieces: [Substring.UTF8View] = []
+        var rest = text.utf8[...]
+        while !rest.isEmpty {
+            var end = rest.index(rest.startIndex, offsetBy: Self.pieceSize, limitedBy: rest.endIndex) ?? rest.endIndex
+            // A character stays whole.
+            while end < rest.endIndex, rest[end] & 0xC0 == 0x80 { rest.formIndex(before: &end) }
+            pieces.append(rest[..<end])
+            rest = rest[end...]
+        }
+        return pieces.enumerated().map { "\(sender) \(number) \($0) \(pieces.count) \(Substring($1))" }
+    }
+}
+
+/// Puts changes together of the pieces that arrive. Those of one process arrive in their order.
+struct RelayedPieces {
+    /// The most bytes of changes that are not complete.
+    private static let mostBytes = 64 * 1024 * 1024
+
+    private struct Partial {
+        var number: Int
+        var count: Int
+        var next: Int
+        var text: String
+    }
+
+    private let ownSender: String
+    private var partials: [String: Partial] = [:]
+    private var bytes = 0
+
+    /// - Parameter ownSender: The process whose own pieces come back to it, and are left out.
+    init(ownSender: String) { self.ownSender = ownSender }
+
+    /// Takes a piece.
+    ///
+    /// - Returns: The change that it completes; nil otherwise.
+    mutating func add(_ piece: String) -> Change? {
+        // By bytes: a mark that combines with the space before it may begin a piece.
+        let parts = piece.utf8.split(separator: UInt8(ascii: " "), maxSplits: 4, omittingEmptySubsequences: false)
+            .map { Substring($0) }
+        guard parts.count == 5, let number = Int(parts[1]), let place = Int(parts[2]), let count = Int(parts[3]) else {
+            return nil
+        }
+        let sender = String(parts[0])
+        guard sender != ownSender else { return nil }
+        var partial = Partial(number: number, count: count, next: 0, text: "")
+        if let known = partials.removeValue(forKey: sender) {
+            bytes -= known.text.utf8.count
+            if known.number == number { partial = known }
+        }
+        // One of which pieces are missing is left out.
+        guard partial.next == place, partial.count == count, place < count else { return nil }
+        partial.text += parts[4]
+        partial.next += 1
+        if partial.next == count { return RelayedChange.change(partial.text) }
+        guard bytes + partial.text.utf8.count <= Self.mostBytes else { return nil }
+        bytes += partial.text.utf8.count
+        partials[sender] = partial
+        return nil
+    }
+
+    /// Forgets what is not complete: the rest is lost.
+    mutating func reset() {
+        partials = [:]
+        bytes = 0
+    }
+}

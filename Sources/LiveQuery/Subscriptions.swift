@@ -1,0 +1,105 @@
+import JSON
+import Operations
+
+/// What one connection follows, and the room that it takes.
+struct Subscriptions {
+    typealias RequestID = LiveQueryMessage.RequestID
+
+    /// One query that a client is subscribed to.
+    struct Subscription {
+        /// Which of the subscriptions that had the same number it is.
+        let serial: Int
+        /// The token of the session with whose eyes it sees; nil for nobody's.
+        let sessionToken: String?
+        /// How many bytes its message had.
+        let size: Int
+        /// What it wants, and what was learned of that.
+        var query: LiveQuery
+    }
+
+    /// The most subscriptions.
+    private static let most = 1000
+    /// The most bytes of all their messages.
+    private static let mostBytes = 1024 * 1024
+
+    private let server: LiveQueryServer
+    private let inbox: ChangeInbox
+    private(set) var all: [RequestID: Subscription] = [:]
+    private var topics: [ChangeFeed.Topic: Int] = [:]
+    /// The users of the sessions, whose changes are followed.
+    private(set) var users: Set<Name> = []
+    private var bytes = 0
+    private var lastSerial = 0
+
+    init(of server: LiveQueryServer, into inbox: ChangeInbox) {
+        self.server = server
+        self.inbox = inbox
+    }
+
+    subscript(id: RequestID) -> Subscription? { all[id] }
+
+    /// Whether a subscription is still the one that it was.
+    func has(_ id: RequestID, _ subscription: Subscription) -> Bool { all[id]?.serial == subscription.serial }
+
+    /// Takes room for a message; false when there is none.
+    mutating func take(_ size: Int) -> Bool {
+        guard bytes + size <= Self.mostBytes, server.memory.take(size) else { return false }
+        bytes += size
+        return true
+    }
+
+    /// Gives room back.
+    mutating func give(_ size: Int) {
+        bytes -= size
+        server.memory.give(size)
+    }
+
+    /// Adds a subscription, in the place of one of the same number.
+    ///
+    /// - Parameter size: How many bytes its message had.
+    /// - Returns: Whether there is room for it.
+    mutating func add(_ id: RequestID, _ query: LiveQuery, sessionToken: String?, size: Int) -> Bool {
+        remove(id)
+        guard all.count < Self.most, take(size) else { return false }
+        lastSerial += 1
+        all[id] = Subscription(serial: lastSerial, sessionToken: sessionToken, size: size, query: query)
+        server.subscriptions.add(1, ordering: .relaxed)
+        follow(.objects(query.className))
+        return true
+    }
+
+    /// Keeps what was learned of a query.
+    mutating func update(_ id: RequestID, _ query: LiveQuery) { all[id]?.query = query }
+
+    /// Ends a subscription, if there is one of the number.
+    mutating func remove(_ id: RequestID) {
+        guard let subscription = all.removeValue(forKey: id) else { return }
+        server.subscriptions.subtract(1, ordering: .relaxed)
+        give(subscription.size)
+        let topic = ChangeFeed.Topic.objects(subscription.query.className)
+        topics[topic, default: 1] -= 1
+        if topics[topic] == 0 {
+            topics[topic] = nil
+            server.feed.remove(inbox, from: topic)
+        }
+    }
+
+    /// Has the connection told when something about a user changes.
+    mutating func follow(user id: Name) {
+        if users.insert(id).inserted { follow(.user(id)) }
+    }
+
+    private mutating func follow(_ topic: ChangeFeed.Topic) {
+        topics[topic, default: 0] += 1
+        if topics[topic] == 1 { server.feed.add(inbox, to: topic) }
+    }
+
+    /// Ends everything.
+    mutating func removeAll() {
+        for topic in topics.keys { server.feed.remove(inbox, from: topic) }
+        topics = [:]
+        server.subscriptions.subtract(all.count, ordering: .relaxed)
+        all = [:]
+        give(bytes)
+    }
+}

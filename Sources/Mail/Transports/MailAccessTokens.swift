@@ -1,0 +1,90 @@
+import Encoding
+import JSON
+import Outgoing
+import ServerConfiguration
+
+/// The access tokens by which a client logs in to a mail server, and which another server gives out.
+///
+/// One is kept until it expires. Whoever wants one at the same time waits for the same request.
+actor MailAccessTokens {
+    private struct Token {
+        var text: String
+        var expiresAt: ContinuousClock.Instant
+    }
+
+    private let refresh: Configuration.TokenRefresh
+    private let caller: HTTPCaller
+    private var kept: Token?
+    private var underWay: Task<Token, any Error>?
+
+    init(_ refresh: Configuration.TokenRefresh, caller: HTTPCaller) {
+        self.refresh = refresh
+        self.caller = caller
+    }
+
+    /// A token that is good for now.
+    ///
+    /// - Throws: `MailFailure` when none is given out.
+    func token() async throws -> String {
+        if let kept, kept.expiresAt > .now { return kept.text }
+        let task = underWay ?? Task { [refresh, caller] in try await Self.fetch(refresh, caller) }
+        underWay = task
+        do {
+            let token = try await task.value
+            if underWay == task { (kept, underWay) = (token, nil) }
+            return token.text
+        } catch {
+            if underWay == task { underWay = nil }
+            throw error
+        }
+    }
+
+    /// Forgets a token that the mail server refused: it may have been taken back before its time.
+    func forget(_ token: String) {
+        if kept?.text.hasSameBytes(as: token) == true { kept = nil }
+    }
+
+    private static func fetch(_ refresh: Configuration.TokenRefresh, _ caller: HTTPCaller) async throws -> Token {
+        var fields = [
+            ("grant_type", "refresh_token"), ("refresh_token", refresh.refreshToken), ("client_id", refresh.clientId),
+        ]
+        if let secret = refresh.clientSecret { fields.append(("client_secret", secret)) }
+        let form = fields.map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")
+        let call = HTTPCall(
+            "POST", refresh.url,
+            headers: [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")],
+            body: Array(form.utf8))
+        let reply: HTTPReply
+        do {
+            reply = try await caller.send(call)
+        } catch let failure as HTTPCallFailure {
+            throw MailFailure(reason: "no access token was given out: \(failure.description)", isFinal: false)
+        }
+        guard reply.isSuccess, let text = reply.json?["access_token"]?.stringValue, isToken(text) else {
+            throw MailFailure(
+                reason: "no access token was given out: the answer was \(reply.status)\(code(reply.json))",
+                isFinal: false)
+        }
+        return Token(text: text, expiresAt: .now + age(reply.json?["expires_in"]))
+    }
+
+    /// What a token is made of (RFC 6750, section 2.1); nothing else may come into a log-in.
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// The code of an error (RFC 6749, section 5.2), for the operator.
+    private static func code(_ json: JSONValue?) -> String {
+        guard let code = json?["error"]?.stringValue, code.utf8.count <= 40,
+            code.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0 == UInt8(ascii: "_") })
+        else { return "" }
+        return " (\(code))"
+    }
+
+    /// How long a token is kept: a minute less than it is good for, and never more than a day.
+    private static func age(_ seconds: JSONValue?) -> Duration {
+        let told = seconds?.numberValue ?? seconds?.stringValue.flatMap { Double($0) } ?? 3600
+        let good = min(max(told.isFinite ? told : 0, 0), 86_400)
+        return .seconds(max(good - 60, good / 2))
+    }
+}

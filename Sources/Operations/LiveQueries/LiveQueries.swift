@@ -1,0 +1,129 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Rules
+
+/// Live queries: who may subscribe to what, and what a subscriber is told of a change.
+extension Backend {
+    /// What one subscription may cost for one version of an object: values looked at, and characters of texts that patterns
+    /// look at.
+    private static let steps = 1_000_000
+
+    /// Reads a subscription, and checks that the caller may find what it asks for.
+    ///
+    /// - Parameter query: What the client sends: `className`, `where`, `keys`, `watch`.
+    /// - Throws: 119 or 101 when the caller may not find it, 102 and others for a condition that is none, or needs the
+    ///   database.
+    public func subscribe(_ query: JSONObject, _ context: RequestContext) throws(ParseError) -> LiveQuery {
+        var query = try LiveQuery(query)
+        try prepare(&query, context)
+        return query
+    }
+
+    /// What a subscriber is told of a change; nil for nothing.
+    ///
+    /// - Parameters:
+    ///   - query: The subscription, which keeps what it learns of the class and the caller.
+    ///   - budget: What the comparisons of one change with all subscriptions of a client may take.
+    /// - Throws: What ends the subscription: 119 or 101 when the caller may not find the class any more, 124 when its
+    ///   condition takes too much.
+    public func event(
+        of change: Change, for query: inout LiveQuery, _ context: RequestContext, _ budget: inout MatchBudget
+    ) throws(ParseError) -> LiveQueryEvent? {
+        if query.prepared?.caller != context.caller || query.prepared?.schemaVersion != catalog.version {
+            try prepare(&query, context)
+        }
+        guard let prepared = query.prepared else { return nil }
+        do throws(FilterMatcherError) {
+            return try budget.lend(atMost: Self.steps) { part throws(FilterMatcherError) in
+                try Self.event(of: change, for: query, prepared, &part)
+            }
+        } catch {
+            throw Self.refusal(error)
+        }
+    }
+
+    /// The choice of what is told. An object that a subscriber may not read is none to it.
+    private static func event(
+        of change: Change, for query: LiveQuery, _ prepared: LiveQuery.Prepared, _ budget: inout MatchBudget
+    ) throws(FilterMatcherError) -> LiveQueryEvent? {
+        let (matcher, reader) = (prepared.matcher, prepared.reader)
+        var (before, after) = (change.before, change.after)
+        if let object = before, try !reader.mayRead(object, &budget) { before = nil }
+        if let object = after, try !reader.mayRead(object, &budget) { after = nil }
+        var (matchedBefore, matches) = (false, false)
+        if let before { matchedBefore = try matcher.matches(before, &budget) }
+        if let after { matches = try matcher.matches(after, &budget) }
+        func event(_ kind: LiveQueryEvent.Kind, _ object: JSONObject) -> LiveQueryEvent {
+            LiveQueryEvent(
+                kind: kind, object: query.told(reader.shown(object)),
+                original: kind == .delete ? nil : before.map { query.told(reader.shown($0)) })
+        }
+        switch (matchedBefore ? before : nil, matches ? after : nil) {
+        case (let before?, nil):
+            // Of an object that went out of sight, what was seen last is told.
+            return change.after == nil ? event(.delete, before) : event(.leave, after ?? before)
+        case (let before?, let after?):
+            return query.concerns(reader.shown(before), reader.shown(after)) ? event(.update, after) : nil
+        case (nil, let after?) where change.before == nil:
+            return query.concerns(nil, reader.shown(after)) ? event(.create, after) : nil
+        case (nil, let after?): return event(.enter, after)
+        case (nil, nil): return nil
+        }
+    }
+
+    /// Makes a subscription ready for changes, with the rights that the caller has now. Of a class that does not exist yet,
+    /// nothing is told until it does.
+    private func prepare(_ query: inout LiveQuery, _ context: RequestContext) throws(ParseError) {
+        query.prepared = nil
+        let caller = context.caller
+        let className = query.className.text
+        try caller.check(query.isById ? "get" : "find", of: className)
+        try checkSessionAccess(className, caller)
+        let parser = filterParser(context)
+        let version = catalog.version
+        guard let schema = catalog.schema(className) else {
+            let filter = try parser.parse(query.condition)
+            do throws(FilterMatcherError) {
+                _ = try FilterMatcher(filter, schema: ClassSchema(name: className))
+            } catch {
+                throw Self.refusal(error)
+            }
+            return
+        }
+        let access = try protectedFields.readAccess(schema, query.isById ? .get : .find, caller)
+        var filter: Filter
+        do throws(ParseError) {
+            filter = try parser.parse(query.condition)
+        } catch {
+            try access.check(malformed: query.condition, of: className)
+            throw error
+        }
+        try access.check(filter, [], of: className)
+        if let watched = query.watch?.first(where: access.hidden.contains) {
+            throw .denied(
+                ParseError.operationForbidden, "This user is not allowed to watch \(watched) on class \(className)")
+        }
+        if className == "_Session", let userId = caller.userId, !caller.readsEverything {
+            filter = filter.and(
+                .field(FieldPath("user"), .equal(Pointer(className: "_User", objectId: userId).json)))
+        }
+        do throws(FilterMatcherError) {
+            query.prepared = LiveQuery.Prepared(
+                caller: caller, schemaVersion: version, matcher: try FilterMatcher(filter, schema: schema),
+                reader: try ObjectReader(access, seesEverything: caller.readsEverything, schema: schema))
+        } catch {
+            throw Self.refusal(error)
+        }
+    }
+
+    /// Why a condition is none for live queries.
+    private static func refusal(_ error: FilterMatcherError) -> ParseError {
+        switch error {
+        case .invalid(let error): error
+        case .needsDatabase(let name): ParseError(102, "\(name) cannot be used in live queries")
+        case .unsupportedPattern(let pattern): ParseError(102, "Invalid regular expression: \(pattern)")
+        case .tooMuchWork: ParseError(ParseError.timeout, "The condition of the live query takes too much time.")
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import JSON
+import ParseModel
+import Rules
+
+/// What a client wants to be told of: which changes of which objects, and what of them.
+public struct LiveQuery: Sendable {
+    /// The class.
+    public let className: Name
+    /// The condition, as the client sent it.
+    let condition: JSONObject
+    /// The fields that are told; nil for all.
+    let keys: Set<Name>?
+    /// The fields whose changes are told; nil for all.
+    let watch: Set<Name>?
+    /// What is known of the class and the caller, for as long as they stay what they are.
+    var prepared: Prepared?
+
+    /// The condition and the rights, made ready for many changes.
+    struct Prepared: Sendable {
+        let caller: Caller
+        let schemaVersion: Int
+        let matcher: FilterMatcher
+        let reader: ObjectReader
+    }
+
+    /// Fields that are told whatever a client wants.
+    private static let always: Set<Name> = ["objectId", "createdAt", "updatedAt", "ACL"]
+
+    /// Reads what a client subscribes to: `className`, `where`, `keys` (older clients: `fields`), `watch`. Anything else is
+    /// no concern of live queries.
+    ///
+    /// - Throws: 103 or 102 for what cannot be read.
+    init(_ query: JSONObject) throws(ParseError) {
+        guard let name = query["className"]?.stringValue, !name.isEmpty, name.utf8.count <= 256 else {
+            throw ParseError(ParseError.invalidClassName, "Invalid classname: \(query["className"]?.stringValue ?? "")")
+        }
+        className = Name(name)
+        switch query["where"] {
+        case nil, .null: condition = [:]
+        case .object(let object): condition = object
+        default: throw ParseError(102, "where must be an object")
+        }
+        let wanted = query["keys"] == nil ? "fields" : "keys"
+        keys = try Self.fields(query, Name(wanted))
+        watch = try Self.fields(query, "watch")
+    }
+
+    private static func fields(_ query: JSONObject, _ key: Name) throws(ParseError) -> Set<Name>? {
+        guard let value = query[key], !value.isNull else { return nil }
+        guard let list = value.arrayValue, list.allSatisfy({ $0.stringValue != nil }) else {
+            throw ParseError(102, "\(key) must be an array of fields")
+        }
+        return list.isEmpty ? nil : Set(list.compactMap { $0.stringValue.map { Name(FieldPath($0).root) } })
+    }
+
+    /// Whether the condition names one object: then it is a get, and a find otherwise.
+    var isById: Bool { condition.count == 1 && condition["objectId"]?.stringValue != nil }
+
+    /// An object as it is told: with the fields that are wanted, and its class.
+    func told(_ object: JSONObject) -> JSONObject {
+        var told: JSONObject = ["__type": "Object", "className": .string(className.text)]
+        for (key, value) in object where keys?.contains(key) ?? true || Self.always.contains(key) { told[key] = value }
+        return told
+    }
+
+    /// Whether one of the fields that are watched is another than before.
+    func concerns(_ before: JSONObject?, _ after: JSONObject) -> Bool {
+        guard let watch else { return true }
+        return watch.contains { before?[$0] != after[$0] }
+    }
+}
+
+/// What a client is told of a change.
+public struct LiveQueryEvent: Sendable {
+    /// What became of the object, as far as the client sees it.
+    public enum Kind: String, Sendable {
+        /// It is new.
+        case create
+        /// It was there, and is now what the client wants.
+        case enter
+        /// It is still what the client wants.
+        case update
+        /// It is there, and no longer what the client wants, or may see.
+        case leave
+        /// It is gone.
+        case delete
+    }
+
+    /// What became of the object.
+    public let kind: Kind
+    /// The object as it is; of one that is gone, or out of sight, as it was.
+    public let object: JSONObject
+    /// The object as it was before; nil where it was not there, or not to be seen.
+    public let original: JSONObject?
+}

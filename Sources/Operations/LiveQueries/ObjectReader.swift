@@ -1,0 +1,55 @@
+import JSON
+import ParseModel
+import Rules
+
+/// What a caller sees of objects of a class that are in memory: what ``ReadAccess`` means to finds, without the database.
+struct ObjectReader: Sendable {
+    private let access: ReadAccess
+    private let seesEverything: Bool
+    /// Whether pointer permissions let an object through; nil where they are not asked.
+    private let condition: FilterMatcher?
+
+    /// Fields that nobody is told of in changes: they open doors.
+    private static let secrets: Set<Name> = ["sessionToken", "password"]
+
+    /// - Throws: `FilterMatcherError` for permissions that only the database can decide on.
+    init(_ access: ReadAccess, seesEverything: Bool, schema: ClassSchema) throws(FilterMatcherError) {
+        self.access = access
+        self.seesEverything = seesEverything
+        condition = access.filter == .everything ? nil : try FilterMatcher(access.filter, schema: schema)
+    }
+
+    /// Whether the caller may read an object.
+    ///
+    /// - Throws: `FilterMatcherError.tooMuchWork`.
+    func mayRead(_ object: JSONObject, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
+        if let readers = access.readers, let acl = object["ACL"], !acl.isNull {
+            // As where it is stored: an ACL that cannot be read lets nobody in.
+            guard readers.contains(where: { acl[$0]?["read"]?.isTruthy == true }) else { return false }
+        }
+        return try condition?.matches(object, &budget) ?? true
+    }
+
+    /// What the caller sees of an object.
+    func shown(_ object: JSONObject) -> JSONObject {
+        let hidden = hidden(in: object)
+        return object.filter { key, _ in
+            !Self.secrets.contains(key) && !hidden.contains(key) && (seesEverything || key != "authData")
+        }
+    }
+
+    /// The fields that the caller does not see in an object: fewer, where a field of the object names the caller.
+    private func hidden(in object: JSONObject) -> Set<Name> {
+        var hidden = access.hidden
+        for rule in access.ownerRules where applies(rule, to: object) { hidden.formIntersection(rule.hidden) }
+        return hidden
+    }
+
+    private func applies(_ rule: ReadAccess.OwnerRule, to object: JSONObject) -> Bool {
+        guard let value = object[rule.field ?? "objectId"] else { return false }
+        if rule.field == nil { return rule.userId.hasSameBytes(as: value.stringValue) }
+        return (value.arrayValue ?? [value]).contains {
+            rule.userId.hasSameBytes(as: Pointer(json: $0)?.objectId)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import JSON
+import Rules
+
+/// When something is called in the life of live queries.
+public enum LiveQueryTriggerEvent: String, Sendable, CaseIterable {
+    /// Before a client is connected; may refuse.
+    case beforeConnect
+    /// Before a client is subscribed to a class; may change what it is subscribed to, or refuse.
+    case beforeSubscribe
+    /// Before a client is told of a change; may change what it is told, or keep it from it.
+    case afterEvent
+}
+
+/// What a trigger of live queries sees and changes.
+public struct LiveQueryCall: Sendable {
+    /// When it is called.
+    public let event: LiveQueryTriggerEvent
+    /// The class; `@Connect` for a connection.
+    public let className: Name
+    /// What else is told: the client's message, numbers of clients and subscriptions, as parse-server names them.
+    public let details: JSONObject
+    /// Before a subscription: what the client wants, which may be changed: `where`, `keys`, `watch`.
+    public var query: JSONObject?
+    /// Of an event: the object that the client is told, which may be changed.
+    public var object: JSONObject?
+    /// Of an event: the object as it was before; nil where there is none.
+    public var original: JSONObject?
+    /// Of an event: whether the client is told.
+    public var isSent = true
+    /// The client.
+    public let request: RequestContext
+    /// The record of the client's user; nil without a user.
+    public let user: JSONObject?
+}
+
+/// What is called in the life of live queries. What it throws goes to the client.
+public typealias LiveQueryTrigger = @Sendable (inout LiveQueryCall) async throws -> Void
+
+extension Backend {
+    /// Calls the trigger before a client is connected.
+    ///
+    /// - Throws: What the trigger throws.
+    public func beforeConnect(_ details: JSONObject, _ context: RequestContext) async throws {
+        guard var call = try await liveQueryCall(.beforeConnect, "@Connect", details, context) else { return }
+        try await call.trigger(&call.call)
+    }
+
+    /// Calls the trigger before a client is subscribed.
+    ///
+    /// - Parameter query: What the client wants, with `className`.
+    /// - Returns: What it is subscribed to.
+    /// - Throws: What the trigger throws.
+    public func beforeSubscribe(_ query: JSONObject, _ details: JSONObject, _ context: RequestContext) async throws
+        -> JSONObject
+    {
+        guard let className = query["className"]?.nameValue,
+            var call = try await liveQueryCall(.beforeSubscribe, className, details, context)
+        else { return query }
+        call.call.query = query
+        try await call.trigger(&call.call)
+        var changed = call.call.query ?? query
+        changed["className"] = query["className"]
+        return changed
+    }
+
+    /// Calls the trigger before a client is told of a change.
+    ///
+    /// - Returns: What the client is told; nil for nothing.
+    /// - Throws: What the trigger throws.
+    public func afterEvent(
+        _ event: LiveQueryEvent, of className: Name, _ details: JSONObject, _ context: RequestContext
+    ) async throws -> LiveQueryEvent? {
+        guard var call = try await liveQueryCall(.afterEvent, className, details, context) else { return event }
+        call.call.object = event.object
+        call.call.original = event.original
+        try await call.trigger(&call.call)
+        guard call.call.isSent else { return nil }
+        func complete(_ object: JSONObject) -> JSONObject {
+            let kind: JSONObject = ["__type": "Object", "className": .string(className.text)]
+            return kind.merging(object) { own, _ in own }
+        }
+        return LiveQueryEvent(
+            kind: event.kind, object: complete(call.call.object ?? event.object),
+            original: call.call.original.map(complete))
+    }
+
+    /// What is called, and with what; nil for nothing. Whoever has the master key is no master to these triggers, as with
+    /// parse-server.
+    private func liveQueryCall(
+        _ event: LiveQueryTriggerEvent, _ className: Name, _ details: JSONObject, _ context: RequestContext
+    ) async throws -> (trigger: LiveQueryTrigger, call: LiveQueryCall)? {
+        guard let triggers, triggers.isActive,
+            let trigger = triggers.liveQueryTrigger(for: event, of: className)
+        else { return nil }
+        var context = context
+        context.caller.power = .client
+        return (
+            trigger,
+            LiveQueryCall(
+                event: event, className: className, details: details, request: context,
+                user: try await userRecord(context))
+        )
+    }
+}

@@ -1,0 +1,117 @@
+import JSON
+
+/// The options of live queries.
+enum LiveQueryOptions {
+    /// Their rows in the table.
+    static let table = [
+        OptionDefinition(
+            "liveQuery", "PARSE_SERVER_LIVE_QUERY", .object,
+            "Live queries: classNames are the classes, or patterns of their names, whose changes are told",
+            keys: [
+                "classNames": .array, "redisURL": .string, "redisOptions": .object, "regexTimeout": .number,
+                "pubSubAdapter": .any, "wssAdapter": .any,
+            ]),
+        OptionDefinition(
+            "startLiveQueryServer", "PARSE_SERVER_START_LIVE_QUERY_SERVER", .boolean,
+            "Whether WebSocket connections of live queries are taken on the server's port; default false"),
+        OptionDefinition(
+            "liveQueryServerOptions", "PARSE_SERVER_LIVE_QUERY_SERVER_OPTIONS", .object,
+            "Settings of these connections, which are taken when it is there: keyPairs, websocketTimeout",
+            keys: [
+                "appId": .string, "masterKey": .string, "serverURL": .string, "keyPairs": .object, "port": .number,
+                "websocketTimeout": .number, "cacheTimeout": .number, "redisURL": .string, "redisOptions": .object,
+                "logLevel": .string, "pubSubAdapter": .any, "wssAdapter": .any,
+            ]),
+    ]
+}
+
+extension Configuration {
+    /// Of which classes changes are told to live queries, and to whom.
+    public struct LiveQuery: Sendable {
+        /// The classes whose changes are told.
+        var classNames: Set<Name> = []
+        /// Patterns of the names of further ones.
+        var patterns: [Pattern] = []
+        /// Whether this server takes connections of live queries.
+        public var isServed = false
+        /// The keys of which a connection must bring one, by the names that clients send them under; empty where
+        /// everybody is let in.
+        public var keyPairs: [(name: Name, key: String)] = []
+        /// How often a connection is asked whether anybody is there, in milliseconds.
+        public var pingInterval = 10_000
+
+        /// No live queries.
+        public init() {}
+
+        /// Whether changes of any class are told.
+        public var isPublished: Bool { !classNames.isEmpty || !patterns.isEmpty }
+
+        /// Whether anything is to be done for live queries.
+        public var isNeeded: Bool { isPublished || isServed }
+
+        /// Whether changes of a class are told.
+        public func publishes(_ className: Name) -> Bool {
+            classNames.contains(className) || patterns.contains { $0.isFound(in: className.text) }
+        }
+
+        /// Reads the options.
+        ///
+        /// - Parameters:
+        ///   - values: The options by their names.
+        ///   - configuration: What was read of the server's identity and port.
+        /// - Throws: `ConfigurationError` for what is none, or cannot be had.
+        init(values: [String: JSONValue], _ configuration: Configuration) throws(ConfigurationError) {
+            for name in ["liveQuery", "liveQueryServerOptions"] {
+                for adapter in ["pubSubAdapter", "wssAdapter"] where values[name]?[adapter]?.isNull == false {
+                    throw ConfigurationError(
+                        "option \(name).\(adapter): adapters of this kind are not built; processes tell each other of "
+                            + "changes through PostgreSQL")
+                }
+            }
+            for name in values["liveQuery"]?["classNames"]?.arrayValue ?? [] {
+                guard let source = name.stringValue, Pattern.isValid(Self.whole(source)) else {
+                    throw ConfigurationError("option liveQuery.classNames: \(name.text) is no pattern of class names")
+                }
+                if Self.isPlain(source) {
+                    classNames.insert(Name(source))
+                } else {
+                    patterns.append(Pattern(Self.whole(source)))
+                }
+            }
+            let options = values["liveQueryServerOptions"].flatMap { $0.objectValue }
+            isServed = values["startLiveQueryServer"]?.boolValue ?? false || options != nil
+            if let port = options?["port"]?.numberValue, port != Double(configuration.port) {
+                throw ConfigurationError(
+                    "option liveQueryServerOptions.port: live queries are served on the port of the server, "
+                        + "\(configuration.port)")
+            }
+            if let appId = options?["appId"]?.stringValue, !appId.hasSameBytes(as: configuration.appId) {
+                throw ConfigurationError("option liveQueryServerOptions.appId: it is not the appId of this server")
+            }
+            for (name, key) in options?["keyPairs"]?.objectValue ?? [:] {
+                guard let key = key.stringValue, !key.isEmpty else {
+                    throw ConfigurationError("option liveQueryServerOptions.keyPairs: \(name) is no key")
+                }
+                keyPairs.append((name, key))
+            }
+            if let interval = options?["websocketTimeout"]?.numberValue {
+                guard (100...86_400_000).contains(interval) else {
+                    throw ConfigurationError(
+                        "Key liveQueryServerOptions.websocketTimeout has invalid value \(JSONValue.number(interval).text)"
+                    )
+                }
+                pingInterval = Int(interval)
+            }
+        }
+
+        /// Whether a pattern is the name of one class.
+        private static func isPlain(_ source: String) -> Bool {
+            source.unicodeScalars.allSatisfy {
+                $0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "_"
+            }
+        }
+
+        /// A pattern is one of whole names.
+        private static func whole(_ source: String) -> String { "\\A(?:\(source))\\z" }
+    }
+}

@@ -1,0 +1,62 @@
+import JSON
+import Operations
+import Testing
+
+@testable import LiveQuery
+
+/// Changes in pieces, as processes tell them each other.
+@Suite struct RelayedChangeTests {
+    private static func change(_ text: String) -> Change {
+        Change(
+            className: "Note", objectId: "a1", before: ["objectId": "a1", "text": .string(text)],
+            after: ["objectId": "a1", "text": "new"], origin: .server)
+    }
+
+    @Test(
+        "A change comes out of its pieces as it went in, whatever stands at their borders",
+        arguments: [
+            "", "short", String(repeating: "x", count: 100_000), String(repeating: "€", count: 30_000),
+            String(repeating: " \u{301}\u{301}", count: 30_000), String(repeating: "👩‍👩‍👧", count: 9_000),
+            String(repeating: " ", count: 20_000),
+        ])
+    func pieces(text: String) throws {
+        let pieces = RelayedChange(Self.change(text)).pieces(sender: "s", number: 7)
+        for piece in pieces { #expect(piece.utf8.count < 8000) }
+        var received = RelayedPieces(ownSender: "me")
+        for piece in pieces.dropLast() { #expect(received.add(piece) == nil) }
+        let whole = received.add(pieces[pieces.count - 1])
+        let change = try #require(whole)
+        #expect(change.className == "Note" && change.objectId == "a1")
+        #expect(change.before?["text"] == .string(text) && change.after?["text"] == "new")
+    }
+
+    @Test("Pieces of several processes do not mix, one's own are left out, and what lacks a piece is given up")
+    func several() throws {
+        let text = String(repeating: "x", count: 20_000)
+        let one = RelayedChange(Self.change(text)).pieces(sender: "one", number: 1)
+        let two = RelayedChange(Self.change(text)).pieces(sender: "two", number: 1)
+        var received = RelayedPieces(ownSender: "me")
+        var whole = 0
+        for (left, right) in zip(one, two) {
+            if received.add(left) != nil { whole += 1 }
+            if received.add(right) != nil { whole += 1 }
+        }
+        #expect(whole == 2)
+        for piece in RelayedChange(Self.change("a")).pieces(sender: "me", number: 1) {
+            #expect(received.add(piece) == nil)
+        }
+        for (place, piece) in one.enumerated() where place != 1 { #expect(received.add(piece) == nil) }
+        let next = RelayedChange(Self.change("b")).pieces(sender: "one", number: 2)
+        #expect(received.add(next[0])?.before?["text"] == "b")
+    }
+
+    @Test(
+        "What is no piece of a change is none",
+        arguments: [
+            "", " ", "a b c d e", "s 1 0 1", "s 1 0 1 {}", "s 1 0 1 []", "s 1 5 2 x", "s 1 -1 2 x", "s 1 0 0 x",
+        ])
+    func garbage(piece: String) {
+        var received = RelayedPieces(ownSender: "me")
+        #expect(received.add(piece) == nil)
+    }
+}

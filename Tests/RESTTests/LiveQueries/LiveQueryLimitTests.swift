@@ -1,0 +1,102 @@
+import JSON
+import TestSupport
+import Testing
+
+/// What one client of live queries may cost, and what others feel of it.
+@Suite struct LiveQueryLimitTests {
+    private static let options = TestServer.publishing("Note")
+
+    @Test("A client that reads nothing is closed when too much waits for it; writers and other clients do not feel it")
+    func slowReader() async throws {
+        try await TestServer.runLive(Self.options) { server, client in
+            try await client.subscribe(1, "Note", ["keys": ["number"]])
+            try await server.liveQuery(readsAnswers: false) { slow in
+                try await slow.send(["op": "connect", "applicationId": .string(TestServer.applicationID)])
+                try await slow.send([
+                    "op": "subscribe", "requestId": 1, "query": ["className": "Note", "where": [:]],
+                ])
+                // Until it is subscribed; it reads no answer that would say so.
+                try await Task.sleep(for: .milliseconds(500))
+                let text = JSONValue.string(String(repeating: "x", count: 400_000))
+                for number in 0..<100 {
+                    _ = try await server.create("Note", ["number": .number(Double(number)), "text": text])
+                    #expect(try await client.next()["object"]?["number"] == .number(Double(number)))
+                }
+                // The server has let go of it: what the client sends is refused in the end.
+                let isGone = try await eventually(within: .seconds(40)) {
+                    do {
+                        try await slow.send(["op": "unsubscribe", "requestId": 5])
+                        return false
+                    } catch { return true }
+                }
+                #expect(isGone)
+            }
+        }
+    }
+
+    @Test("Subscriptions have a number and a size that a connection may have; ended ones make room")
+    func subscriptions() async throws {
+        try await TestServer.runLive(Self.options) { server, client in
+            let large: JSONObject = ["where": ["text": .string(String(repeating: "x", count: 300_000))]]
+            for id in 1...3 { #expect(try await client.subscribe(id, "Note", large)["op"] == "subscribed") }
+            let refused = try await client.subscribe(4, "Note", large)
+            #expect(refused["code"] == 155 && refused["requestId"] == 4, "\(refused.text)")
+            try await client.send(["op": "unsubscribe", "requestId": 1])
+            #expect(try await client.next()["op"] == "unsubscribed")
+            #expect(try await client.subscribe(4, "Note", large)["op"] == "subscribed")
+            for id in 2...4 {
+                try await client.send(["op": "unsubscribe", "requestId": .number(Double(id))])
+                #expect(try await client.next()["op"] == "unsubscribed")
+            }
+            for id in 1...1000 { #expect(try await client.subscribe(id, "Note")["op"] == "subscribed") }
+            #expect(try await client.subscribe(1001, "Note")["code"] == 155)
+            _ = try await server.create("Note", ["number": 1])
+            #expect(Set(try await client.next(1000).map { $0["requestId"] }).count == 1000)
+        }
+    }
+
+    @Test("Conditions that take too much for one change are ended by 124; other clients and requests go on")
+    func heavyConditions() async throws {
+        try await TestServer.runLive(Self.options) { server, client in
+            try await client.subscribe(1, "Note")
+            try await server.liveQuery { heavy in
+                try await heavy.connect()
+                let pattern: JSONValue = ["text": ["$regex": "(a|aa|aaa|b|c)*(x|y|z){1,20}q"]]
+                for id in 1...100 { try await heavy.subscribe(id, "Note", ["where": pattern]) }
+                _ = try await server.create("Note", ["text": .string(String(repeating: "a", count: 100_000))])
+                #expect(try await client.next()["op"] == "create")
+                let ended = try await heavy.next(100)
+                #expect(ended.allSatisfy { $0["op"] == "error" && $0["code"] == 124 })
+                #expect(Set(ended.map { $0["requestId"] }).count == 100)
+                // What is left of the client is served.
+                try await heavy.subscribe(1, "Note", ["where": ["a": 1]])
+                _ = try await server.create("Note", ["a": 1])
+                #expect(try await heavy.next()["object"]?["a"] == 1)
+            }
+        }
+    }
+
+    @Test("Many clients are told of many changes, each of all of them in their order")
+    func many() async throws {
+        try await TestServer.run(Self.options) { server in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
+                for _ in 0..<50 {
+                    group.addTask {
+                        try await server.liveQuery { client in
+                            try await client.connect()
+                            try await client.subscribe(1, "Note")
+                            isReady.yield()
+                            let numbers = try await client.next(100).map { $0["object"]?["number"]?.numberValue }
+                            #expect(numbers == (0..<100).map { Double($0) })
+                        }
+                    }
+                }
+                var iterator = ready.makeAsyncIterator()
+                for _ in 0..<50 { _ = await iterator.next() }
+                for number in 0..<100 { _ = try await server.create("Note", ["number": .number(Double(number))]) }
+                try await group.waitForAll()
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Several processes on one database: a client of one is told of the changes that another makes.
+@Suite struct LiveQueryRelayTests {
+    private static let options = TestServer.publishing("Note")
+
+    @Test("Changes of another process arrive, small and large, and each once; so does the end of a session")
+    func relay() async throws {
+        try await TestServer.run(Self.options) { server in
+            // The other takes no connections itself.
+            try await server.alongside(["liveQuery": ["classNames": ["Note"]]]) { other in
+                let ann = try await server.signUp("ann")
+                try await server.liveQuery { client in
+                    try await client.connect(sessionToken: ann.token)
+                    try await client.subscribe(1, "Note", ["where": ["done": ["$exists": false]]])
+                    // The other process listens to nobody; this one does as soon as it is told of something.
+                    let isConnected = try await eventually {
+                        _ = try await other.create("Note", ["probe": true])
+                        return (try? await client.next(within: .milliseconds(500)))?["object"]?["probe"] == true
+                    }
+                    #expect(isConnected)
+                    let text = String(repeating: "é€𝄞\u{301} ", count: 20_000)
+                    let id = try await other.create("Note", ["number": 1, "text": .string(text)])
+                    _ = try await server.create("Note", ["number": 2])
+                    _ = try await other.send("PUT", "/classes/Note/\(id)", ["done": true]).succeeded()
+                    var events: [JSONObject] = []
+                    while events.count < 3 {
+                        let event = try await client.next()
+                        if event["object"]?["probe"] == nil { events.append(event) }
+                    }
+                    let large = try #require(events.first { $0["op"] == "create" && $0["object"]?["number"] == 1 })
+                    #expect(large["object"]?["text"] == .string(text))
+                    #expect(events.contains { $0["op"] == "create" && $0["object"]?["number"] == 2 })
+                    #expect(events.contains { $0["op"] == "leave" && $0["original"]?["text"] == .string(text) })
+                    _ = try await other.send("POST", "/logout", as: .session(ann.token)).succeeded()
+                    let told = try await client.next()
+                    #expect(told["code"] == 209, "\(told.text)")
+                    #expect(try await client.isClosed())
+                }
+            }
+        }
+    }
+}

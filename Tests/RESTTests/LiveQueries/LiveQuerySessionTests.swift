@@ -1,0 +1,147 @@
+import JSON
+import TestSupport
+import Testing
+
+/// What becomes of live queries when the sessions behind them end (GHSA-2xm2-xj2q-qgpj).
+@Suite struct LiveQuerySessionTests {
+    private static let options = TestServer.publishing("Note")
+
+    /// Ways in which a session ends.
+    enum Ending: String, CaseIterable {
+        case logout, passwordChange, passwordReset, deletedSession, deletedUser
+
+        func happen(_ server: TestServer, _ id: String, _ token: String) async throws {
+            switch self {
+            case .logout: _ = try await server.send("POST", "/logout", as: .session(token)).succeeded()
+            case .passwordChange:
+                // By another device of the user.
+                let other = try await server.send("POST", "/login", ["username": "ann", "password": "secret"])
+                    .succeeded()
+                let answer = try await server.send(
+                    "PUT", "/users/\(id)", ["password": "another"], as: .session(try other.string("sessionToken"))
+                ).succeeded()
+                #expect(answer["sessionToken"]?.stringValue?.hasPrefix("r:") == true)
+            case .passwordReset:
+                _ = try await server.send("PUT", "/users/\(id)", ["password": "another"], as: .master).succeeded()
+            case .deletedSession:
+                let sessions = try await server.find(
+                    "_Session", ["where": ["sessionToken": .string(token)]], as: .master)
+                let session = try #require(sessions.results.first?["objectId"]?.stringValue)
+                _ = try await server.send("DELETE", "/sessions/\(session)", as: .master).succeeded()
+            case .deletedUser: _ = try await server.send("DELETE", "/users/\(id)", as: .session(token)).succeeded()
+            }
+        }
+    }
+
+    @Test(
+        "Two devices, live queries open; a session ends: its socket hears 209 and is closed, and the token is refused",
+        arguments: Ending.allCases)
+    func endings(ending: Ending) async throws {
+        try await TestServer.run(Self.options) { server in
+            let ann = try await server.signUp("ann")
+            let bob = try await server.signUp("bob")
+            try await server.liveQuery { bobs in
+                try await bobs.connect(sessionToken: bob.token)
+                try await bobs.subscribe(1, "Note")
+                try await server.liveQuery { client in
+                    try await client.connect(sessionToken: ann.token)
+                    try await client.subscribe(1, "Note", sessionToken: ann.token)
+                    try await ending.happen(server, ann.id, ann.token)
+                    let told = try await client.next()
+                    #expect(told["op"] == "error" && told["code"] == 209 && told["reconnect"] == false, "\(told.text)")
+                    #expect(try await client.isClosed())
+                }
+                _ = try await server.create("Note", ["a": 1])
+                #expect(try await bobs.next()["object"]?["a"] == 1)
+            }
+            #expect(try await server.send("GET", "/users/me", as: .session(ann.token)).code == 209)
+            // Who comes again with the token is let in, since clients come again at once, and is told of nothing.
+            try await server.liveQuery { client in
+                try await client.connect(sessionToken: ann.token)
+                let refused = try await client.subscribe(1, "Note")
+                #expect(refused["code"] == 209 && refused["requestId"] == 1 && refused["reconnect"] == false)
+            }
+        }
+    }
+
+    @Test("A subscription whose own session ends is ended alone; the rest of the connection goes on")
+    func subscriptions() async throws {
+        try await TestServer.run(Self.options) { server in
+            let ann = try await server.signUp("ann")
+            try await server.liveQuery { client in
+                try await client.connect(sessionToken: "")
+                try await client.subscribe(1, "Note")
+                try await client.subscribe(2, "Note", sessionToken: ann.token)
+                _ = try await server.send("POST", "/logout", as: .session(ann.token)).succeeded()
+                let told = try await client.next()
+                #expect(told["code"] == 209 && told["requestId"] == 2)
+                _ = try await server.create("Note", ["a": 1])
+                _ = try await server.create("Note", ["a": 2])
+                #expect(try await client.next(2).map { $0["requestId"] } == [1, 1])
+            }
+        }
+    }
+
+    @Test("Who connects with a session that has ended, and subscribes with one that has not, is served by that")
+    func endedBefore() async throws {
+        try await TestServer.run(Self.options) { server in
+            let ann = try await server.signUp("ann")
+            let bob = try await server.signUp("bob")
+            _ = try await server.send("POST", "/logout", as: .session(ann.token)).succeeded()
+            try await server.liveQuery { client in
+                try await client.connect(sessionToken: ann.token)
+                try await client.subscribe(1, "Note", sessionToken: bob.token)
+                // Has the connection look at its sessions.
+                _ = try await server.send("PUT", "/users/\(bob.id)", ["color": "red"], as: .session(bob.token))
+                    .succeeded()
+                _ = try await server.create("Note", ["a": 1, "ACL": .object([Name(bob.id): ["read": true]])])
+                let told = try await client.next()
+                #expect(told["op"] == "create" && told["object"]?["a"] == 1, "\(told.text)")
+                #expect(try await client.subscribe(2, "Note")["code"] == 209)
+            }
+        }
+    }
+
+    @Test("A session whose time is over sees no more changes, and a role that was given or taken counts at once")
+    func expiryAndRoles() async throws {
+        try await TestServer.run(Self.options) { server in
+            let ann = try await server.signUp("ann")
+            let role = try await server.send(
+                "POST", "/roles", ["name": "band", "ACL": ["*": ["read": true]]], as: .master
+            ).succeeded().string("objectId")
+            @Sendable func members(_ operation: String) async throws {
+                let user: JSONValue = ["__type": "Pointer", "className": "_User", "objectId": .string(ann.id)]
+                _ = try await server.send(
+                    "PUT", "/roles/\(role)", ["users": ["__op": .string(operation), "objects": [user]]], as: .master
+                ).succeeded()
+            }
+            @Sendable func write(_ number: JSONValue) async throws {
+                _ = try await server.send(
+                    "POST", "/classes/Note", ["a": number, "ACL": ["role:band": ["read": true]]], as: .master
+                ).succeeded()
+            }
+            try await server.liveQuery { client in
+                try await client.connect(sessionToken: ann.token)
+                try await client.subscribe(1, "Note")
+                try await write(1)
+                // Rights are those of the moment in which a change is told: the one before is told of first.
+                _ = try await server.create("Note", ["a": 0])
+                #expect(try await client.next()["object"]?["a"] == 0)
+                try await members("AddRelation")
+                try await write(2)
+                #expect(try await client.next()["object"]?["a"] == 2)
+                try await members("RemoveRelation")
+                try await write(3)
+                _ = try await server.create("Note", ["a": 4])
+                #expect(try await client.next()["object"]?["a"] == 4)
+                try await server.execute("UPDATE \"_Session\" SET \"expiresAt\" = now() - interval '1 minute'")
+                // Other processes' changes of the table are seen when what is remembered is too old.
+                try await Task.sleep(for: .seconds(5.5))
+                _ = try await server.create("Note", ["a": 5])
+                let told = try await client.next()
+                #expect(told["op"] == "error" && told["code"] == 209, "\(told.text)")
+                #expect(try await client.isClosed())
+            }
+        }
+    }
+}

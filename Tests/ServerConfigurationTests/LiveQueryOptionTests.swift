@@ -1,0 +1,53 @@
+import JSON
+import Testing
+
+@testable import ServerConfiguration
+
+/// The options of live queries.
+@Suite struct LiveQueryOptionTests {
+    private static func load(_ options: JSONObject) throws -> Configuration.LiveQuery {
+        let file: JSONObject = (["appId": "a", "masterKey": "m", "port": 1400] as JSONObject).merging(options) { $1 }
+        return try Configuration.load(file: file.serialized(), environment: [:], flags: []).0.liveQuery
+    }
+
+    @Test("Class names are whole names or patterns of them")
+    func classNames() throws {
+        let options = try Self.load(["liveQuery": ["classNames": ["Song", "Al.*", "_User"]]])
+        for name in ["Song", "Album", "Al", "_User"] { #expect(options.publishes(Name(name)), "\(name)") }
+        for name in ["Songs", "MySong", "XAlbum", "Al\nX", "User", ""] {
+            #expect(!options.publishes(Name(name)), "\(name)")
+        }
+        #expect(!options.isServed)
+    }
+
+    @Test("Connections are taken where they are asked for, by a switch or by settings of them")
+    func served() throws {
+        #expect(try !Self.load([:]).isNeeded)
+        #expect(try Self.load(["startLiveQueryServer": true]).isServed)
+        let options = try Self.load([
+            "liveQueryServerOptions": ["keyPairs": ["clientKey": "c"], "websocketTimeout": 5000, "port": 1400]
+        ])
+        #expect(options.isServed && options.pingInterval == 5000)
+        #expect(options.keyPairs.map(\.name) == ["clientKey"] && options.keyPairs.map(\.key) == ["c"])
+        #expect(try Self.load([:]).pingInterval == 10_000)
+        // What several processes need elsewhere is taken, and not needed here.
+        #expect(try Self.load(["liveQuery": ["classNames": ["A"], "redisURL": "redis://h"]]).isPublished)
+    }
+
+    @Test(
+        "What cannot be had is refused by its name",
+        arguments: [
+            (["liveQuery": ["classNames": ["("]]], "option liveQuery.classNames"),
+            (["liveQuery": ["classNames": [7]]], "option liveQuery.classNames"),
+            (["liveQuery": ["pubSubAdapter": "x"]], "option liveQuery.pubSubAdapter"),
+            (["liveQueryServerOptions": ["wssAdapter": "x"]], "option liveQueryServerOptions.wssAdapter"),
+            (["liveQueryServerOptions": ["port": 1401]], "option liveQueryServerOptions.port"),
+            (["liveQueryServerOptions": ["appId": "b"]], "option liveQueryServerOptions.appId"),
+            (["liveQueryServerOptions": ["keyPairs": ["clientKey": 7]]], "option liveQueryServerOptions.keyPairs"),
+            (["liveQueryServerOptions": ["websocketTimeout": 1]], "Key liveQueryServerOptions.websocketTimeout"),
+        ] as [(JSONObject, String)])
+    func refusals(options: JSONObject, text: String) {
+        let error = #expect(throws: ConfigurationError.self) { try Self.load(options) }
+        #expect(error?.message.hasPrefix(text) == true, "\(error?.message ?? "")")
+    }
+}
