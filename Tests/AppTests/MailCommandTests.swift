@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// `roost mail`, and mails on a terminal.
-@Suite("Mails at the command line", .timeLimit(.minutes(2)))
+@Suite("Mails at the command line", .timeLimit(.minutes(10)))
 struct MailCommandTests {
     /// Runs a command of the program in a new folder with a configuration, and gives what it said.
     private static func run(

@@ -4,28 +4,51 @@ import Synchronization
 
 /// A server that takes connections and says nothing.
 public final class SilentServer: Sendable {
-    private let count = Mutex(0)
+    /// The port that it listens on.
+    public let port: Int
+    private let visitors: Visitors
+
+    private final class Visitors: Sendable {
+        struct State {
+            var count = 0
+            var action: @Sendable () -> Void = {}
+        }
+
+        let state = Mutex(State())
+
+        func admit() {
+            let action = state.withLock { state in
+                state.count += 1
+                return state.action
+            }
+            action()
+        }
+    }
+
+    private init(port: Int, visitors: Visitors) {
+        self.port = port
+        self.visitors = visitors
+    }
 
     /// How many connections there were.
-    public var connections: Int { count.withLock { $0 } }
+    public var connections: Int { visitors.state.withLock { $0.count } }
 
-    /// Starts a server on a port of loopback, runs `body`, and stops it.
-    ///
-    /// - Parameter onConnection: What happens as soon as somebody connects, however long `body` has to wait for its turn.
-    public static func run<R: Sendable>(
-        port: Int, onConnection: @escaping @Sendable () -> Void = {}, _ body: @Sendable (SilentServer) async throws -> R
-    ) async throws -> R {
-        let server = SilentServer()
+    /// Sets what happens as soon as somebody connects, however long a test has to wait for its turn.
+    public func onConnection(_ action: @escaping @Sendable () -> Void) {
+        visitors.state.withLock { $0.action = action }
+    }
+
+    /// Starts a server on a free port of loopback, runs `body`, and stops it.
+    public static func run<R: Sendable>(_ body: @Sendable (SilentServer) async throws -> R) async throws -> R {
+        let visitors = Visitors()
         let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
-                server.count.withLock { $0 += 1 }
-                onConnection()
+                visitors.admit()
                 return channel.eventLoop.makeSucceededVoidFuture()
             }
-            .bind(host: "127.0.0.1", port: port).get()
+            .bind(host: "127.0.0.1", port: 0).get()
         do {
-            let result = try await body(server)
+            let result = try await body(SilentServer(port: channel.localAddress?.port ?? 0, visitors: visitors))
             try await channel.close()
             return result
         } catch {

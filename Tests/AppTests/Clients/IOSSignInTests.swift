@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// An iOS app whose users come by Facebook and by Apple, as `PFFacebookUtils` and `PFAppleUtils` send it.
-@Suite(.timeLimit(.minutes(3))) struct IOSSignInTests {
+@Suite(.timeLimit(.minutes(10))) struct IOSSignInTests {
     /// Facebook and Apple on loopback. Facebook's tokens are `token of <id>`.
     private static func run(
         preset: Int,

@@ -164,19 +164,6 @@ final class MalformedSocket {
         received += buffer[..<count]
     }
 
-    /// A port of loopback that is free, and stays so unless a program asks for it by its number: it is none of those
-    /// that systems hand out.
-    static func freePort() throws -> Int {
-        for _ in 0..<100 {
-            let descriptor = socket(AF_INET, Self.streamType, 0)
-            defer { close(descriptor) }
-            let port = Int.random(in: 20_000..<32_000)
-            var address = loopback(port: port)
-            if with(&address, { bind(descriptor, $0, $1) }) == 0 { return port }
-        }
-        throw Failure.noConnection
-    }
-
     private static func loopback(port: Int) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

@@ -54,7 +54,7 @@
 
         @Test(
             "A client that sends four times as much costs no sixteen times the processor time or memory",
-            .timeLimit(.minutes(3)))
+            .timeLimit(.minutes(10)))
         func growth() async throws {
             try await ServerProcesses.run(1, ["allowCustomObjectId": true]) { processes in
                 let server = processes[0]
@@ -96,7 +96,7 @@
             #endif
         }
 
-        @Test("A get beside the largest requests is not kept waiting by them", .timeLimit(.minutes(3)))
+        @Test("A get beside the largest requests is not kept waiting by them", .timeLimit(.minutes(10)))
         func besides() async throws {
             try await ServerProcesses.run(1, ["allowCustomObjectId": true]) { processes in
                 let server = processes[0]

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// TLS in a server that is a process of its own.
-@Suite("The certificate of a process", .timeLimit(.minutes(3))) struct CertificateTests {
+@Suite("The certificate of a process", .timeLimit(.minutes(10))) struct CertificateTests {
     /// A folder with the files of a certificate, and a process that speaks TLS by them.
     private struct Process {
         let authority: TestAuthority
@@ -29,7 +29,7 @@ import Testing
             defer { try? FileManager.default.removeItem(atPath: folder) }
             let authority = try TestAuthority()
             try authority.write(for: "one.example", to: folder)
-            let port = try MalformedSocket.freePort()
+            let port = try await FreePort.find()
             let options: JSONObject = [
                 "appId": "app", "masterKey": "master", "host": "127.0.0.1", "port": .number(Double(port)),
                 "databaseURI": .string(uri), "https": ["certificate": "certificate.pem", "key": "key.pem"],

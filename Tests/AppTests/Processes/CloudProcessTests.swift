@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The processes of cloud code beside a server that is a process itself.
-@Suite("Cloud code beside the server", .timeLimit(.minutes(2)))
+@Suite("Cloud code beside the server", .timeLimit(.minutes(10)))
 struct CloudProcessTests {
     private static let code = """
         Parse.Cloud.define('pid', () => process.pid);

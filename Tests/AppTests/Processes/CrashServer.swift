@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import TestSupport
 
 /// A Roost of a test's own as a process, with its embedded PostgreSQL, which can be killed and started again.
 actor CrashServer {
@@ -14,9 +15,9 @@ actor CrashServer {
     private var process: CrashProcess?
 
     /// Makes the folder and the configuration; nothing is started yet.
-    init() throws {
+    private init(port: Int) throws {
         binary = try Self.findBinary()
-        port = try MalformedSocket.freePort()
+        self.port = port
         folder = "/tmp/roost-crash-\(UUID().uuidString.prefix(8).lowercased())"
         // PostgreSQL runs as another user when the test is root, and must be able to pass.
         try FileManager.default.createDirectory(
@@ -34,7 +35,7 @@ actor CrashServer {
 
     /// Makes a server for `body`, and leaves neither processes nor files behind.
     static func run(_ body: @Sendable (CrashServer) async throws -> Void) async throws {
-        let server = try CrashServer()
+        let server = try CrashServer(port: try await FreePort.find())
         do {
             try await body(server)
         } catch {
@@ -64,7 +65,7 @@ actor CrashServer {
         process = try await CrashProcess.start(
             launcher + [binary, "serve", folder + "/config.json", "--dataDir", folder + "/data"],
             output: folder + "/output.txt")
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {
             if await isHealthy { return }
             guard process?.isRunning == true else { break }
@@ -87,7 +88,7 @@ actor CrashServer {
     func end(by signal: Int32) async throws -> CrashProcess.End {
         guard let identifier = process?.identifier else { throw Failure(description: "Roost is not running") }
         kill(identifier, signal)
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while process?.isRunning == true {
             guard ContinuousClock.now < deadline else { throw Failure(description: "Roost does not end") }
             try await Task.sleep(for: .milliseconds(10))

@@ -3,7 +3,7 @@ import JSON
 import Testing
 
 /// What a client was told is written stays written, whatever dies.
-@Suite("Crashes of Roost and of its PostgreSQL", .serialized, .timeLimit(.minutes(2)))
+@Suite("Crashes of Roost and of its PostgreSQL", .serialized, .timeLimit(.minutes(10)))
 struct CrashTests {
     @Test("Every acknowledged row is there exactly once after Roost is killed three times and PostgreSQL once")
     func killsLoseNothing() async throws {

@@ -16,7 +16,7 @@ enum Pooler {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-pooler-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let port = try MalformedSocket.freePort()
+        let port = try await FreePort.find()
         let user = parts.user ?? "postgres"
         let settings = """
             [databases]

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Several processes on one database: what is changed through one counts for all.
-@Suite("Several processes on one database", .serialized, .timeLimit(.minutes(2)))
+@Suite("Several processes on one database", .serialized, .timeLimit(.minutes(10)))
 struct ProcessPropagationTests {
     @Test("A class that one process changes, deletes and makes again is so for all within a second", arguments: [2, 4])
     func classes(count: Int) async throws {

@@ -55,7 +55,7 @@ struct ServerProcesses: Sendable {
         _ number: Int, _ uri: String, _ folder: String, _ options: JSONObject, _ launcher: [String],
         _ program: String
     ) async throws -> (TestServer, CrashProcess) {
-        let port = try MalformedSocket.freePort()
+        let port = try await FreePort.find()
         let usual: JSONObject = [
             "appId": .string(TestServer.applicationID), "masterKey": .string(TestServer.masterKey),
             "maintenanceKey": .string(TestServer.maintenanceKey), "restAPIKey": .string(TestServer.restKey),
