@@ -45,7 +45,7 @@ let package = Package(
         .target(name: "Encoding"),
         .target(name: "Tasks"),
         .target(name: "JSON", dependencies: ["Encoding", collections]),
-        .target(name: "BSON", dependencies: ["JSON"]),
+        .target(name: "BSON", dependencies: ["Encoding", "JSON"]),
         .target(
             name: "FileStorage",
             dependencies: [

@@ -1,3 +1,5 @@
+import Encoding
+
 /// The twelve bytes that MongoDB makes ids of.
 public struct BSONObjectID: Sendable, Hashable {
     /// The twelve bytes.
@@ -22,11 +24,7 @@ public struct BSONObjectID: Sendable, Hashable {
     }
 
     /// The bytes as 24 hexadecimal digits, small letters among them.
-    public var hexadecimal: String {
-        var text = ""
-        for byte in bytes { text += (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-        return text
-    }
+    public var hexadecimal: String { bytes.hexadecimal }
 
     private static func digit(_ byte: UInt8) -> UInt8? {
         switch byte {

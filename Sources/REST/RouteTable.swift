@@ -1,3 +1,4 @@
+import Encoding
 import HTTP
 
 /// All routes of the REST interface. Dispatch, batches, request ids, the allow list, the list in the documents and the
@@ -33,17 +34,10 @@ enum RouteTable {
     }
 
     private static func candidates(_ components: [String]) -> [Route] {
-        components.first.flatMap { byFirstName[lowercaseASCII($0)] } ?? []
+        components.first.flatMap { byFirstName[$0.asciiLowercased] } ?? []
     }
 
     private static let byFirstName = Dictionary(grouping: all) { route in
-        if case .literal(let name)? = route.path.first { lowercaseASCII(name) } else { "" }
-    }
-
-    /// A name with its letters of ASCII in lower case. Others stay: a KELVIN SIGN is no `k`.
-    private static func lowercaseASCII(_ name: String) -> String {
-        let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
-        guard name.utf8.contains(where: capitals.contains) else { return name }
-        return String(decoding: name.utf8.map { capitals.contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+        if case .literal(let name)? = route.path.first { name.asciiLowercased } else { "" }
     }
 }

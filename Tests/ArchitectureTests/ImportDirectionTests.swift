@@ -9,7 +9,7 @@ import Testing
         "Encoding": [],
         "Tasks": [],
         "JSON": ["Encoding"],
-        "BSON": ["JSON"],
+        "BSON": ["Encoding", "JSON"],
         "Postgres": ["CLibpq", "Encoding", "Tasks"],
         "LocalPostgres": ["Encoding"],
         "FileStorage": ["Encoding", "JSON"],

@@ -55,7 +55,7 @@ struct AWSSignatureTests {
             accessKeyId: "AKIDEXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
             region: "us-east-1",
             service: "iam")
-        let key = signature.key("20150830").withUnsafeBytes { AWSSignature.hexadecimal($0) }
+        let key = signature.key("20150830").withUnsafeBytes { $0.hexadecimal }
         #expect(key == "c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9")
     }
 }

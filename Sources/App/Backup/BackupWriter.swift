@@ -1,4 +1,5 @@
 import Crypto
+import Encoding
 import Foundation
 
 /// Writes a backup: a tar archive whose last entry, `SHA256SUMS`, holds the sums of all files before it.
@@ -87,6 +88,6 @@ final class BackupWriter {
 enum BackupSums {
     /// The line of a file.
     static func line(_ path: String, _ digest: SHA256.Digest) -> String {
-        digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined() + "  \(path)\n"
+        digest.hexadecimal + "  \(path)\n"
     }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import Encoding
 import Foundation
 
 /// One file of an export while it is written.
@@ -42,7 +43,7 @@ actor ExportFile {
         try flush()
         try handle.synchronize()
         try handle.close()
-        let digest = hash.finalize().map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        let digest = hash.finalize().hexadecimal
         return "\(digest)  \(path)\n"
     }
 }

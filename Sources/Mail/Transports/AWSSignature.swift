@@ -25,19 +25,19 @@ struct AWSSignature {
         let names = signed.map(\.0).joined(separator: ";")
         let fields = signed.map { "\($0.0):\(Self.trimmed($0.1))\n" }.joined()
         let request = [
-            call.method, address.path, address.query, fields, names, Self.hexadecimal(SHA256.hash(data: call.body)),
+            call.method, address.path, address.query, fields, names, SHA256.hash(data: call.body).hexadecimal,
         ].joined(separator: "\n")
         let day = String(time.prefix(8))
         let scope = "\(day)/\(region)/\(service)/aws4_request"
         let text = [
-            "AWS4-HMAC-SHA256", time, scope, Self.hexadecimal(SHA256.hash(data: Array(request.utf8))),
+            "AWS4-HMAC-SHA256", time, scope, SHA256.hash(data: Array(request.utf8)).hexadecimal,
         ].joined(separator: "\n")
         let signature = HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key(day))
         added.append(
             (
                 "Authorization",
                 "AWS4-HMAC-SHA256 Credential=\(accessKeyId)/\(scope), SignedHeaders=\(names), "
-                    + "Signature=\(Self.hexadecimal(signature))"
+                    + "Signature=\(signature.hexadecimal)"
             ))
         return added
     }
@@ -71,10 +71,5 @@ struct AWSSignature {
 
     private static func trimmed(_ text: String) -> String {
         text.split(separator: " ").joined(separator: " ")
-    }
-
-    static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import Encoding
 import JSON
 
 /// The sums of the files of an export, which `SHA256SUMS` lists as `sha256sum` does.
@@ -51,7 +52,7 @@ struct SourceChecksums: Sendable {
                 hash.update(data: piece)
                 progress.add(bytes: Int64(piece.count), documents: 0)
             }
-            let sum = hash.finalize().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            let sum = hash.finalize().hexadecimal
             guard sum == expected else {
                 throw SourceDamage(
                     place: entry.path,

@@ -1,3 +1,4 @@
+import Encoding
 import ParseStorage
 import ServerConfiguration
 import Synchronization
@@ -30,7 +31,7 @@ final class DatabaseCounter: RequestCounter {
 
     func take(_ demands: [RequestDemand]) async throws -> [RequestCount] {
         let keys = demands.map { demand in
-            let sender = demand.sender.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+            let sender = demand.sender.hexadecimal
             return prefixes[demand.limit] + sender
         }
         if let counts = refusals(of: keys, demands) { return counts }
