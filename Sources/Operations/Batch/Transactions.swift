@@ -110,10 +110,6 @@ extension Backend {
     /// Refuses what nobody with the caller's keys may do with objects of a class.
     func checkChange(_ operation: String, _ className: String, _ caller: Caller) throws(ParseError) {
         try caller.check(operation, of: className)
-        guard caller.power != .readOnlyMaster else {
-            throw .denied(
-                ParseError.operationForbidden, "Cannot perform a write operation when using readOnlyMasterKey")
-        }
         try checkClassCreation(className, caller)
     }
 }

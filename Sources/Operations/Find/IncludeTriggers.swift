@@ -79,6 +79,7 @@ extension Backend {
         _ className: String, _ included: OrderedDictionary<Name, JSONObject>, _ cloudContext: JSONObject?,
         _ context: RequestContext
     ) async throws -> [Name: JSONObject] {
+        try checkMayCallCode()
         let ids = included.keys.map { JSONValue.string($0.text) }
         let user = try await userRecord(context)
         var query: JSONObject = ids.count == 1 ? [:] : ["where": ["objectId": ["$in": .array(ids)]]]

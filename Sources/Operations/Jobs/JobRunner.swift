@@ -30,7 +30,7 @@ public final class JobRunner: Sendable {
     /// How often a process says that it lives.
     static let pulse = Duration.seconds(10)
     /// After how many seconds without a sign of life a process counts as dead.
-    static let patience = 60.0
+    static let silenceLimit = 60.0
     /// How long jobs have to end when the server stops.
     private static let grace = Duration.seconds(2)
     /// The message of a job whose process ended before it.
@@ -176,7 +176,7 @@ public final class JobRunner: Sendable {
 
     /// Marks the runs of processes that give no sign of life.
     func sweep() async throws {
-        let count = try await store.endJobsOfDeadProcesses(silentFor: Self.patience, message: Self.stopped)
+        let count = try await store.endJobsOfDeadProcesses(silentFor: Self.silenceLimit, message: Self.stopped)
         if count > 0 { logger.warning("jobs ended with their processes", metadata: ["count": "\(count)"]) }
     }
 

@@ -93,10 +93,6 @@ extension Backend {
     /// Checks what can be said of a save before its class is looked at.
     func checkSave(_ save: Save) throws(ParseError) {
         try save.caller.check(save.isNew ? "create" : "update", of: save.className)
-        guard save.caller.power != .readOnlyMaster else {
-            throw .denied(
-                ParseError.operationForbidden, "Cannot perform a write operation when using readOnlyMasterKey")
-        }
         try checkClassCreation(save.className, save.caller)
         try configuration.requestKeywordDenylist.check(save.body)
         try FileURLRules.check(.object(save.body), allowed: configuration.fileUpload.allowedFileUrlDomains)

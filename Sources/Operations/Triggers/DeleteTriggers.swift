@@ -63,8 +63,7 @@ extension Backend {
             query = call.query
             let options = try FindOptions(find: query)
             if options.condition != ["objectId": .string(planned.objectId)] {
-                let parser = FilterParser(isMaster: caller.readsEverything, now: context.now.milliseconds)
-                access.filter = access.filter.and(try parser.parse(options.condition))
+                access.filter = access.filter.and(try filterParser(context).parse(options.condition))
             }
         }
         var seen: JSONObject

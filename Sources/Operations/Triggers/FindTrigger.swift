@@ -97,8 +97,9 @@ extension Backend {
         _ className: String, _ parameters: JSONObject, objectId: String? = nil, isInner: Bool = false,
         _ context: RequestContext
     ) async throws -> TriggeredFind? {
+        guard hasFindTrigger(className) else { return nil }
+        try checkMayCallCode()
         guard let before = findTrigger(.beforeFind, className) else {
-            guard findTrigger(.afterFind, className) != nil else { return nil }
             return TriggeredFind(query: told(parameters, objectId, isInner), objectId: objectId)
         }
         var call = FindCall(

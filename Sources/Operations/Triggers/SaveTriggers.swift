@@ -17,13 +17,16 @@ extension Backend {
         if let objectId = save.objectId, !save.isMadeInTransaction {
             if hasTrigger { save.seen = try await changeable(save.className, objectId, save) }
             if isObserved { save.original = try await original(save.className, objectId, links(save.context)) }
-        } else if hasTrigger, save.isNew, let schema = catalog.schema(save.className) {
-            _ = try schema.permit(.create, to: save.caller)
-            if save.newId == nil { _ = try newObjectId(save.body, save.className) }
+        } else if save.isNew, let schema = catalog.schema(save.className) {
+            if hasTrigger {
+                _ = try schema.permit(.create, to: save.caller)
+                if save.newId == nil { _ = try newObjectId(save.body, save.className) }
+            }
             if save.className == "_Installation", let id = try await sameInstallation(save) {
-                // Of a row that a new one is the same as, triggers are told its id, as with parse-server.
                 save.sameId = id
-                save.seen = ["objectId": .string(id)]
+                // Of a row that a new one is the same as, triggers are told its id, as with parse-server.
+                if hasTrigger { save.seen = ["objectId": .string(id)] }
+                if isObserved { save.original = try await original(save.className, id, links(save.context)) }
             }
         }
         if hasTrigger { save.sentLoginData = save.body["authData"] }

@@ -15,6 +15,17 @@ extension Backend {
         return triggers.trigger(for: event, of: Name(className))
     }
 
+    /// Refuses to call code while a transaction holds its connection and its locks: the code would keep others waiting,
+    /// and be called again with every attempt. What saves and deletions call is called before the transaction begins.
+    ///
+    /// - Throws: 107.
+    func checkMayCallCode() throws(ParseError) {
+        guard isInTransaction else { return }
+        throw ParseError(
+            ParseError.invalidJSON,
+            "What cloud code is called for, besides saves and deletions, cannot be part of a transaction.")
+    }
+
     /// Whether there is any trigger.
     public var callsTriggers: Bool { triggers?.isActive == true }
 
@@ -79,6 +90,7 @@ extension Backend {
         cloudContext: JSONObject?
     ) async throws -> JSONObject? {
         guard let trigger = trigger(event, "@Config") else { return cloudContext }
+        try checkMayCallCode()
         let call = TriggerCall(
             event: event, className: "@Config", object: ["params": .object(params)],
             original: original.map { ["params": .object($0)] }, changes: params, caller: context.caller,

@@ -34,8 +34,8 @@ public struct PostgresConfiguration: Sendable {
     /// statements and locks are those of the role.
     public var isBehindTransactionPooler = false
 
-    /// The most connections there can be at a time, the one that listens included.
-    public var mostConnections: Int { sharedConnections + exclusiveConnections + heavyConnections + 1 }
+    /// The most connections there can be at a time, those that listen included: for caches, and for live queries.
+    public var mostConnections: Int { sharedConnections + PoolPurpose.allCases.map(limit).reduce(0, +) + 2 }
 
     /// Settings for a server, with sensible numbers for everything else.
     public init(connectionString: String) { self.connectionString = connectionString }

@@ -106,7 +106,7 @@ struct EnvelopeOpener: Sendable {
     ) {
         if bytes.isEmpty { return ([:], [:]) }
         let contentType = request.headers[.contentType]
-        if takesForms(target), let contentType, MediaType(contentType)?.essence == "multipart/form-data" {
+        if let contentType, MediaType(contentType)?.essence == "multipart/form-data", takesForms(request, target) {
             let form = try MultipartForm(bytes, contentType: contentType)
             return (form.fields, form.files)
         }
@@ -115,8 +115,11 @@ struct EnvelopeOpener: Sendable {
     }
 
     /// Whether the route that a path leads to takes files out of a form; everywhere else a body is JSON.
-    private static func takesForms(_ target: RequestTarget) -> Bool {
-        ["import_data", "import_relation_data"].contains(target.components.first?.asciiLowercased)
+    private static func takesForms(_ request: IncomingRequest, _ target: RequestTarget) -> Bool {
+        guard let method = Method(name: request.method), let path = try? target.components.map(decodeComponent) else {
+            return false
+        }
+        return RouteTable.match(method, path)?.route.traits.contains(.form) == true
     }
 
     /// Refuses text in other character sets than UTF-8: nothing here converts it, and what is read as UTF-8 all the same

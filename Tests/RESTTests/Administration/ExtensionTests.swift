@@ -210,7 +210,7 @@ import Testing
     /// Takes note of changes.
     private final class Notes: ChangeObserver {
         let changes = Mutex<[Change]>([])
-        func observes(_ className: Name) -> Bool { className == "Song" || className == "_User" }
+        func observes(_ className: Name) -> Bool { ["Song", "_User", "_Installation"].contains(className) }
         func observe(_ change: Change) async { changes.withLock { $0.append(change) } }
     }
 
@@ -232,6 +232,23 @@ import Testing
             #expect(changes.map { $0.after?["title"] } == ["one", "one", nil, nil])
             #expect(changes.map { $0.origin.isMaster } == [false, true, true, false])
             #expect(changes.allSatisfy { $0.after?["password"] == nil && $0.after?["sessionToken"] == nil })
+        }
+    }
+
+    @Test("A new installation that is a device's row already is told as a change of that row")
+    func sameInstallation() async throws {
+        let notes = Notes()
+        var extensions = ServerExtensions()
+        extensions.backend.observers = [notes]
+        try await TestServer.run(extensions: extensions) { server in
+            let body: JSONObject = ["installationId": "b5e0d8f4-0000-4000-8000-000000000001", "deviceType": "ios"]
+            let id = try await server.send("POST", "/installations", .object(body)).succeeded().string("objectId")
+            let again = body.merging(["badge": 3]) { $1 }
+            _ = try await server.send("POST", "/installations", .object(again)).succeeded()
+            let changes = notes.changes.withLock { $0 }
+            #expect(changes.map { $0.objectId } == [id, id])
+            #expect(changes.map { $0.before?["objectId"]?.stringValue } == [nil, id])
+            #expect(changes.map { $0.after?["badge"] } == [nil, 3])
         }
     }
 

@@ -1,0 +1,43 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Cloud code and transactions: no code is called while a transaction holds its connection and its locks.
+@Suite struct TransactionCodeTests {
+    private static func batch(_ server: TestServer, _ requests: [JSONValue]) async throws -> TestAnswer {
+        try await server.send(
+            "POST", "/batch", ["requests": .array(requests), "transaction": true], as: .master)
+    }
+
+    @Test("A read that code is called for, and the configuration with a trigger, are no part of a transaction")
+    func refused() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                let id = try await server.create("Song", ["a": 1])
+                let holder = try await server.create("List", ["song": .pointer("Song", id)])
+                let save: JSONValue = [
+                    "method": "PUT", "path": .string("/parse/classes/Song/\(id)"), "body": ["a": 2],
+                ]
+                let reads: [JSONValue] = [
+                    ["method": "GET", "path": .string("/parse/classes/Song/\(id)")],
+                    ["method": "GET", "path": "/parse/classes/Song"],
+                    ["method": "GET", "path": .string("/parse/classes/List/\(holder)"), "body": ["include": "song"]],
+                    ["method": "PUT", "path": "/parse/config", "body": ["params": ["p": 1]]],
+                ]
+                for read in reads { #expect(try await Self.batch(server, [save, read]).status == 200) }
+                for event in ["beforeFind", "afterFind"] {
+                    try await hooks.trigger(event, "Song", on: server) { _ in .nothing }
+                }
+                try await hooks.trigger("beforeSave", "@Config", on: server) { _ in .nothing }
+                for read in reads {
+                    let answer = try await Self.batch(
+                        server,
+                        [["method": "PUT", "path": .string("/parse/classes/Song/\(id)"), "body": ["a": 3]], read])
+                    #expect(answer.code == 107, "\(read): \(answer.text)")
+                }
+                #expect(hooks.calls.isEmpty)
+                #expect(try await server.texts("SELECT a::text FROM \"Song\"") == ["2"])
+            }
+        }
+    }
+}
