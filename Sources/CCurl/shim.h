@@ -35,3 +35,10 @@ static inline CURLcode curl_easy_set_answer(CURL *handle, size_t (*taker)(char *
     CURLcode code = curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, taker);
     return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_HEADERDATA, data);
 }
+
+static inline CURLcode curl_easy_set_observer(
+    CURL *handle, int (*observer)(CURL *, curl_infotype, char *, size_t, void *), void *data) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_DEBUGFUNCTION, observer);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_DEBUGDATA, data);
+    return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_VERBOSE, 1L);
+}

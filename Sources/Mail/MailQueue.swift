@@ -19,6 +19,8 @@ public final class MailQueue: Mailer {
 
     /// How long a process has a mail that it took, in seconds: longer than sending it may take.
     static let lease = 60.0
+    /// How many mails are sent side by side.
+    static let atOnce = 8
     /// How long until a mail is tried again, in seconds, after so many failures; then it is given up.
     static let pauses: [Double] = [2, 10, 30, 120, 600, 3600, 4 * 3600, 12 * 3600, 24 * 3600]
 
@@ -74,7 +76,7 @@ public final class MailQueue: Mailer {
 
     /// Sends some mails side by side; false when none were due.
     private func sendSome(_ store: ObjectStore) async throws -> Bool {
-        let mails = try await store.takeMails(8, for: Self.lease)
+        let mails = try await store.takeMails(Self.atOnce, for: Self.lease)
         await withDiscardingTaskGroup { group in
             for mail in mails { group.addTask { await self.deliver(mail, store) } }
         }

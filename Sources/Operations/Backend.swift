@@ -18,6 +18,8 @@ public final class Backend: Sendable {
     let sessions: SessionCache
     /// Attempts to log in under names that nobody has.
     let unknownAccounts: UnknownAccounts
+    /// How often users changed their addresses a short time ago, which sends mails to places of their choice.
+    let addressChanges: RecentCounts
     let logger: Logger
     /// Whose sessions are to be forgotten when the transaction that this is part of is committed; nil outside of one.
     private let deferred: DeferredInvalidation?
@@ -73,6 +75,7 @@ public final class Backend: Sendable {
         self.passwords = passwords
         self.logger = logger
         unknownAccounts = UnknownAccounts()
+        addressChanges = RecentCounts(within: .seconds(600))
         deferred = nil
         loginDataView = Self.loginDataView(authProviders, configuration.auth)
         protectedFields = ProtectedFields(configuration, loginData: loginDataView)
@@ -88,6 +91,7 @@ public final class Backend: Sendable {
         passwords = other.passwords
         sessions = other.sessions
         unknownAccounts = other.unknownAccounts
+        addressChanges = other.addressChanges
         logger = other.logger
         log = other.log
         triggers = other.triggers

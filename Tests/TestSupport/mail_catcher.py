@@ -27,10 +27,27 @@ def write(name, text):
 
 
 class Keeper:
+    """Keeps mails. It refuses senders and recipients such as `550-ann@…`, and mails about `554 refused`."""
+
     count = 0
+
+    async def handle_MAIL(self, server, session, envelope, address, options):
+        if refusal := re.match(r"([45]\d\d)-", address):
+            return f"{refusal[1]} no such sender"
+        envelope.mail_from = address
+        envelope.mail_options.extend(options)
+        return "250 OK"
+
+    async def handle_RCPT(self, server, session, envelope, address, options):
+        if refusal := re.match(r"([45]\d\d)-", address):
+            return f"{refusal[1]} no such recipient"
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
 
     async def handle_DATA(self, server, session, envelope):
         message = email.message_from_bytes(envelope.content, policy=email.policy.default)
+        if refusal := re.search(r"([45]\d\d) refused", str(message["subject"])):
+            return f"{refusal[1]} not this mail"
         part = message.get_body(("plain",))
         html = message.get_body(("html",))
         Keeper.count += 1

@@ -15,7 +15,12 @@ struct SMTPTransport: MailTransport {
     /// A PEM file of certificates that are trusted beside those of the system; nil for none.
     private let trustedCertificates: String?
     private let login: Login
-    private let threads = NIOThreadPool.singleton
+    /// Threads that wait for mail servers, and keep nobody else waiting who needs a thread.
+    private static let threads = {
+        let threads = NIOThreadPool(numberOfThreads: MailQueue.atOnce)
+        threads.start()
+        return threads
+    }()
 
     /// How long a server may take for one mail, in seconds.
     static let timeLimit = 30
@@ -46,7 +51,7 @@ struct SMTPTransport: MailTransport {
         let isGivenUp = GivenUp()
         let answer = Answer()
         let outcome = try await withTaskCancellationHandler {
-            try await threads.runIfActive {
+            try await Self.threads.runIfActive {
                 transfer(bytes, from: sender.address, to: recipients, credentials, unless: isGivenUp, answer)
             }
         } onCancel: {
@@ -57,8 +62,11 @@ struct SMTPTransport: MailTransport {
         if outcome.code == CURLE_LOGIN_DENIED, let credentials, case .refreshed(_, let tokens) = login {
             await tokens.forget(credentials.secret)
         }
-        // A refusal of the mail is final; one of the server, or of its log-in, is for the operator to mend.
-        let isFinal = (550...559).contains(outcome.status) && outcome.code == CURLE_SEND_ERROR
+        // A refusal of the recipient or of the mail is final; one of the sender, of the server or of its log-in is for
+        // the operator to mend.
+        let isFinal =
+            (550...559).contains(outcome.status)
+            && (outcome.command == .recipient || (outcome.isWhole && outcome.command == .content))
         throw MailFailure(
             reason: Self.reason(outcome, credentials), isFinal: isFinal, answer: outcome.answer,
             isOpen: outcome.isWhole && outcome.status < 400)
@@ -103,8 +111,17 @@ struct SMTPTransport: MailTransport {
         var error: String
         /// The last line of the server.
         var answer = ""
+        /// What the server was told last.
+        var command = Command.other
         /// Whether the whole mail was sent.
         var isWhole = false
+    }
+
+    /// A command of SMTP, as far as it matters which was refused.
+    private enum Command {
+        case recipient
+        case content
+        case other
     }
 
     // Unsafe: libcurl is C. What it is given lives until the transfer has ended, and no pointer leaves this function.
@@ -160,6 +177,19 @@ struct SMTPTransport: MailTransport {
                 }
                 return size * count
             }, Unmanaged.passUnretained(answer).toOpaque())
+        _ = curl_easy_set_observer(
+            handle,
+            { _, kind, bytes, count, answer in
+                // Nothing but the word is looked at: what follows it may be a secret.
+                guard kind == CURLINFO_HEADER_OUT, let bytes, let answer else { return 0 }
+                let word = UnsafeRawBufferPointer(start: bytes, count: min(count, 4))
+                // The farewell after a refusal is not what was refused.
+                guard !word.elementsEqual("QUIT".utf8) else { return 0 }
+                let command: Command =
+                    word.elementsEqual("RCPT".utf8) ? .recipient : word.elementsEqual("DATA".utf8) ? .content : .other
+                Unmanaged<Answer>.fromOpaque(answer).takeUnretainedValue().command.withLock { $0 = command }
+                return 0
+            }, Unmanaged.passUnretained(answer).toOpaque())
         return message.withUnsafeBytes { bytes in
             var source = Source(rest: bytes)
             return withUnsafeMutablePointer(to: &source) { source in
@@ -174,7 +204,7 @@ struct SMTPTransport: MailTransport {
                 let line = MIMEMessage.line(Self.readable(answer.line.withLock { $0 }))
                 return Outcome(
                     code: code, status: status, error: String(cString: curl_easy_strerror(code)), answer: line,
-                    isWhole: source.pointee.rest.isEmpty)
+                    command: answer.command.withLock { $0 }, isWhole: source.pointee.rest.isEmpty)
             }
         }
     }
@@ -193,9 +223,10 @@ struct SMTPTransport: MailTransport {
         let flag = Atomic(false)
     }
 
-    /// The last line that the server said.
+    /// The last line that the server said, and the command that it answers.
     private final class Answer: Sendable {
         let line = Mutex("")
+        let command = Mutex(Command.other)
     }
 
     /// The bytes that libcurl has not taken yet.

@@ -18,6 +18,9 @@ struct UserRules: SaveRules {
     /// The link that confirms the address, and the address before it where it was another.
     private var verification: (token: String, username: String, former: String?)?
 
+    /// How often a user may change the address within ten minutes.
+    private static let mostAddressChanges = 10
+
     mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult? {
         if let objectId = save.objectId {
             // A caller who may not change the record is told before anything of it is looked at.
@@ -133,9 +136,17 @@ struct UserRules: SaveRules {
     private mutating func completeAddress(_ save: inout Save, _ objectId: String, _ backend: Backend) async throws {
         guard backend.configuration.accountMail.verifyUserEmails, let email = save.body["email"]?.stringValue,
             let user = try await backend.store.mailUser(objectId, .verification),
-            user.email.map({ !$0.hasSameBytes(as: email) }) ?? true,
-            let token = backend.beginVerification(of: &save)
+            user.email.map({ !$0.hasSameBytes(as: email) }) ?? true
         else { return }
+        // Each new address is sent a mail, whoever's it is.
+        guard
+            save.caller.writesEverything
+                || backend.addressChanges.countOneMore(Name(objectId), most: Self.mostAddressChanges)
+        else {
+            throw ParseError(
+                ParseError.requestLimitExceeded, "The address was changed too often. Please try again later.")
+        }
+        guard let token = backend.beginVerification(of: &save) else { return }
         verification = (token, save.body["username"]?.stringValue ?? user.username, user.email)
     }
 

@@ -49,6 +49,31 @@ import Testing
         }
     }
 
+    @Test("A user changes the address ten times in ten minutes, and no more; others and the master key go on")
+    func manyAddresses() async throws {
+        try await MailCatcher.run { catcher in
+            try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in
+                let ann = try await server.signUp("ann")
+                let lou = try await server.signUp("lou")
+                func change(_ number: Int, _ user: (id: String, token: String), _ identity: TestServer.Identity?)
+                    async throws -> TestAnswer
+                {
+                    try await server.send(
+                        "PUT", "/users/\(user.id)", ["email": .string("\(user.id)\(number)@m.example")],
+                        as: identity ?? .session(user.token))
+                }
+                for number in 0..<10 { #expect(try await change(number, ann, nil).status == 200) }
+                let refused = try await change(10, ann, nil)
+                #expect(refused.code == 155, "\(refused.text)")
+                #expect(try await change(11, lou, nil).status == 200)
+                #expect(try await change(12, ann, .master).status == 200)
+                // What is no change of the address is none.
+                let name = try await server.send("PUT", "/users/\(ann.id)", ["nick": "a"], as: .session(ann.token))
+                #expect(name.status == 200, "\(name.text)")
+            }
+        }
+    }
+
     @Test("A forgotten password is replaced by the link in a mail: sessions end, and the link is worth nothing after")
     func reset() async throws {
         try await MailCatcher.run { catcher in
@@ -283,6 +308,62 @@ import Testing
                 }
             }
             #expect(try catcher.mails().count == 1)
+        }
+    }
+
+    @Test(
+        "A recipient or a mail that is refused for good is given up; what passes, and a refused sender, are tried again",
+        arguments: [
+            ("roost@m.example", "550-ann@m.example", "Roost", "the server answered 550", true),
+            ("roost@m.example", "450-ann@m.example", "Roost", "the server answered 450", false),
+            ("550-roost@m.example", "ann@m.example", "Roost", "the server answered 550", false),
+            ("roost@m.example", "ann@m.example", "554 refused", "the server answered 554", true),
+            ("roost@m.example", "ann@m.example", "451 refused", "the server answered 451", false),
+        ])
+    func refusals(sender: String, recipient: String, appName: String, reason: String, isFinal: Bool) async throws {
+        try await MailCatcher.run { catcher in
+            let adapter: JSONValue = [
+                "module": "smtp",
+                "options": ["host": "127.0.0.1", "port": .number(Double(catcher.port)), "from": .string(sender)],
+            ]
+            let options: JSONObject = [
+                "verifyUserEmails": true, "appName": .string(appName), "emailAdapter": adapter,
+            ]
+            try await TestServer.run(catcher.options(options)) { server in
+                _ = try await server.signUp("ann", ["email": .string(recipient)])
+                let isTold = try await eventually {
+                    try await server.texts("SELECT reason FROM _roost_mail WHERE reason IS NOT NULL") == [reason]
+                }
+                #expect(isTold)
+                let isGivenUp = try await server.texts("SELECT (due = 'infinity')::text FROM _roost_mail")
+                #expect(isGivenUp == ["\(isFinal)"])
+                #expect(try catcher.mails().isEmpty)
+            }
+        }
+    }
+
+    @Test("Mails that wait for a silent mail server keep no file and no connection waiting")
+    func filesMeanwhile() async throws {
+        try await SilentServer.run { silent in
+            let options = MailCatcher.options(["verifyUserEmails": true], port: silent.port)
+            try await TestServer.run(options) { server in
+                for number in 0..<10 {
+                    _ = try await server.signUp("u\(number)", ["email": .string("u\(number)@m.example")])
+                }
+                // The queue takes eight at a time.
+                let areTaken = try await eventually { silent.connections >= 8 }
+                #expect(areTaken)
+                let start = ContinuousClock.now
+                let file = try await server.send(
+                    "POST", "/files/a.txt", bytes: Array("text".utf8), as: .master,
+                    headers: ["Content-Type": "text/plain"]
+                ).succeeded()
+                let name = try file.string("name")
+                let path = "/files/\(TestServer.applicationID)/\(name)"
+                #expect(try await server.send("GET", path, bytes: [], as: .nobody).text == "text")
+                // The mail server is given half a minute.
+                #expect(start.duration(to: .now) < .seconds(15))
+            }
         }
     }
 
