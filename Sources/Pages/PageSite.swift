@@ -16,6 +16,8 @@ public struct PageSite: Sendable {
     private let folder: String
     private let appURL: String
     private let styleAddress: String
+    /// Who may show the pages in a frame: the deployment's own page for that, or nobody.
+    private let frameAncestors: String
 
     /// The name of the file of the style.
     public static let styleFile = BuiltInStyle.file
@@ -26,6 +28,7 @@ public struct PageSite: Sendable {
     /// - Throws: `ConfigurationError` for what cannot be read.
     public init(_ configuration: Configuration, styleAddress: String? = nil) throws(ConfigurationError) {
         options = configuration.pages
+        frameAncestors = configuration.customPages.parseFrameURL.flatMap(PageAddress.source) ?? "'none'"
         folder = "\(configuration.linkURL ?? "")/\(options.pagesEndpoint)"
         self.styleAddress = styleAddress ?? "\(folder)/\(BuiltInStyle.file)"
         appURL = "\(folder)/\(PercentEncoding.encode(configuration.appId))"
@@ -90,7 +93,7 @@ public struct PageSite: Sendable {
             if let template = own[Name(name)] {
                 return Page(
                     html: template.render(values(parameters, BuiltInTexts.english)),
-                    securityPolicy: "frame-ancestors 'none'; base-uri 'none'")
+                    securityPolicy: "frame-ancestors \(frameAncestors); base-uri 'none'")
             }
         }
         guard let page = BuiltInPage.allCases.first(where: { $0.files.contains(file) }) else { return nil }
@@ -104,7 +107,7 @@ public struct PageSite: Sendable {
     private var policy: String {
         let targets = Set(options.customUrls.values.compactMap(PageAddress.source)).sorted()
         return "default-src 'none'; style-src 'self'; form-action \((["'self'"] + targets).joined(separator: " ")); "
-            + "frame-ancestors 'none'; base-uri 'none'"
+            + "frame-ancestors \(frameAncestors); base-uri 'none'"
     }
 
     /// A file that is no page, with its type.

@@ -35,7 +35,7 @@ struct FacebookProvider: AuthProvider {
         let proof = ProviderOptions.text(options["appSecret"]).map { secret in
             let code = HMAC<SHA256>.authenticationCode(
                 for: Array(token.utf8), using: SymmetricKey(data: Array(secret.utf8)))
-            return "&appsecret_proof=" + code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            return "&appsecret_proof=" + code.hexadecimal
         }
         let access = "access_token=\(PercentEncoding.encode(token))\(proof ?? "")"
         guard try await ask("me?fields=id&\(access)", for: "id").hasSameBytes(as: id) else { throw Self.invalid }

@@ -1,30 +1,40 @@
 import Crypto
 import CryptoExtras
 import Foundation
+import Operations
 import Outgoing
 import SwiftASN1
 import X509
 
 /// The certificates that Game Center signs with. Each must be signed by the authority that Apple's certificates come from.
+///
+/// Clients say where a certificate is: so each is fetched once for all who want it, and few that never were Apple's.
 actor GameCenterCertificates {
-    private struct Known {
-        var key: _RSA.Signing.PublicKey
-        var expiresAt: ContinuousClock.Instant
-    }
-
     /// Where the authority publishes its own certificate.
     private static let authority =
         "https://cacerts.digicert.com/DigiCertTrustedG4CodeSigningRSA4096SHA3842021CA1.crt.pem"
     /// The largest certificate, in bytes.
     private static let largest = 10_000
-    /// How many certificates are kept, and for how long.
-    private static let most = 20
+    /// How long a certificate is kept.
     private static let keeping = Duration.seconds(3600)
+    /// How many addresses are remembered as Apple's.
+    private static let mostTrusted = 100
+    /// How many log-ins a minute may name other addresses.
+    private static let mostOthers = 30
 
-    private var keys: [String: Known] = [:]
+    private let certificates: SharedFetches<Certificate>
+    private let others = RecentCounts(within: .seconds(60))
+    private var trusted: Set<String> = []
 
     /// Why a certificate is not taken.
     struct NotTrusted: Error {}
+
+    /// - Parameter caller: What fetches them.
+    init(caller: HTTPCaller) {
+        certificates = SharedFetches { url in
+            .init(value: try await Self.certificate(at: url, caller), age: Self.keeping)
+        }
+    }
 
     /// The key of a certificate.
     ///
@@ -32,11 +42,10 @@ actor GameCenterCertificates {
     ///   - url: Where the certificate is: an address of Apple's.
     ///   - root: Where the certificate of the authority is; nil for the usual one.
     /// - Throws: `HTTPCallFailure`, `NotTrusted`.
-    func key(at url: String, root: String?, _ caller: HTTPCaller) async throws -> _RSA.Signing.PublicKey {
-        let now = ContinuousClock.now
-        if let known = keys[url], known.expiresAt > now { return known.key }
-        async let leaf = Self.certificate(at: url, caller)
-        async let issuer = Self.certificate(at: root ?? Self.authority, caller)
+    func key(at url: String, root: String?) async throws -> _RSA.Signing.PublicKey {
+        guard trusted.contains(url) || others.countOneMore("others", most: Self.mostOthers) else { throw NotTrusted() }
+        async let leaf = certificates.value(at: url)
+        async let issuer = certificates.value(at: root ?? Self.authority)
         let (certificate, authority) = try await (leaf, issuer)
         let today = Date()
         guard authority.publicKey.isValidSignature(certificate.signature, for: certificate),
@@ -44,8 +53,8 @@ actor GameCenterCertificates {
             authority.notValidBefore <= today, today <= authority.notValidAfter,
             let key = _RSA.Signing.PublicKey(certificate.publicKey)
         else { throw NotTrusted() }
-        if keys.count >= Self.most { keys = [:] }
-        keys[url] = Known(key: key, expiresAt: now + Self.keeping)
+        if trusted.count >= Self.mostTrusted { trusted = [] }
+        trusted.insert(url)
         return key
     }
 

@@ -12,7 +12,6 @@ import ServerConfiguration
 ///
 /// Specification: Apple's `GKLocalPlayer.fetchItems(forIdentityVerificationSignature:)`.
 struct GameCenterProvider: AuthProvider {
-    let caller: HTTPCaller
     /// Whether texts are those of parse-server before 8.
     let hasOldTexts: Bool
     let certificates: GameCenterCertificates
@@ -59,7 +58,7 @@ struct GameCenterProvider: AuthProvider {
         else { throw refused("invalid signature") }
         let key: _RSA.Signing.PublicKey
         do {
-            key = try await certificates.key(at: url, root: ProviderOptions.text(options["rootCertificateUrl"]), caller)
+            key = try await certificates.key(at: url, root: ProviderOptions.text(options["rootCertificateUrl"]))
         } catch {
             throw refused("invalid signature")
         }

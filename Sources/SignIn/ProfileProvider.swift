@@ -230,11 +230,7 @@ struct ProfileService: Sendable {
             title: "Google Play Games Services", oldTitle: "Google Play Games Services", id: ["playerId"],
             failures: .ofExchange,
             codes: Codes(url: "https://oauth2.googleapis.com/token"),
-            profile: { token, data in
-                let id = PercentEncoding.encode(data["id"]?.stringValue ?? "me")
-                return HTTPCall(
-                    "GET", "https://www.googleapis.com/games/v1/players/\(id)",
-                    headers: [("Authorization", "Bearer \(token)")])
-            }),
+            // Under its own id a player may be looked up by everybody's token: only `me` tells whose token it is.
+            profile: bearer("https://www.googleapis.com/games/v1/players/me")),
     ]
 }

@@ -26,6 +26,8 @@ actor SharedFetches<Value: Sendable> {
     private static var failurePause: Duration { .seconds(2) }
     /// How long what was fetched before its time is taken for current, whatever it lacks.
     private static var renewalPause: Duration { .seconds(60) }
+    /// How many addresses are remembered: clients may name them.
+    private static var capacity: Int { 1000 }
 
     /// - Parameter fetch: Fetches an address.
     init(_ fetch: @escaping @Sendable (String) async throws -> Fetched) { self.fetch = fetch }
@@ -49,6 +51,7 @@ actor SharedFetches<Value: Sendable> {
 
     private func fetched(_ url: String) async throws -> Value {
         if let fetch = underWay[url] { return try await fetch.value.value }
+        forgetSome()
         if let failure = failures[url], failure + Self.failurePause > .now {
             throw HTTPCallFailure(description: "it could not be fetched a moment ago")
         }
@@ -65,5 +68,16 @@ actor SharedFetches<Value: Sendable> {
             renewals[url] = nil
             throw error
         }
+    }
+
+    /// Makes room for another address.
+    private func forgetSome() {
+        let now = ContinuousClock.now
+        if failures.count >= Self.capacity { failures = failures.filter { $0.value + Self.failurePause > now } }
+        if failures.count >= Self.capacity { failures = [:] }
+        guard kept.count >= Self.capacity else { return }
+        kept = kept.filter { $0.value.expiresAt > now }
+        if kept.count >= Self.capacity { kept = [:] }
+        renewals = renewals.filter { kept[$0.key] != nil }
     }
 }

@@ -13,7 +13,7 @@ public enum SignInProviders {
         let hasOldTexts = configuration.preset < 8
         func profile(_ service: ProfileService) -> ProfileProvider {
             ProfileProvider(
-                service: service, isInsecureByDefault: hasOldTexts || configuration.enableInsecureAuthAdapters,
+                service: service, isInsecureByDefault: configuration.enableInsecureAuthAdapters,
                 hasOldTexts: hasOldTexts, caller: caller)
         }
         var all: [Name: any AuthProvider] = [
@@ -22,8 +22,10 @@ public enum SignInProviders {
             "facebook": FacebookProvider(limited: TokenProvider(rules: .facebook, keys: keys), caller: caller),
             "twitter": TwitterProvider(caller: caller), "mfa": SecondFactor(caller: caller),
             "gcenter": GameCenterProvider(
-                caller: caller, hasOldTexts: hasOldTexts, certificates: GameCenterCertificates()),
+                hasOldTexts: hasOldTexts, certificates: GameCenterCertificates(caller: caller)),
         ]
+        // What parse-server called Twitter's log-in by telephone goes the same way there.
+        all["digits"] = all["twitter"]
         for (name, service) in ProfileService.all { all[name] = profile(service) }
         if let line = ProfileService.all["line"] {
             all["line"] = LineProvider(signed: TokenProvider(rules: .line, keys: keys), profile: profile(line))

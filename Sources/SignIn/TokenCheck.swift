@@ -1,3 +1,4 @@
+import Crypto
 import Encoding
 import Foundation
 import JSON
@@ -72,8 +73,14 @@ struct TokenCheck: Sendable {
         }
         guard let subject = token.claims["sub"]?.stringValue, !subject.isEmpty, id.map(subject.hasSameBytes) ?? true
         else { throw Self.refused(wrongSubject) }
-        if let nonce, !nonce.hasSameBytes(as: token.claims["nonce"]?.stringValue) {
+        if let nonce, !Self.isNonce(token.claims["nonce"]?.stringValue, of: nonce) {
             throw Self.refused("jwt nonce invalid.")
         }
+    }
+
+    /// Whether a token was signed with what the client drew, or with its hash, as apps of Apple's have it.
+    private static func isNonce(_ signed: String?, of nonce: String) -> Bool {
+        nonce.hasSameBytes(as: signed)
+            || SHA256.hash(data: Array(nonce.utf8)).hexadecimal.hasSameBytes(as: signed)
     }
 }

@@ -17,8 +17,8 @@ struct TokenProvider: AuthProvider {
         var missing = "id token is invalid for this user."
         /// The text for options without apps.
         var unconfigured: String
-        /// Whether the client also sends the nonce that it had signed.
-        var takesNonce = false
+        /// The lists that a client may send besides, and where the token has them: what it has not is not believed.
+        var lists: [Name: [[Name]]] = [:]
         /// The member of the options that holds what is read here; nil for the options themselves.
         var nested: Name?
 
@@ -69,8 +69,23 @@ struct TokenProvider: AuthProvider {
         guard !audiences.isEmpty, let check = rules.check(read, audiences) else {
             throw TokenCheck.refused(rules.unconfigured)
         }
-        let nonce = rules.takesNonce ? ProviderOptions.text(data["nonce"]) : nil
-        return try await check.claims(token, of: data["id"]?.stringValue, nonce: nonce, keys)
+        let claims = try await check.claims(
+            token, of: data["id"]?.stringValue, nonce: ProviderOptions.text(data["nonce"]), keys)
+        for (member, paths) in rules.lists {
+            guard let sent = data[member], !sent.isNull else { continue }
+            let known = paths.compactMap { $0.reduce(.object(claims) as JSONValue?) { $0?[$1] } }.first
+            guard let texts = Self.texts(sent), texts == Self.texts(known ?? []) else {
+                throw TokenCheck.refused(check.wrongSubject)
+            }
+        }
+        return claims
+    }
+
+    /// The texts of a list, in any order; nil for anything else.
+    private static func texts(_ value: JSONValue) -> Set<Name>? {
+        guard let list = value.arrayValue else { return nil }
+        let texts = list.compactMap(\.stringValue)
+        return texts.count == list.count ? Set(texts.map { Name($0) }) : nil
     }
 }
 
@@ -102,8 +117,7 @@ extension TokenProvider.Rules {
     }
 
     /// LINE, where the client brings the token of LINE's OpenID Connect.
-    static let line = TokenProvider.Rules(unconfigured: "Line auth is not configured.", takesNonce: true) {
-        _, audiences in
+    static let line = TokenProvider.Rules(unconfigured: "Line auth is not configured.") { _, audiences in
         TokenCheck(
             keys: "https://api.line.me/oauth2/v2.1/certs", issuers: ["https://access.line.me"], audiences: audiences,
             algorithms: ["ES256"])
@@ -112,7 +126,8 @@ extension TokenProvider.Rules {
     /// A Keycloak server, which the option `config` names as Keycloak's own file does.
     static let keycloak = TokenProvider.Rules(
         member: "access_token", audienceOption: "client-id", missing: "Missing access token and/or User id",
-        unconfigured: "Missing keycloak configuration", nested: "config"
+        unconfigured: "Missing keycloak configuration",
+        lists: ["roles": [["roles"], ["realm_access", "roles"]], "groups": [["groups"]]], nested: "config"
     ) { options, audiences in
         guard let url = ProviderOptions.text(options["auth-server-url"]),
             url.hasPrefix("https://") || url.hasPrefix("http://"),

@@ -51,9 +51,9 @@ extension Backend {
     private static let factorLockout = Configuration.AccountLockout(
         threshold: 10, duration: 5, unlockOnPasswordReset: true)
 
-    /// Takes back an attempt whose password was not compared after all.
-    func releaseAttempt(of userId: String) async {
-        guard let policy = configuration.accountLockout else { return }
+    /// Takes back an attempt that was not made after all, or was right without being all that the account asks for.
+    func releaseAttempt(of userId: String, isOfFactor: Bool = false) async {
+        guard let policy = configuration.accountLockout ?? (isOfFactor ? Self.factorLockout : nil) else { return }
         try? await store.releaseAttempt(of: userId, threshold: policy.threshold)
     }
 

@@ -44,7 +44,7 @@ extension Backend {
 
     /// Checks a password and gives the user, without opening a session.
     public func verifyPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
-        let id = try await checkPassword(parameters, context) { _ in LoginDataChange() }.candidate.id
+        let id = try await checkPassword(parameters, context) { _ in nil }.candidate.id
         return try await ownRecord(
             id, SessionUser(id: id, sessionId: "", token: "", roles: try await roles(of: id), isAnonymous: false),
             context)
@@ -52,7 +52,7 @@ extension Backend {
 
     /// The login data of the user whose name and password these are.
     func loginData(ofPassword parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
-        try await checkPassword(parameters, context) { _ in LoginDataChange() }.candidate.loginData
+        try await checkPassword(parameters, context) { _ in nil }.candidate.loginData
     }
 
     /// Opens a session for a user with the master key.
@@ -96,9 +96,10 @@ extension Backend {
 
     /// The user whose name and password these are, and what becomes of the login data by what is proved besides.
     ///
-    /// - Parameter prove: Checks what is proved besides, while a wrong proof still counts like a wrong password.
+    /// - Parameter prove: Checks what is proved besides, while a wrong proof still counts like a wrong password; nil where
+    ///   nothing is asked for.
     private func checkPassword(
-        _ parameters: JSONObject, _ context: RequestContext, prove: (LoginCandidate) async throws -> LoginDataChange
+        _ parameters: JSONObject, _ context: RequestContext, prove: (LoginCandidate) async throws -> LoginDataChange?
     ) async throws -> (candidate: LoginCandidate, change: LoginDataChange) {
         let name = parameters["username"]
         let email = parameters["email"]
@@ -129,11 +130,16 @@ extension Backend {
         }
         guard isRight else { throw Self.invalidPassword }
         let change = try await prove(row)
-        try await resetAttempts(of: row.id)
+        // The password alone clears no wrong codes of a second factor.
+        if change.map({ $0.refusal == nil }) ?? !hasFactors(row.loginData) {
+            try await resetAttempts(of: row.id)
+        } else {
+            await releaseAttempt(of: row.id)
+        }
         guard context.caller.readsEverything || !row.isLockedAway else { throw Self.invalidPassword }
         let isExempt = context.caller.writesEverything && parameters["ignoreEmailVerification"] == true
         guard !blocksUnverified || row.isVerified || isExempt else { throw Self.emailIsNotVerified }
-        return (row, change)
+        return (row, change ?? LoginDataChange())
     }
 
     /// Who has not sent a second factor yet has made no attempt: apps ask for it when they learn that it is missing.

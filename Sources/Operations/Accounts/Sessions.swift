@@ -46,7 +46,8 @@ extension Backend {
                 "_Session",
                 where: Self.sessions(of: userId)
                     .and(.field(FieldPath("installationId"), .equal(.string(installationId))))
-                    .and(.field(FieldPath("objectId"), .notEqual(.string(objectId)))))
+                    .and(.field(FieldPath("objectId"), .notEqual(.string(objectId))))
+                    .and(.none([Self.isNewer(than: row.body["createdAt"], objectId)])))
             await invalidate(user: userId)
         }
         if !isInTransaction { await tellObservers(save, objectId, row) }
@@ -54,6 +55,18 @@ extension Backend {
         let user = SessionUser(
             id: userId, sessionId: objectId, token: token, roles: try await roles(of: userId), isAnonymous: false)
         return OpenedSession(token: token, user: user, body: body)
+    }
+
+    /// Sessions that were opened after another one: of log-ins side by side the last one stays, and not none.
+    private static func isNewer(than createdAt: JSONValue?, _ objectId: String) -> Filter {
+        guard let moment = createdAt?.stringValue.flatMap(ParseDate.init(iso:))?.json else { return .any([]) }
+        return .any([
+            .field(FieldPath("createdAt"), .compare(.greater, moment)),
+            .all([
+                .field(FieldPath("createdAt"), .equal(moment)),
+                .field(FieldPath("objectId"), .compare(.greater, .string(objectId))),
+            ]),
+        ])
     }
 
     /// Whose session a row is; nil when there is no such row.
@@ -88,12 +101,16 @@ extension Backend {
         guard let session = try await store.find(request).objects.first else {
             throw ParseError(ParseError.invalidSessionToken, "Session token not found.")
         }
-        guard configuration.preset >= 9, let schema = catalog.schema("_Session"),
-            let userId = session["user"]?["objectId"]?.stringValue
-        else { return session }
-        // The session's user sees of it what class permissions and protected fields leave.
-        let user = SessionUser(
-            id: userId, sessionId: "", token: token, roles: try await roles(of: userId), isAnonymous: false)
+        guard let userId = session["user"]?["objectId"]?.stringValue else { return session }
+        return ownView(
+            session,
+            SessionUser(id: userId, sessionId: "", token: token, roles: try await roles(of: userId), isAnonymous: false)
+        )
+    }
+
+    /// A session as its user sees it: from preset 9 on what class permissions and protected fields leave.
+    private func ownView(_ session: JSONObject, _ user: SessionUser) -> JSONObject {
+        guard configuration.preset >= 9, let schema = catalog.schema("_Session") else { return session }
         guard let access = try? protectedFields.readAccess(schema, .get, Caller(user: user)) else {
             return session.filter { $0.key == "objectId" || $0.key == "sessionToken" }
         }
@@ -105,6 +122,7 @@ extension Backend {
         guard let user = context.caller.user else {
             throw ParseError(ParseError.objectNotFound, "invalid session")
         }
-        return try await openSession(for: user.id, createdWith: ["action": "upgrade"], context).body
+        let session = try await openSession(for: user.id, createdWith: ["action": "upgrade"], context)
+        return ownView(session.body, session.user)
     }
 }

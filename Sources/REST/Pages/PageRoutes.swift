@@ -102,7 +102,7 @@ public final class PageRoutes: Sendable {
     /// A page as an answer.
     func html(_ page: PageSite.Page, _ headers: [(String, String)] = []) -> Reply {
         Reply(
-            headers: headers + [("Content-Security-Policy", page.securityPolicy)] + Self.guards,
+            headers: headers + [("Content-Security-Policy", page.securityPolicy)] + pageGuards,
             body: .text(page.html, contentType: "text/html; charset=utf-8"))
     }
 
@@ -120,6 +120,12 @@ public final class PageRoutes: Sendable {
         Reply(
             status: status, headers: headers + [("Location", url)] + Self.guards,
             body: .text("Found. Redirecting to \(url)", contentType: "text/plain; charset=utf-8"))
+    }
+
+    /// What pages are answered with: where the deployment has a page that shows them in a frame, the policy says so, and
+    /// the older field has no word for it.
+    private var pageGuards: [(String, String)] {
+        configuration.customPages.parseFrameURL == nil ? Self.guards : Self.guards.filter { $0.0 != "X-Frame-Options" }
     }
 
     static let guards = [

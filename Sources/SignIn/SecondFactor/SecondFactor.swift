@@ -11,7 +11,7 @@ public import ServerConfiguration
 /// A code is taken once: the step that it belongs to is stored, as recovery codes are removed when they are used.
 public struct SecondFactor: AuthProvider {
     private let caller: HTTPCaller
-    private let sentMessages = SentMessages()
+    private let sentMessages = RecentCounts(within: .seconds(600))
 
     /// Makes the factor.
     ///
@@ -40,6 +40,10 @@ public struct SecondFactor: AuthProvider {
 
     public func validate(_ data: JSONObject, _ options: JSONObject) async throws { throw Self.invalidData }
 
+    public func bringsProof(_ data: JSONObject) -> Bool {
+        data["token"]?.isTruthy == true || data["old"]?.isTruthy == true
+    }
+
     public func policy(_ stored: JSONObject) -> AuthPolicy {
         stored.keys.elements == ["pending"] ? .standard : .additional
     }
@@ -54,7 +58,7 @@ public struct SecondFactor: AuthProvider {
         // The master key sets users up, and gives back what they lost.
         if attempt.isMaster, attempt.purpose != .logIn { return AuthOutcome(stored: attempt.data) }
         let app = AuthenticatorApp(options: options)
-        let messages = TextMessages(options: options, caller: caller, sent: sentMessages)
+        let messages = TextMessages(options: options, caller: caller, sent: sentMessages, userId: attempt.userId)
         switch attempt.purpose {
         case .setUp:
             if options.hasSMS, let mobile = attempt.data["mobile"], mobile.isTruthy {

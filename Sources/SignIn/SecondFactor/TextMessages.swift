@@ -8,12 +8,18 @@ import ParseModel
 struct TextMessages {
     let options: FactorOptions
     let caller: HTTPCaller
-    let sent: SentMessages
+    /// What was sent a short time ago: neither somebody's phone is flooded, nor the operator's bill run up, by users who
+    /// give numbers, take them back, and give others.
+    let sent: RecentCounts
+    /// Who has messages sent; nil for who signs up.
+    let userId: String?
 
     /// How long, in milliseconds, until another code is sent to the same user: nobody's phone is flooded.
     private static let pause: Int64 = 30_000
     /// How many numbers wait to be confirmed at most.
     private static let mostPending = 3
+    /// How many messages go to a number, and are sent for a user, and for all who sign up, within ten minutes.
+    private static let (mostToNumber, mostForUser, mostForNewUsers) = (10, 10, 100)
 
     /// Sends a code to a number, which waits until the code comes back.
     func begin(_ mobile: JSONValue, _ stored: JSONObject = [:], at now: ParseDate) async throws -> AuthOutcome {
@@ -66,8 +72,12 @@ struct TextMessages {
 
     private func send(to mobile: String, at now: ParseDate) async throws -> JSONObject {
         guard let sender = options.sender else { throw SecondFactor.invalidData }
-        guard sent.mayHaveOneMore(mobile) else {
+        guard sent.countOneMore(Self.digits(of: mobile), most: Self.mostToNumber) else {
             throw SecondFactor.refused("Too many messages were sent to this number.")
+        }
+        let most = userId == nil ? Self.mostForNewUsers : Self.mostForUser
+        guard sent.countOneMore(Name("user \(userId ?? "")"), most: most) else {
+            throw SecondFactor.refused("Too many messages were sent. Please try again later.")
         }
         var generator = SystemRandomNumberGenerator()
         let token = String(
@@ -103,6 +113,11 @@ struct TextMessages {
 
     /// A number as it stands among those that wait: a member with a dot in its name would be two.
     private static func key(_ number: String) -> String { number.replacing(".", with: "-") }
+
+    /// What a number is, however it is written.
+    private static func digits(of number: String) -> Name {
+        Name(String(decoding: number.utf8.filter { (0x30...0x39).contains($0) }.drop { $0 == 0x30 }, as: UTF8.self))
+    }
 
     /// parse-server's pattern: `^[+]*[(]{0,1}[0-9]{1,3}[)]{0,1}[-\s\./0-9]*$`.
     private static func isNumber(_ text: String) -> Bool {

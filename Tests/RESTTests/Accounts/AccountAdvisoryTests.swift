@@ -177,6 +177,41 @@ import Testing
         }
     }
 
+    @Test("Roles and groups of Keycloak are believed only as the token has them")
+    func keycloakGroups() async throws {
+        let key = try IdentityKey("one")
+        let keys = IdentityStandIn.Reply(["keys": [try key.published]])
+        let answer: IdentityStandIn.Answer = { _ in keys }
+        try await IdentityStandIn.run(answer) { standIn in
+            let config: JSONValue = [
+                "auth-server-url": "https://id.example/auth/", "realm": "music", "client-id": "app",
+            ]
+            let auth: JSONValue = ["keycloak": ["config": config]]
+            try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in
+                let claims = Self.claims([
+                    "iss": "https://id.example/auth/realms/music", "azp": "app", "groups": ["/band"],
+                    "realm_access": ["roles": ["fan", "player"]],
+                ])
+                let token = try key.token(claims)
+                func logIn(_ more: JSONObject) async throws -> TestAnswer {
+                    let data: JSONObject = ["id": "kim", "access_token": .string(token)]
+                    return try await server.send(
+                        "POST", "/users", ["authData": ["keycloak": .object(data.merging(more) { $1 })]])
+                }
+                for wrong: JSONObject in [
+                    ["roles": ["admin"]], ["roles": ["fan"]], ["roles": []], ["roles": "fan"], ["groups": []],
+                    ["roles": ["fan", "player"], "groups": ["/band", "/staff"]], ["groups": [["/band"]]],
+                ] {
+                    let answer = try await logIn(wrong)
+                    #expect(answer.code == 101 && answer.error == "Invalid authentication", "\(answer.text)")
+                }
+                #expect(try await server.texts("SELECT \"objectId\" FROM \"_User\"").isEmpty)
+                #expect(try await logIn(["roles": ["player", "fan"], "groups": ["/band"]]).status == 201)
+                #expect(try await logIn([:]).status == 200)
+            }
+        }
+    }
+
     @Test("An app whose id is a part of the one that is allowed is another app")
     func appIds() async throws {
         let answer: IdentityStandIn.Answer = { request in

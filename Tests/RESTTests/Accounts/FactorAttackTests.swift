@@ -11,13 +11,15 @@ import Testing
     private static let secret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
     private static func run(
-        _ kinds: JSONValue, _ body: @escaping @Sendable (TestServer, IdentityStandIn) async throws -> Void
+        _ kinds: JSONValue, _ more: JSONObject = [:],
+        _ body: @escaping @Sendable (TestServer, IdentityStandIn) async throws -> Void
     ) async throws {
         let answer: IdentityStandIn.Answer = { _ in .init("{}") }
         try await IdentityStandIn.run(answer) { standIn in
             let sender: JSONValue = ["url": "https://sms.example/send", "body": "{{mobile}} {{token}}"]
             let auth: JSONValue = ["mfa": ["options": kinds, "sendSMS": sender]]
-            try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { try await body($0, standIn) }
+            let options = standIn.options.merging(["auth": auth]) { $1 }.merging(more) { $1 }
+            try await TestServer.run(options) { try await body($0, standIn) }
         }
     }
 
@@ -101,6 +103,65 @@ import Testing
             }
             #expect(standIn.requests.count == 10)
             #expect(try await Self.put(server, kim, ["mobile": "+49 30 999"]).status == 200)
+        }
+    }
+
+    @Test("A user has ten messages sent in ten minutes, to however many numbers; other users go on")
+    func manyNumbers() async throws {
+        try await Self.run(["SMS"]) { server, standIn in
+            let kim = try await server.signUp("kim")
+            for number in 0..<12 {
+                let answer = try await Self.put(server, kim, ["mobile": .string("+99 900 \(1000 + number)")])
+                if number >= 10 {
+                    #expect(answer.error == "Too many messages were sent. Please try again later.", "\(answer.text)")
+                } else {
+                    #expect(answer.status == 200, "\(answer.text)")
+                    #expect(try await Self.put(server, kim, .null).status == 200)
+                }
+            }
+            #expect(standIn.requests.count == 10)
+            let lou = try await server.signUp("lou")
+            #expect(try await Self.put(server, lou, ["mobile": "+99 900 2000"]).status == 200)
+        }
+    }
+
+    @Test("Wrong codes lock the account although the password between them is right, with accountLockout and without")
+    func passwordBetween() async throws {
+        for lockout: JSONObject in [["accountLockout": ["threshold": 3, "duration": 5]], [:]] {
+            try await Self.run(["TOTP"], lockout) { server, _ in
+                let kim = try await server.signUp("kim")
+                let app: JSONObject = ["secret": .string(Self.secret), "token": try Self.appCode()]
+                _ = try await Self.put(server, kim, .object(app)).succeeded()
+                let password: JSONObject = ["username": "kim", "password": "secret"]
+                let guess = password.merging(["authData": ["mfa": ["token": "not it"]]]) { $1 }
+                var texts: [String] = []
+                for _ in 0..<12 {
+                    texts.append(try await server.send("POST", "/login", .object(guess)).text)
+                    // None of these proves the second factor.
+                    _ = try await server.send("POST", "/verifyPassword", .object(password))
+                    let challenge = password.merging(["challengeData": ["mfa": [:]]]) { $1 }
+                    _ = try await server.send("POST", "/challenge", .object(challenge))
+                    _ = try await server.send("POST", "/login", .object(password))
+                }
+                let allowed = lockout.isEmpty ? 10 : 3
+                #expect(texts.count { $0.contains("Invalid MFA token") } == allowed, "\(texts)")
+                #expect(texts.dropFirst(allowed).allSatisfy { $0.contains("Your account is locked") }, "\(texts)")
+            }
+        }
+    }
+
+    @Test("Who has a session guesses no code of the app that is to be replaced: wrong ones lock the account")
+    func guessedOld() async throws {
+        try await Self.run(["TOTP"]) { server, _ in
+            let kim = try await server.signUp("kim")
+            let app: JSONObject = ["secret": .string(Self.secret), "token": try Self.appCode()]
+            _ = try await Self.put(server, kim, .object(app)).succeeded()
+            var texts: [String] = []
+            for _ in 0..<12 {
+                texts.append(try await Self.put(server, kim, .object(app.merging(["old": "wrong"]) { $1 })).text)
+            }
+            #expect(texts.prefix(10).allSatisfy { $0.contains("Invalid MFA token") }, "\(texts)")
+            #expect(texts.dropFirst(10).allSatisfy { $0.contains("Your account is locked") }, "\(texts)")
         }
     }
 }

@@ -53,6 +53,39 @@ import Testing
         }
     }
 
+    @Test("Players who come at once wait for one fetch of each certificate; addresses that clients draw are few")
+    func fetches() async throws {
+        let key = try PlayerKey()
+        let answer: IdentityStandIn.Answer = { request in
+            try await Task.sleep(for: .milliseconds(300))
+            if request.path.contains("drawn") { return .init("", status: 404) }
+            return .init(request.host == "authority.example" ? key.authority : key.certificate)
+        }
+        try await IdentityStandIn.run(answer) { standIn in
+            let provider: JSONValue = [
+                "bundleId": "app.music", "rootCertificateUrl": "https://authority.example/root.pem",
+            ]
+            try await TestServer.run(standIn.options.merging(["auth": ["gcenter": provider]]) { $1 }) { server in
+                @Sendable func logIn(_ data: JSONObject) async throws -> TestAnswer {
+                    try await server.send("POST", "/users", ["authData": ["gcenter": .object(data)]])
+                }
+                let first = try await concurrently(8) { number in
+                    try await logIn(try key.loginData("G:\(number)", bundle: "app.music")).status
+                }
+                #expect(first == Array(repeating: 201, count: 8))
+                #expect(standIn.requests.count == 2)
+                let right = try key.loginData("G:1", bundle: "app.music")
+                let drawn = try await concurrently(60) { number in
+                    let url: JSONValue = .string("https://x.apple.com/drawn\(number).cer")
+                    return try await logIn(right.merging(["publicKeyUrl": url]) { $1 }).code
+                }
+                #expect(drawn.allSatisfy { $0 == 101 })
+                #expect(standIn.requests.count <= 2 + 30)
+                #expect(try await logIn(right).status == 200)
+            }
+        }
+    }
+
     @Test("A certificate that the authority did not sign is not taken")
     func authority() async throws {
         let key = try PlayerKey()

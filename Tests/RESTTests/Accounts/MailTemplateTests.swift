@@ -106,7 +106,11 @@ import Testing
                 // The frame opens the page below the public address.
                 let link = try #require(mail.parameter("link"))
                 let token = try #require(mail.parameter("token"))
-                #expect(try await server.open("\(link)?token=\(token)").page == "email_verification_success")
+                let opened = try await server.open("\(link)?token=\(token)")
+                #expect(opened.page == "email_verification_success")
+                #expect(
+                    opened.headers["content-security-policy"]?.contains("frame-ancestors https://w.example;") == true)
+                #expect(opened.headers["x-frame-options"] == nil)
             }
         }
         let slashed = try await Self.mail([:], ["publicServerURL": "http://app.example/parse/"])

@@ -47,6 +47,7 @@ import Testing
                 try await Self.languages(browser, catcher)
                 try await Self.olderRedirects(browser, catcher)
                 try await Self.names(browser, catcher)
+                try await Self.frame(browser, catcher)
             }
         }
     }
@@ -76,6 +77,30 @@ import Testing
             #expect(try await server.send("POST", "/login", logIn).status == 200)
             #expect(try await server.send("GET", "/users/me", as: .session(ann.token)).code == 209)
             try await check(try await browser.open(mail.link), "password_reset_link_invalid", browser, address)
+        }
+    }
+
+    /// A page of the deployment's own shows the pages in a frame, where the option names it; no other page does.
+    private static func frame(_ browser: Browser, _ catcher: MailCatcher) async throws {
+        try await WebhookServer.run { other in
+            let framed: JSONObject = ["customPages": ["parseFrameURL": .string(other.url("frame"))]]
+            for (index, options) in [framed, [:]].enumerated() {
+                try await run(catcher, options) { server, address in
+                    let email = "frame\(index)@m.example"
+                    _ = try await server.signUp("ann", ["email": .string(email)])
+                    let token = try #require(try await catcher.mail(to: email).parameter("token"))
+                    let link = "\(address)/apps/\(application)/verify_email?token=\(token)"
+                    other.on("frame") { _ in
+                        .text(
+                            "<title>Frame</title><iframe src='\(link)'></iframe>",
+                            headers: [("Content-Type", "text/html")])
+                    }
+                    let shown = try await browser.open(other.url("frame"))
+                    // A page that is not shown asks for no style.
+                    let isShown = shown.requests.contains { $0.hasPrefix(address) && $0.hasSuffix(".css") }
+                    #expect(isShown == !options.isEmpty, "\(shown.requests)")
+                }
+            }
         }
     }
 

@@ -109,7 +109,9 @@ import Testing
                 ("api.linkedin.com", "/v2/me"):
                 .init(["id": "42"])
             case ("api.line.me", "/v2/profile"): .init(["userId": "42"])
-            case ("www.googleapis.com", "/games/v1/players/42"): .init(["playerId": "42"])
+            // Any player is told to any token by the id; whose token it is, by `me`.
+            case ("www.googleapis.com", "/games/v1/players/me"): .init(["playerId": "42"])
+            case ("www.googleapis.com", "/games/v1/players/43"): .init(["playerId": "43"])
             default: .init("", status: 404)
             }
         }

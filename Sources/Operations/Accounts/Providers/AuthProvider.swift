@@ -35,6 +35,9 @@ public protocol AuthProvider: Sendable {
     /// - Throws: `ParseError` when what the client sent is not right.
     func check(_ attempt: AuthAttempt) async throws -> AuthOutcome
 
+    /// Whether what a client sent is to prove something, so that it may be a guess: too many wrong ones lock the account.
+    func bringsProof(_ data: JSONObject) -> Bool
+
     /// Whether the provider is a way to log in, or something that has to be proved besides.
     ///
     /// - Parameter stored: What is stored of the user for this provider.
@@ -95,6 +98,7 @@ extension AuthProvider {
         try await validate(attempt.data, attempt.options)
         return AuthOutcome(stored: attempt.data.filter { !unstored.contains($0.key) })
     }
+    public func bringsProof(_ data: JSONObject) -> Bool { true }
     public func policy(_ stored: JSONObject) -> AuthPolicy { .standard }
     public func shown(_ stored: JSONObject, _ options: JSONObject) -> JSONObject { stored }
     public func challenge(_ data: JSONObject, _ attempt: AuthAttempt) async throws -> JSONValue? { nil }
@@ -133,6 +137,8 @@ public struct AuthAttempt: Sendable {
     public var stored: JSONObject?
     /// What the option `auth` says of this provider.
     public var options: JSONObject
+    /// The user who has the provider, or adds it; nil for a new user.
+    public var userId: String?
     /// Whether the call has the master key.
     public var isMaster = false
     /// When the request came.

@@ -44,15 +44,18 @@ extension Backend {
     /// - Parameters:
     ///   - stored: The login data of the user; empty for a new one.
     ///   - isLogin: Whether the client logs in as the user.
-    func check(_ claims: [ProviderClaims.Claim], stored: JSONObject, isLogin: Bool, _ context: RequestContext)
-        async throws -> LoginDataChange
-    {
+    ///   - userId: The user; nil for a new one, and for one whom the claims still have to prove.
+    func check(
+        _ claims: [ProviderClaims.Claim], stored: JSONObject, isLogin: Bool, of userId: String? = nil,
+        _ context: RequestContext
+    ) async throws -> LoginDataChange {
         var change = LoginDataChange(base: stored)
         for claim in claims {
             let known = stored[claim.name]?.objectValue
-            let attempt = AuthAttempt(
+            var attempt = AuthAttempt(
                 known == nil ? .setUp : isLogin ? .logIn : .update, claim.data, stored: known, options: claim.options,
                 isMaster: context.caller.writesEverything, now: context.now)
+            attempt.userId = userId
             let outcome = try await told { try await claim.provider.check(attempt) }
             if claim.provider.policy(known ?? claim.data) != .standard { change.spent.insert(claim.name) }
             if let data = outcome.stored, known != data { change.added[claim.name] = .object(data) }
@@ -98,6 +101,14 @@ extension Backend {
         }
         guard missing.isEmpty else {
             throw ParseError(-1, "Missing additional authData \(missing.sorted().texts.joined(separator: ","))")
+        }
+    }
+
+    /// Whether a user has set up something that is to be proved besides.
+    func hasFactors(_ stored: JSONObject) -> Bool {
+        stored.contains { name, data in
+            guard let data = data.objectValue, let (provider, _) = try? provider(name) else { return false }
+            return provider.policy(data) == .additional
         }
     }
 

@@ -29,13 +29,31 @@ extension Backend {
             _ = try await check(claims.identities, stored: [:], isLogin: false, context)
             throw Self.alreadyLinked
         }
-        var change = try await check(claims.claims, stored: stored, isLogin: false, context)
+        var change = try await checkUpdate(claims.claims, of: objectId, stored: stored, context)
         // What a provider refuses after it has done something is stored, as at a log-in.
         if change.refusal != nil { try await apply(change, to: objectId) }
         change.removed = Set(given.filter { $0.value.isNull }.map(\.key))
         if !change.removed.isEmpty, !setsPassword, !context.caller.writesEverything, configuration.preset >= 9 {
             try await checkStillEnters(change, stored, objectId)
         }
+        return change
+    }
+
+    /// Checks what a user changes of the own login data. A second factor that is there already is changed by a code of it:
+    /// wrong ones are counted as at a log-in, and right ones clear none of them.
+    ///
+    /// - Throws: 101 when too many were wrong; what providers throw.
+    func checkUpdate(
+        _ claims: [ProviderClaims.Claim], of objectId: String, stored: JSONObject, _ context: RequestContext
+    ) async throws -> LoginDataChange {
+        let isCounted =
+            !context.caller.writesEverything
+            && claims.contains {
+                $0.id == nil && stored[$0.name]?.objectValue != nil && $0.provider.bringsProof($0.data)
+            }
+        if isCounted { try await reserveAttempt(of: objectId, isOfFactor: true, context) }
+        let change = try await check(claims, stored: stored, isLogin: false, of: objectId, context)
+        if isCounted { await releaseAttempt(of: objectId, isOfFactor: true) }
         return change
     }
 

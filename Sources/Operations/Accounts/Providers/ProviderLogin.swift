@@ -38,7 +38,7 @@ extension Backend {
         if let user = context.caller.user {
             // Already logged in: nothing to open, the record is all there is to give.
             let changed = claims.claims.filter { !isEcho(.object($0.data), of: stored[$0.name], $0.name) }
-            let change = try await check(changed, stored: stored, isLogin: false, context)
+            let change = try await checkUpdate(changed, of: id, stored: stored, context)
             try await apply(change, to: id)
             let record = try await ownRecord(id, user, context)
             return answer(record, id, changed.isEmpty ? nil : change, context)
@@ -78,7 +78,7 @@ extension Backend {
         let factors = claims.claims.filter { $0.id == nil }
         guard !factors.isEmpty else { return LoginDataChange() }
         if counts { try await reserveAttempt(of: id, isOfFactor: true, context) }
-        let change = try await check(factors, stored: stored, isLogin: true, context)
+        let change = try await check(factors, stored: stored, isLogin: true, of: id, context)
         if counts, change.refusal == nil { try await resetAttempts(of: id, isOfFactor: true) }
         return change
     }
