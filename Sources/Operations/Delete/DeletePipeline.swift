@@ -4,7 +4,7 @@ import ParseStorage
 import Rules
 
 /// The life of a deletion: authorize, load the original where a trigger or an observer wants it, before-triggers;
-/// remove; after-triggers and changes, caches.
+/// remove; caches, changes and after-triggers.
 public struct DeletePipeline {
     let backend: Backend
 

@@ -4,7 +4,8 @@ import ParseStorage
 import Rules
 
 /// The life of a save: authorize, load the original where a trigger or an observer wants it, before-triggers,
-/// complete and validate, make the fields that are missing, plan; store; after-triggers and changes, caches, present.
+/// complete and validate, make the fields that are missing, plan; store; what the class does then (caches, the session
+/// of a sign-up), changes and after-triggers, present.
 ///
 /// Every object that a client creates or changes takes this way. What is special to a class is in its ``SaveRules``. No
 /// connection is held but while storing, so a transaction is a list of planned saves: no hash is computed, no field
