@@ -36,7 +36,8 @@ public enum OptionTable {
             "How long a request waits for an object that others are changing, in milliseconds; default 5000"),
         OptionDefinition(
             "transactionTimeout", "ROOST_TRANSACTION_TIMEOUT", .number,
-            "How long a batch may take that is one transaction, in milliseconds; default 10000"),
+            "How long a transaction may take, such as a batch that is one, and how long a change of a class waits for "
+                + "requests that use its table, in milliseconds; default 10000"),
         OptionDefinition(
             "connectionTimeout", "ROOST_CONNECTION_TIMEOUT", .number,
             "How long a request waits for a connection to the database before it is answered with 503, in "
@@ -326,9 +327,11 @@ public enum OptionTable {
             "purchases are not validated"),
         ignore(
             "protectedFieldsTriggerExempt", "PARSE_SERVER_PROTECTED_FIELDS_TRIGGER_EXEMPT", .boolean,
-            "there are no triggers"),
+            "triggers see of an object what the caller may see, as with false"),
         ignore("verifyServerUrl", "PARSE_SERVER_VERIFY_SERVER_URL", .boolean, "the server does not call itself"),
-        ignore("logLevels", "PARSE_SERVER_LOG_LEVELS", .object, "there is no cloud code to log"),
+        ignore(
+            "logLevels", "PARSE_SERVER_LOG_LEVELS", .object,
+            "calls of cloud code are not logged; what fails after a save is, at the level error"),
         ignore("logsFolder", "PARSE_SERVER_LOGS_FOLDER", .string, "logs go to the standard error"),
         ignore("maxLogFiles", "PARSE_SERVER_MAX_LOG_FILES", .any, "logs go to the standard error"),
     ]
