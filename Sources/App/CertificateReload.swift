@@ -4,7 +4,7 @@ import NIOPosix
 import ServiceLifecycle
 import UnixSignals
 
-/// Reads the certificate of the server anew at each SIGHUP, which whoever renews it sends.
+/// Reads the certificate of the server anew at each SIGHUP, which the program that renews it sends.
 struct CertificateReload: Service {
     let certificate: ServerCertificate
     let logger: Logger

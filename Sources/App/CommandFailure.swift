@@ -1,6 +1,6 @@
 import Foundation
 
-/// Why a command did nothing, in words for whoever gave it.
+/// Why a command did nothing, in words for the operator who gave it.
 package struct CommandFailure: Error, CustomStringConvertible, Equatable {
     /// The words.
     package let description: String

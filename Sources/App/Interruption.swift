@@ -5,7 +5,7 @@ import UnixSignals
 package enum Interruption {
     /// Why a command ended early.
     package struct Signalled: Error, CustomStringConvertible {
-        /// What to tell whoever stopped it.
+        /// What to tell the operator who stopped it.
         package var description: String { "stopped by a signal" }
     }
 

@@ -4,7 +4,7 @@ import Foundation
 final class FolderLock: Sendable {
     private let descriptor: Int32
 
-    /// Takes the lock; nil when somebody else holds it.
+    /// Takes the lock; nil when another process holds it.
     ///
     /// - Throws: `LocalPostgres.Failure` when the file cannot be written.
     init?(_ path: String) throws {

@@ -1,6 +1,6 @@
 import Outgoing
 
-/// What is fetched from addresses and kept for a while. Whoever wants the same at the same time waits for one fetch.
+/// What is fetched from addresses and kept for a while. Requests for the same at the same time wait for one fetch.
 actor SharedFetches<Value: Sendable> {
     /// Something that was fetched.
     struct Fetched: Sendable {

@@ -130,12 +130,12 @@ package struct Backup: Sendable {
         }
     }
 
-    /// Gives the backup its name, unless somebody took it meanwhile.
+    /// Gives the backup its name, unless another process took it meanwhile.
     private func appear(_ partial: String) throws {
         if link(partial, target) == 0 {
             unlink(partial)
         } else {
-            // File systems without links; there somebody may take the name in between.
+            // File systems without links; there another process may take the name in between.
             try checkFree()
             guard rename(partial, target) == 0 else {
                 throw CommandFailure("\(target) cannot be given its name: \(CommandFailure.reason())")

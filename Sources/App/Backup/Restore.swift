@@ -59,7 +59,7 @@ package struct Restore: Sendable {
     }
 
     private func unpack(_ reader: BackupReader, to folder: FreshFolder, files: String, _ version: Int) async throws {
-        // Whoever runs PostgreSQL must be able to pass; what is below is private.
+        // The user who runs PostgreSQL must be able to pass; what is below is private.
         guard chmod(folder.path, 0o755) == 0 else {
             throw CommandFailure("\(folder.path) cannot be opened for others: \(CommandFailure.reason())")
         }

@@ -110,7 +110,7 @@ package struct Export: Sendable {
         return result
     }
 
-    /// The name of a class's file. Names of classes are letters and digits, unless somebody else wrote them.
+    /// The name of a class's file. Names of classes are letters and digits, unless another program wrote them.
     static func fileName(of table: String) -> String {
         // A colon has its place in the names of relations; what begins with a dot is hidden.
         let name = PercentEncoding.encode(table).replacing("%3A", with: ":")

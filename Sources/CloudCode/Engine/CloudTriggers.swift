@@ -185,7 +185,7 @@ extension CloudResult.Write {
             guard !fields.isEmpty else { return }
             var body: JSONObject = [:]
             for (name, value) in fields {
-                // What is as it was is told, but not written again: somebody else may have changed it meanwhile.
+                // What is as it was is told, but not written again: another request may have changed it meanwhile.
                 if trigger.changes[name] == nil, trigger.original?[name] == value {
                     if value["__type"] != "Pointer" && value["__type"] != "Relation" { answer.told[name] = value }
                 } else {

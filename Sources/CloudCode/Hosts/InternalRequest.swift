@@ -4,7 +4,8 @@ public import JSON
 public struct InternalRequest: Sendable {
     /// Who makes a request.
     public enum Authority: Sendable {
-        /// Whoever its header fields and its body say, as for a client: a master key counts, a session token counts.
+        /// The caller that its header fields and its body name, as for a client: a master key counts, and so does a
+        /// session token.
         case asSent
         /// The master.
         case master

@@ -33,7 +33,7 @@ struct CloudValidation {
         try checkUserKeys(user)
     }
 
-    /// Whoever signs up is a user already.
+    /// The user whom a sign-up makes, who counts as the caller's; nil for other calls.
     private static func newUser(_ call: CloudCall) -> JSONObject? {
         guard case .trigger(_, "_User") = call.target, call.original == nil else { return nil }
         return call.object

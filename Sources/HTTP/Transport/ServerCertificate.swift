@@ -6,7 +6,7 @@ import Synchronization
 public final class ServerCertificate: Sendable {
     /// Files that the server cannot use.
     public struct Unusable: Error, CustomStringConvertible {
-        /// What to tell whoever wrote the configuration.
+        /// What to tell the operator.
         public let description: String
     }
 

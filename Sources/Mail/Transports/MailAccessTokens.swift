@@ -5,7 +5,7 @@ import ServerConfiguration
 
 /// The access tokens by which a client logs in to a mail server, and which another server gives out.
 ///
-/// One is kept until it expires. Whoever wants one at the same time waits for the same request.
+/// One is kept until it expires. Mails that need one at the same time wait for the same request.
 actor MailAccessTokens {
     private struct Token {
         var text: String

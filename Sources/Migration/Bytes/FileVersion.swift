@@ -6,7 +6,7 @@
     import Glibc
 #endif
 
-/// What tells a file from itself once somebody wrote to it: its size, and when that was.
+/// What tells a file from itself once something was written to it: its size, and when that was.
 struct FileVersion: Sendable, Equatable {
     /// How many bytes it has.
     let size: Int64

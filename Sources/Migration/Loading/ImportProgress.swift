@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How far an import is, for whoever watches it.
+/// How far an import is, for the operator who watches it.
 package final class ImportProgress: Sendable {
     /// The numbers at one moment.
     package struct Figures: Sendable {

@@ -12,7 +12,7 @@ import Synchronization
 package struct ImportRun: Sendable {
     /// Why an import does not begin.
     package struct Refusal: Error, CustomStringConvertible {
-        /// What to tell whoever imports.
+        /// What to tell the operator who imports.
         package let description: String
     }
 

@@ -28,6 +28,6 @@ enum RejectLine {
 package struct InexactObject: Error, CustomStringConvertible {
     /// The line that the file of rejects would have.
     package let line: String
-    /// What to tell whoever imports.
+    /// What to tell the operator who imports.
     package var description: String { "not exact, and --strict stops there: \(line)" }
 }

@@ -17,7 +17,7 @@ final class CallGate: Sendable {
     /// The process is gone; another one may take the call.
     struct Closed: Error {}
 
-    /// What whoever finds no place is told.
+    /// What a call that finds no place is told.
     static let overloaded = ParseError(ParseError.requestLimitExceeded, "Cloud code is overloaded.")
     /// The most calls within calls.
     private static let mostNested = 4096
@@ -101,7 +101,7 @@ final class CallGate: Sendable {
 
     private func leavePlace() {
         let next: CheckedContinuation<Void, any Error>? = state.withLock { state in
-            // The place goes to whoever waits longest.
+            // The place goes to the call that waits longest.
             if let next = state.waiting.popFirst() { return next.continuation }
             state.open -= 1
             return nil

@@ -16,7 +16,7 @@ final class OpenCalls: Sendable {
         var entries: [Int: Entry] = [:]
     }
 
-    /// What whoever waits is told when the process has ended.
+    /// What a call that waits is told when the process has ended.
     static let stopped = ParseError(ParseError.scriptFailed, "Cloud code stopped.")
 
     private let state = Mutex(State())

@@ -1,7 +1,8 @@
 import Logging
 import NIOCore
 
-/// Writes what a process prints to the log, line by line, and keeps the last lines for whoever asks why it ended.
+/// Writes what a process prints to the log, line by line, and keeps the last lines for the message that says why it
+/// ended.
 ///
 /// What code writes by `console` comes by the socket, with the id of its request. Here comes the rest: what is written to
 /// the standard output itself, and the last words of Node.

@@ -22,7 +22,7 @@ extension Backend {
         throw Self.locked(for: .milliseconds(lockEnd - context.now.milliseconds), policy)
     }
 
-    /// Counts an attempt under a name that nobody has, like one under a name that somebody has: otherwise the lock would
+    /// Counts an attempt under a name that nobody has, like one under a name that a user has: otherwise the lock would
     /// tell who has an account. These counts are this process's own.
     ///
     /// An account that is there is one in every spelling that a log-in may use: as name or as address, and in any case of

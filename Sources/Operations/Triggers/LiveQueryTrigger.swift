@@ -84,8 +84,8 @@ extension Backend {
             original: call.call.original.map(complete))
     }
 
-    /// What is called, and with what; nil for nothing. Whoever has the master key is no master to these triggers, as with
-    /// parse-server.
+    /// What is called, and with what; nil for nothing. A client with the master key is no master to these triggers, as
+    /// with parse-server.
     private func liveQueryCall(
         _ event: LiveQueryTriggerEvent, _ className: Name, _ details: JSONObject, _ context: RequestContext
     ) async throws -> (trigger: LiveQueryTrigger, call: LiveQueryCall)? {

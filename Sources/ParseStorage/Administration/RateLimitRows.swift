@@ -59,7 +59,7 @@ extension ObjectStore {
         do {
             return try await count(requests)
         } catch let error as PostgresError where error.sqlState == "42P01" {
-            // Somebody removed the table, which holds nothing that is missed for long.
+            // The table was removed by hand, which holds nothing that is missed for long.
             try await prepareRequestCounts()
             return try await count(requests)
         } catch let error as PostgresError {

@@ -45,7 +45,7 @@ public struct Finding: Sendable, Equatable {
 
     /// Statements that put it right, and can do no harm.
     public struct Remedy: Sendable, Equatable {
-        /// What they do, in words for whoever is asked whether they may.
+        /// What they do, in words for the operator, who is asked whether they may.
         public let words: String
         /// The statements; each stands for itself.
         public let statements: [String]
@@ -61,7 +61,7 @@ public struct Finding: Sendable, Equatable {
     public let words: String
     /// Some of the objects that it concerns.
     public var examples: [String] = []
-    /// What puts it right without harm; nil when somebody must decide.
+    /// What puts it right without harm; nil when the operator must decide.
     public var remedy: Remedy?
     /// A statement that helps, which nobody should run without thinking.
     public var advice: String?

@@ -56,7 +56,7 @@ public struct DatabaseExport: Sendable {
 
     /// Why nothing is exported.
     public struct Refusal: Error, CustomStringConvertible {
-        /// The words for whoever asked.
+        /// What to tell the operator.
         public let description: String
     }
 

@@ -6,7 +6,7 @@ extension ImportStorage {
     /// A class that was empty when the import began, and no longer is.
     public struct NotEmpty: Error, CustomStringConvertible {
         let name: String
-        /// What to tell whoever imports.
+        /// What to tell the operator who imports.
         public var description: String {
             "\(name) got objects while it was imported: import again with --merge or --replace \(name)"
         }

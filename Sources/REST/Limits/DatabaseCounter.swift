@@ -5,8 +5,8 @@ import Synchronization
 
 /// Counts in PostgreSQL, for all processes over the database.
 ///
-/// Whoever has gone beyond a limit is refused until the count is over without asking the database again: a flood of
-/// requests costs it nothing.
+/// A caller that has gone beyond a limit is refused until the count is over without asking the database again: a flood
+/// of requests costs it nothing.
 final class DatabaseCounter: RequestCounter {
     private let store: ObjectStore
     private let limits: [RateLimit]

@@ -2,9 +2,9 @@ import Synchronization
 
 /// Counts in the memory of this process.
 ///
-/// Whoever has many addresses could make any number of counts. There are at most so many: beyond those, the smallest are
-/// forgotten, half of all. Who sent few requests has nothing to lose by that, and who sent many is not forgotten for others
-/// that sent one each.
+/// A client with many addresses could make any number of counts. There are at most so many: beyond those, the smallest
+/// are forgotten, half of all. Who sent few requests has nothing to lose by that, and who sent many is not forgotten
+/// for others that sent one each.
 final class MemoryCounter: RequestCounter {
     private struct Key: Hashable {
         let limit: Int

@@ -80,7 +80,7 @@ public final class PageRoutes: Sendable {
         try await limits.count([envelope], nil)
     }
 
-    /// The answer to somebody who sent too many requests: a page for people, JSON for scripts.
+    /// The answer to a client that sent too many requests: a page for people, JSON for scripts.
     private func tooMany(_ error: RateLimitExceeded, _ request: PageRequest) -> Reply {
         let parameters = PageParameters([
             (.appName, configuration.accountMail.appName), (.error, error.message),

@@ -59,7 +59,7 @@ public final class RequestOrigin: Sendable {
 
 /// What cloud code is told of the request.
 extension RequestOrigin: RequestFacts {
-    /// Keys and passwords stay here: whoever hosts cloud code does not need them.
+    /// Keys and passwords stay here: hosts of cloud code do not need them.
     private static let kept: Set<Name> = [
         "x-parse-master-key", "x-parse-maintenance-key", "authorization", "cookie", "proxy-authorization",
     ]

@@ -2,7 +2,7 @@ import CloudCode
 
 /// As whom cloud code reads and writes. There is no default: who does something is always said.
 public enum Authority: Sendable {
-    /// As whoever calls: with the rights of the user, with all rights where the master key was sent.
+    /// As the caller: with the rights of the user, with all rights where the master key was sent.
     case asCaller
     /// With all rights.
     case asMaster

@@ -4,7 +4,7 @@ import JSON
 public import OrderedCollections
 import ParseModel
 
-/// The data of the server, with somebody's rights. Each call goes the way of a client's request.
+/// The data of the server, with the rights of an authority. Each call goes the way of a client's request.
 ///
 /// Triggers are called, and may call further ones; when sixteen stand in one another, 141 is thrown.
 public struct Database: Sendable {

@@ -85,7 +85,7 @@ public struct ParseACL: Codable, Sendable, Hashable {
     public init(from decoder: any Decoder) throws { entries = try [String: Entry](from: decoder) }
     public func encode(to encoder: any Encoder) throws { try entries.encode(to: encoder) }
 
-    /// Lets somebody in.
+    /// Lets a user, a role or everybody in.
     ///
     /// - Parameter principal: The id of a user, `role:` and the name of a role, or `*` for everybody.
     public mutating func allow(_ principal: String, read: Bool = false, write: Bool = false) {
@@ -96,9 +96,9 @@ public struct ParseACL: Codable, Sendable, Hashable {
         entries[principal] = Entry(read: read ? true : nil, write: write ? true : nil)
     }
 
-    /// Whether an entry of its own lets somebody read.
+    /// Whether an entry of its own lets a user, a role or everybody read.
     public func canRead(_ principal: String) -> Bool { entries[principal]?.read ?? false }
 
-    /// Whether an entry of its own lets somebody write.
+    /// Whether an entry of its own lets a user, a role or everybody write.
     public func canWrite(_ principal: String) -> Bool { entries[principal]?.write ?? false }
 }

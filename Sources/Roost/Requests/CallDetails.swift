@@ -63,6 +63,7 @@ extension CloudRequest {
         set { details.context = newValue }
     }
 
-    /// The data, as somebody sees them. Every call goes the way of a client's request: permissions, triggers and all.
+    /// The data, as an authority sees them. Every call goes the way of a client's request: permissions, triggers and
+    /// all.
     public func data(_ authority: Authority) -> Database { Database(authority, details) }
 }
