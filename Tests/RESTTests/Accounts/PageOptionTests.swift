@@ -91,6 +91,97 @@ import Testing
         }
     }
 
+    @Test("Where every page is redirected to, the page that the redirect leads to shows what its address says")
+    func redirects() async throws {
+        try await Self.run(["forceRedirect": true]) { server, catcher in
+            let mail = try await Self.resetMail(server, catcher)
+            let token = try #require(mail.parameter("token"))
+            let opened = try await server.open(mail.link)
+            #expect(opened.status == 303)
+            #expect(
+                opened.location.hasPrefix("http://app.example/parse/apps/password_reset.html?"), "\(opened.location)")
+            let shown = try await server.open(opened.location)
+            #expect(shown.status == 200 && shown.page == "password_reset" && shown.text.contains(token))
+            let posted = try await server.form(TestServer.resetPath, "token=\(token)&new_password=new")
+            #expect(posted.status == 303)
+            #expect(posted.location.hasPrefix("http://app.example/parse/apps/password_reset_success.html"))
+            let logIn: JSONValue = ["username": "ann", "password": "new"]
+            #expect(try await server.send("POST", "/login", logIn).status == 200)
+        }
+    }
+
+    @Test("Placeholders are filled in, translations before them; a language without texts gets those of the fallback")
+    func placeholders() async throws {
+        let page = "<meta name=\"page\" content=\"own\"><p>{{team}} {{motto}}</p>"
+        let texts: JSONObject = [
+            "de": ["translation": ["motto": "Los geht's"]], "en": ["translation": ["motto": "Off we go"]],
+        ]
+        let files = ["password_reset.html": Array(page.utf8), "../texts.json": JSONValue.object(texts).serialized()]
+        let pages: JSONObject = [
+            "placeholders": ["team": "Blue & <b>", "motto": "none"], "enableLocalization": true,
+            "localizationFallbackLocale": "de",
+        ]
+        try await Self.run(pages, files: files) { server, catcher in
+            let mail = try await Self.resetMail(server, catcher)
+            for (locale, motto) in [
+                ("en", "Off we go"), ("en-GB", "Off we go"), ("fr", "Los geht&#39;s"), ("", "Los geht&#39;s"),
+            ] {
+                let opened = try await server.open(mail.link + "&locale=\(locale)")
+                #expect(
+                    opened.page == "own" && opened.text.contains("<p>Blue &amp; &lt;b&gt; \(motto)</p>"),
+                    "\(opened.text)")
+            }
+        }
+    }
+
+    @Test("What header fields tell of a page is percent-encoded where the option says so, and never has another line")
+    func encodedHeaders() async throws {
+        for encodes in [false, true] {
+            try await Self.run(["encodePageParamHeaders": .bool(encodes)], ["appName": "Größe\r\nX-Evil: 1"]) {
+                server, catcher in
+                let mail = try await Self.resetMail(server, catcher)
+                let opened = try await server.open(mail.link)
+                #expect(opened.headers["x-evil"] == nil)
+                let told = try #require(opened.headers["x-parse-page-param-appname"])
+                #expect(told.hasPrefix(encodes ? "Gr%C3%B6%C3%9Fe" : "Gr"), "\(told)")
+            }
+        }
+    }
+
+    @Test("Pages of the older router are the deployment's own where customPages names them", arguments: [7, 8])
+    func customPages(preset: Double) async throws {
+        let own: JSONObject = [
+            "invalidLink": "https://w.example/invalid?a=1", "verifyEmailSuccess": "https://w.example/done",
+            "choosePassword": "https://w.example/choose", "passwordResetSuccess": "https://w.example/reset",
+            "invalidVerificationLink": "https://w.example/again", "linkSendSuccess": "https://w.example/sent",
+            "linkSendFail": "https://w.example/failed",
+        ]
+        try await Self.run([:], ["preset": .number(preset), "customPages": .object(own)]) { server, catcher in
+            let mail = try await Self.resetMail(server, catcher)
+            let token = try #require(mail.parameter("token"))
+            let user = preset < 8 ? "&username=ann" : ""
+            let verification = try await catcher.mail(to: "ann@m.example").link
+            let resend = TestServer.resetPath.replacing("request_password_reset", with: "resend_verification_email")
+            let rows: [(String, TestAnswer)] = [
+                ("https://w.example/choose?", try await server.open(mail.link)),
+                ("https://w.example/sent", try await server.form(resend, "username=ann")),
+                ("https://w.example/failed", try await server.form(resend, "username=nobody")),
+                ("https://w.example/again?", try await server.open(verification)),
+                (
+                    "https://w.example/reset",
+                    try await server.form(TestServer.resetPath, "token=\(token)&new_password=new\(user)")
+                ),
+                ("https://w.example/invalid?a=1", try await server.open(mail.link)),
+            ]
+            for (target, answer) in rows {
+                #expect(answer.status == 302 && answer.location.hasPrefix(target), "\(target): \(answer.location)")
+            }
+            let second = try await catcher.mail(to: "ann@m.example", number: 3)
+            let done = try await server.open(second.link)
+            #expect(done.location.hasPrefix("https://w.example/done"), "\(done.location)")
+        }
+    }
+
     @Test("Files below the folder are sent as they are, with their types; nothing outside of it is")
     func files() async throws {
         let image: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0, 0xFF, 0xFE, 0x0D, 0x0A]

@@ -70,6 +70,52 @@ import Testing
         }
     }
 
+    @Test(
+        "Services that are slow, redirect, or answer too much or no JSON refuse a code and a token, and hold nobody up")
+    func broken() async throws {
+        let answers: [(String, IdentityStandIn.Answer)] = [
+            ("garbage", { _ in .init("<html>") }),
+            ("large", { _ in .init(String(repeating: " ", count: 10_000_000)) }),
+            ("redirect", { _ in .init("", status: 302, headers: [("Location", "https://evil.example/")]) }),
+            (
+                "slow",
+                { _ in
+                    try await Task.sleep(for: .seconds(60))
+                    return .init("{}")
+                }
+            ),
+        ]
+        for (name, answer) in answers {
+            try await IdentityStandIn.run(answer) { standIn in
+                let auth: JSONValue = [
+                    "github": ["clientId": "app", "clientSecret": "s"], "spotify": ["enableInsecureAuth": true],
+                    "facebook": ["appIds": ["1"]],
+                    "club": [
+                        "oauth2": true, "tokenIntrospectionEndpointUrl": "https://club.example/introspect",
+                        "useridField": "sub",
+                    ],
+                ]
+                try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in
+                    let start = ContinuousClock.now
+                    let refused = try await concurrently(4) { number in
+                        let (provider, data): (Name, JSONValue) =
+                            [
+                                ("github", ["code": "c"]), ("spotify", ["id": "1", "access_token": "t"]),
+                                ("facebook", ["id": "1", "access_token": "t"]),
+                                ("club", ["id": "1", "access_token": "t"]),
+                            ][number]
+                        return try await Self.logIn(server, provider, data)
+                    }
+                    #expect(refused.allSatisfy { $0.code == 101 || $0.code == 142 }, "\(name): \(refused.map(\.text))")
+                    // Five seconds for each, and what a busy machine adds.
+                    #expect(start.duration(to: .now) < .seconds(20), "\(name)")
+                    #expect(standIn.requests.allSatisfy { $0.host != "evil.example" }, "\(name)")
+                    #expect(try await server.rows("SELECT count(*)::text FROM \"_User\"") == [["0"]])
+                }
+            }
+        }
+    }
+
     @Test("A service that refuses a code, or a token, is told to be failing by its name")
     func refusals() async throws {
         let answer: IdentityStandIn.Answer = { request in
