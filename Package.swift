@@ -215,8 +215,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "App", "JSON", "ParseStorage", "Postgres", "ServerConfiguration", "TestTools", collections, logging,
-                subprocess,
+                "App", "FileStorage", "HTTP", "JSON", "ParseModel", "ParseStorage", "Postgres", "REST", "Rules",
+                "ServerConfiguration", "TestTools", collections, logging, subprocess,
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -227,6 +227,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
+                .product(name: "_NIOFileSystem", package: "swift-nio"),
             ],
             path: "Tests/TestSupport", exclude: ["mail_catcher.py"]),
         .target(name: "TestTools", path: "Tests/TestTools"),
@@ -284,13 +285,11 @@ let package = Package(
         .testTarget(
             name: "RESTTests",
             dependencies: [
-                "App", "CloudCode", "FileStorage", "JSON", "LocalPostgres", "Mail", "Operations", "Pages", "ParseModel",
-                "ParseStorage", "Postgres", "REST", "Roost", "Encoding", "Rules", "ServerConfiguration", "SignIn",
-                "Tasks",
-                "TestSupport", "TestTools",
-                logging,
-                subprocess,
+                "App", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Mail", "Operations",
+                "Pages", "ParseModel", "ParseStorage", "Postgres", "REST", "Roost", "Rules", "ServerConfiguration",
+                "SignIn", "Tasks", "TestSupport", "TestTools", logging, subprocess,
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "_NIOFileSystem", package: "swift-nio"),
             ]),
         .testTarget(
             name: "RoostTests", dependencies: ["App", "JSON", "Roost", "TestSupport", logging]),

@@ -45,6 +45,23 @@ struct GeoConstraintTests {
         }
     }
 
+    @Test("Boxes with corners beyond all longitudes and latitudes hold what lies between, and take no longer")
+    func boxesBeyond() async throws {
+        try await TestStore.run { test in
+            try await Self.fill(test)
+            let rows: [(Double, Double, Double, Double, String)] = [
+                (-90, 400, 90, 0, "samoa"), (-90, 400, 90, -400, ""), (-90, -400, 90, 400, "berlin fiji paris samoa"),
+                (-90, 181, 90, -181, ""), (-90, 180, 90, -180, ""), (-90, 200, 90, 10, "paris samoa"),
+                (-900, -180, 900, 180, "berlin fiji paris samoa"), (-90, 1e308, 90, -1e308, ""),
+                (1e308, -1e308, -1e308, 1e308, "berlin fiji paris samoa"), (-90, 170, 90, -500, "fiji"),
+            ]
+            for (south, west, north, east, expected) in rows {
+                let box = #"{"g":{"$within":{"$box":[\#(Self.point(south, west)),\#(Self.point(north, east))]}}}"#
+                try await test.expect("G", [(box, expected)])
+            }
+        }
+    }
+
     @Test("Boxes and polygons hold the places inside them, across the antimeridian too")
     func shapes() async throws {
         try await TestStore.run { test in

@@ -70,14 +70,20 @@ extension FilterCompiler {
 
     /// Inside a box, its edges included; one whose west edge lies east of its east edge crosses the antimeridian.
     private mutating func box(_ column: String, west: Double, east: Double, south: Double, north: Double) -> String {
-        guard west <= east else {
-            let halves = [
-                box(column, west: west, east: 180, south: south, north: north),
-                box(column, west: -180, east: east, south: south, north: north),
-            ]
-            return "(\(halves.joined(separator: " OR ")))"
-        }
         guard south <= north else { return "FALSE" }
+        guard west <= east else {
+            // A corner may lie beyond what longitudes there are: then there is nothing on its side.
+            let halves = [(west, 180.0), (-180.0, east)].filter { $0.0 <= $0.1 }.map { west, east in
+                rectangle(column, west: west, east: east, south: south, north: north)
+            }
+            return halves.isEmpty ? "FALSE" : "(\(halves.joined(separator: " OR ")))"
+        }
+        return rectangle(column, west: west, east: east, south: south, north: north)
+    }
+
+    private mutating func rectangle(_ column: String, west: Double, east: Double, south: Double, north: Double)
+        -> String
+    {
         let corners = [west, south, east, north].map { builder.bind(.double($0)) }
         return "\(column) <@ box(point(\(corners[0]), \(corners[1])), point(\(corners[2]), \(corners[3])))"
     }

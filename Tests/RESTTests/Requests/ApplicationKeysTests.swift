@@ -2,6 +2,7 @@ import HTTP
 import REST
 import Rules
 import ServerConfiguration
+import TestSupport
 import Testing
 
 @Suite("What the keys of a request are worth")

@@ -1,5 +1,6 @@
 import HTTP
 import MetricsTestKit
+import TestSupport
 import Testing
 
 /// What a deployment that keeps figures learns of requests.

@@ -1,6 +1,7 @@
 import FileStorage
 import Foundation
 import NIOCore
+import TestSupport
 import Testing
 import _NIOFileSystem
 

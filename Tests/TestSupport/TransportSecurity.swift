@@ -1,16 +1,15 @@
 import Foundation
 import HTTP
 import NIOSSL
-import TestSupport
 
 /// Files of a certificate of a test's own, a server's TLS by them, and clients that trust it.
-struct TransportSecurity {
-    let authority: TestAuthority
-    let folder: String
-    let certificate: ServerCertificate
+package struct TransportSecurity {
+    package let authority: TestAuthority
+    package let folder: String
+    package let certificate: ServerCertificate
 
     /// Makes the certificate of `one.example`, in a folder that the test removes.
-    init() throws {
+    package init() throws {
         authority = try TestAuthority()
         folder = FileManager.default.temporaryDirectory.path + "/roost-tls-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -21,7 +20,7 @@ struct TransportSecurity {
     /// A client of the same server that speaks TLS.
     ///
     /// - Parameter version: The one version that it speaks; nil for all.
-    func client(_ plain: TransportClient, for host: String = "one.example", _ version: TLSVersion? = nil) throws
+    package func client(_ plain: TransportClient, for host: String = "one.example", _ version: TLSVersion? = nil) throws
         -> TransportClient
     {
         TransportClient(port: plain.port, security: (try authority.client(version: version), host))

@@ -1,5 +1,6 @@
 import HTTP
 import REST
+import TestSupport
 import Testing
 
 @Suite("Large bodies as an attacker sends them")

@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import NIOCore
+import TestSupport
 import Testing
 
 /// A WebSocket handler that a deployment adds by one type and one line.

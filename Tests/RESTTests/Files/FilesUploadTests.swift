@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import REST
+import TestSupport
 import Testing
 import _NIOFileSystem
 

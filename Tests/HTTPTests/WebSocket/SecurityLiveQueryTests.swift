@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Class D of the published advisories: what live queries gave away. A server without them has no door to them; for one

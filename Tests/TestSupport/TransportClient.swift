@@ -4,55 +4,61 @@ import NIOPosix
 import NIOSSL
 
 /// An HTTP client that sends exactly the bytes it is given, also wrong ones.
-struct TransportClient: Sendable {
-    let port: Int
+package struct TransportClient: Sendable {
+    package let port: Int
     /// What it speaks TLS by, and the name that it expects; nil for plain HTTP.
-    var security: (context: NIOSSLContext, host: String)?
+    package var security: (context: NIOSSLContext, host: String)?
+
+    /// A client of a port of loopback.
+    package init(port: Int, security: (context: NIOSSLContext, host: String)? = nil) {
+        self.port = port
+        self.security = security
+    }
 
     /// One answer.
-    struct Answer: Sendable {
-        var status: Int
-        var headers: [(name: String, value: String)]
-        var body: [UInt8]
+    package struct Answer: Sendable {
+        package var status: Int
+        package var headers: [(name: String, value: String)]
+        package var body: [UInt8]
 
-        func header(_ name: String) -> String? {
+        package func header(_ name: String) -> String? {
             headers.first { $0.name.lowercased() == name.lowercased() }?.value
         }
 
-        var text: String { String(decoding: body, as: UTF8.self) }
+        package var text: String { String(decoding: body, as: UTF8.self) }
 
-        var json: JSONObject {
+        package var json: JSONObject {
             guard case .object(let object)? = try? JSONValue(parsing: body, maximumDepth: 1000) else { return [:] }
             return object
         }
     }
 
     /// A connection under the control of a test.
-    struct Connection {
+    package struct Connection {
         fileprivate let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
         fileprivate var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
         fileprivate var received: [UInt8] = []
 
-        func send(_ text: String) async throws {
+        package func send(_ text: String) async throws {
             try await outbound.write(ByteBuffer(string: text))
         }
 
-        func send(_ bytes: [UInt8]) async throws {
+        package func send(_ bytes: [UInt8]) async throws {
             try await outbound.write(ByteBuffer(bytes: bytes))
         }
 
         /// Closes the sending half.
-        func finish() {
+        package func finish() {
             outbound.finish()
         }
 
         /// Waits for the first bytes of an answer.
-        mutating func awaitAnswer() async throws {
+        package mutating func awaitAnswer() async throws {
             if received.isEmpty, let chunk = try await inbound.next() { received += chunk.readableBytesView }
         }
 
         /// Reads one answer; nil when the connection ends instead.
-        mutating func receive(toHead: Bool = false) async throws -> Answer? {
+        package mutating func receive(toHead: Bool = false) async throws -> Answer? {
             while true {
                 if let answer = takeAnswer(toHead: toHead) { return answer }
                 guard let chunk = try? await inbound.next() else { return nil }
@@ -61,7 +67,7 @@ struct TransportClient: Sendable {
         }
 
         /// Reads as many bytes; fewer when the connection ends before.
-        mutating func receive(bytes count: Int) async throws -> [UInt8] {
+        package mutating func receive(bytes count: Int) async throws -> [UInt8] {
             while received.count < count, let chunk = try await inbound.next() { received += chunk.readableBytesView }
             let bytes = Array(received.prefix(count))
             received.removeFirst(bytes.count)
@@ -86,7 +92,7 @@ struct TransportClient: Sendable {
     }
 
     /// Opens a connection for the time of a closure.
-    func connect<Result: Sendable>(_ body: (inout Connection) async throws -> Result) async throws -> Result {
+    package func connect<Result: Sendable>(_ body: (inout Connection) async throws -> Result) async throws -> Result {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             // All tests begin at once, and the machine may be small.
             .connectTimeout(.seconds(60))
@@ -109,7 +115,7 @@ struct TransportClient: Sendable {
     }
 
     /// Sends a request on a connection of its own.
-    func request(
+    package func request(
         _ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8] = []
     ) async throws -> Answer {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
@@ -125,11 +131,11 @@ struct TransportClient: Sendable {
     }
 
     /// Sends a request with a text as its body.
-    func request(
+    package func request(
         _ method: String, _ path: String, headers: [String: String] = [:], text: String
     ) async throws -> Answer {
         try await request(method, path, headers: headers, body: Array(text.utf8))
     }
 
-    struct ConnectionEnded: Error {}
+    package struct ConnectionEnded: Error {}
 }

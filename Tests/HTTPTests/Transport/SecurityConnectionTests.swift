@@ -1,5 +1,6 @@
 import HTTP
 import REST
+import TestSupport
 import Testing
 
 @Suite("Connections as an attacker uses them")

@@ -88,10 +88,13 @@ import Testing
                 // Who is only idle has sixty seconds.
                 #expect(ContinuousClock.now - start < .seconds(50))
             }
-            // Whoever finished it has the time that others have.
+        }
+        // Who finished it has the time that others have. A busy machine takes a while for a handshake, too.
+        limits.handshake = .seconds(8)
+        try await Self.run(limits: limits) { security, plain in
             try await security.client(plain).connect { connection in
                 try await connection.send("GET /parse/x HTTP/1.1\r\nHost: x\r\n")
-                try await Task.sleep(for: .milliseconds(600))
+                try await Task.sleep(for: .seconds(10))
                 try await connection.send("X-Parse-Application-Id: app\r\nX-Parse-REST-API-Key: rest\r\n\r\n")
                 #expect(try await connection.receive()?.status == 200)
             }

@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import REST
+import TestSupport
 import Testing
 
 @Suite("From bytes to envelopes and back")

@@ -5,6 +5,7 @@ import JSON
 import NIOCore
 import ParseStorage
 import REST
+import TestSupport
 import Testing
 import _NIOFileSystem
 

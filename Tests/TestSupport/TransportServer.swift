@@ -9,13 +9,15 @@ import Rules
 import _NIOFileSystem
 
 /// Tells in its answer what arrived, so that a test sees the request as the routes would.
-struct EchoHandler: RequestHandler {
-    struct Unexpected: Error {}
+package struct EchoHandler: RequestHandler {
+    package struct Unexpected: Error {}
 
     /// Gets the path of each request when it arrives.
-    var arrivals = Lines()
+    package var arrivals = Lines()
 
-    func respond(to envelope: Envelope) async throws -> Reply {
+    package init() {}
+
+    package func respond(to envelope: Envelope) async throws -> Reply {
         arrivals.append(envelope.rawPath)
         switch envelope.path.first {
         case "parse-error":
@@ -57,8 +59,10 @@ struct EchoHandler: RequestHandler {
 }
 
 /// Takes session tokens for what they say.
-struct NamedCallers: CallerResolver {
-    func caller(of envelope: Envelope) async throws -> Caller {
+package struct NamedCallers: CallerResolver {
+    package init() {}
+
+    package func caller(of envelope: Envelope) async throws -> Caller {
         guard envelope.power == .client, let token = envelope.credentials.sessionToken else {
             return Caller(power: envelope.power)
         }
@@ -70,7 +74,7 @@ struct NamedCallers: CallerResolver {
         return Caller(user: user)
     }
 
-    func check(fileDetails details: JSONObject) throws {
+    package func check(fileDetails details: JSONObject) throws {
         if details["forbidden"] != nil {
             throw ParseError(ParseError.invalidKeyName, "Prohibited keyword in request data")
         }
@@ -78,13 +82,13 @@ struct NamedCallers: CallerResolver {
 }
 
 /// A server of its own for each test, on a free port of this machine.
-enum TransportServer {
-    static let application = ["X-Parse-Application-Id": "app"]
-    static let client = ["X-Parse-Application-Id": "app", "X-Parse-REST-API-Key": "rest"]
-    static let master = ["X-Parse-Application-Id": "app", "X-Parse-Master-Key": "master"]
+package enum TransportServer {
+    package static let application = ["X-Parse-Application-Id": "app"]
+    package static let client = ["X-Parse-Application-Id": "app", "X-Parse-REST-API-Key": "rest"]
+    package static let master = ["X-Parse-Application-Id": "app", "X-Parse-Master-Key": "master"]
 
     /// The keys of the application `app` with a key of every kind.
-    static func keys() throws -> ApplicationKeys {
+    package static func keys() throws -> ApplicationKeys {
         var keys = try ApplicationKeys(applicationID: "app", masterKey: "master")
         keys.readOnlyMasterKey = "readonly"
         keys.maintenanceKey = "maintenance"
@@ -94,7 +98,7 @@ enum TransportServer {
     }
 
     /// Runs a server for the time of a closure.
-    static func run(
+    package static func run(
         mountPath: String = "/parse",
         limits: HTTPServer.Limits = HTTPServer.Limits(),
         state: ServerState = ServerState(.ok),
@@ -133,7 +137,7 @@ enum TransportServer {
     }
 
     /// A name for a folder that nobody else uses.
-    static func temporaryDirectory() async throws -> String {
+    package static func temporaryDirectory() async throws -> String {
         try await FileSystem.shared.temporaryDirectory
             .appending("roost-files-\(UInt64.random(in: .min ... .max))").string
     }
