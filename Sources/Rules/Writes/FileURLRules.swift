@@ -13,10 +13,12 @@ package enum FileURLRules {
         case .object(let object):
             if object["__type"] == "File", let url = object["url"]?.stringValue, !url.isEmpty {
                 let host = host(of: url)
-                let isAllowed = !host.isEmpty && allowed.contains { domain in
-                    let domain = domain.lowercased()
-                    return domain == host || (domain.hasPrefix("*.") && host.hasSuffix(domain.dropFirst()))
-                }
+                let isAllowed =
+                    !host.isEmpty
+                    && allowed.contains { domain in
+                        let domain = domain.lowercased()
+                        return domain == host || (domain.hasPrefix("*.") && host.hasSuffix(domain.dropFirst()))
+                    }
                 guard isAllowed else {
                     throw ParseError(ParseError.fileSaveError, "File URL domain '\(host)' is not allowed.")
                 }
