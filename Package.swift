@@ -264,8 +264,8 @@ let package = Package(
                 "JSON", "ParseModel", "ParseStorage", "Postgres", "TestSupport", "TestTools", collections, logging,
             ]),
         .testTarget(
-            name: "OperationsTests",
-            dependencies: ["Operations", "JSON", "ParseModel", "Rules", "TestTools"]),
+            name: "RulesTests", dependencies: ["JSON", "ParseModel", "Rules", "ServerConfiguration", collections]),
+        .testTarget(name: "OperationsTests", dependencies: ["Operations", "ParseModel", "Postgres", "Tasks"]),
         .testTarget(name: "LiveQueryTests", dependencies: ["LiveQuery", "JSON", "Operations"]),
         .testTarget(name: "CloudCodeTests", dependencies: ["CloudCode", "JSON", "Operations", "ParseModel", logging]),
         .testTarget(

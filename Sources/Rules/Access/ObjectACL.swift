@@ -27,7 +27,8 @@ package enum ObjectACL {
                 object[principal] = flags
             }
         }
-        return try? ACL(json: object)
+        // One that cannot be read lets nobody in, rather than everybody.
+        return (try? ACL(json: object)) ?? ACL()
     }
 
     /// The ACL of a user: always readable and writable by the user, and readable by all where users are public.

@@ -27,6 +27,12 @@ extension WrittenFields {
         let fields = schema.fields
         for index in fields.values.indices where fields.values[index].concernsAbsence {
             let (name, field) = fields.elements[index]
+            guard isWritten(name, of: schema.name) else {
+                if name == "ACL", field.isRequired, !hasACL {
+                    throw ParseError(ParseError.validationError, "\(name) is required")
+                }
+                continue
+            }
             let operation = operations[name]
             if isCreating, let value = field.defaultValue, isEmpty(operation) {
                 operations[name] = .set(value)
@@ -41,6 +47,12 @@ extension WrittenFields {
             }
         }
         return filled
+    }
+
+    /// Whether a field is among the operations of a write that brings it. The columns of every object are the server's,
+    /// and a password is kept as its hash.
+    private static func isWritten(_ field: Name, of className: String) -> Bool {
+        SystemClass.commonFields[field] == nil && !(field == "password" && className == "_User")
     }
 
     /// Whether a new object's field has no value, so that the default applies.

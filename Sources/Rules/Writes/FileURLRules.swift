@@ -12,11 +12,13 @@ package enum FileURLRules {
         switch value {
         case .object(let object):
             if object["__type"] == "File", let url = object["url"]?.stringValue, !url.isEmpty {
-                let host = URLComponents(string: url)?.host?.lowercased() ?? ""
-                let isAllowed = allowed.contains { domain in
-                    let domain = domain.lowercased()
-                    return domain == host || (domain.hasPrefix("*.") && host.hasSuffix(domain.dropFirst()))
-                }
+                let host = host(of: url)
+                let isAllowed =
+                    !host.isEmpty
+                    && allowed.contains { domain in
+                        let domain = domain.lowercased()
+                        return domain == host || (domain.hasPrefix("*.") && host.hasSuffix(domain.dropFirst()))
+                    }
                 guard isAllowed else {
                     throw ParseError(ParseError.fileSaveError, "File URL domain '\(host)' is not allowed.")
                 }
@@ -26,5 +28,18 @@ package enum FileURLRules {
             for element in list { try check(element, allowed: allowed) }
         default: break
         }
+    }
+
+    /// Signs that end a host, or that none can have.
+    private static let noSignsOfHosts = Set(#"/\?#@% "#.utf8)
+
+    /// The host that a URL leads to, in lower case; nothing when it leads nowhere, or readers disagree where.
+    private static func host(of url: String) -> String {
+        // To browsers a backslash ends the host as a slash does: what follows an `@` after it is none.
+        let address = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        guard !address.contains(UInt8(ascii: "\\")), let host = URLComponents(string: url)?.host else { return "" }
+        // Signs that are escaped in the URL are not so here.
+        let isHost = host.utf8.allSatisfy { $0 >= 32 && !noSignsOfHosts.contains($0) }
+        return isHost ? host.lowercased() : ""
     }
 }

@@ -9,16 +9,13 @@ package enum WrittenFields {
 
     /// Reads the operations of a write, and checks the names of its keys.
     ///
-    /// - Throws: 105 for names that no field can have; the operations' own errors.
+    /// - Throws: 105 for names that no field can have; 139 for those that no role can have; the operations' own errors.
     package static func operations(_ body: JSONObject, _ className: String, isCreating: Bool) throws
         -> OrderedDictionary<Name, FieldOperation>
     {
         // Values that take the place of others keep the keys as they are, which costs less than to enter each anew.
         let isMixed = body.keys.contains(where: managed.contains)
         let values = isMixed ? body.filter { !managed.contains($0.key) } : body
-        if className == "_Role", let name = body["name"]?.nameValue, Principal.isReserved(name) {
-            throw ParseError(139, "Invalid role name.")
-        }
         try HardLimits.check(
             values.count, atMost: HardLimits.operations, "keys of an object", code: ParseError.invalidJSON)
         var dotted = 0
@@ -41,7 +38,11 @@ package enum WrittenFields {
         }
         try HardLimits.check(
             dotted, atMost: HardLimits.dottedKeys, "dotted keys", code: ParseError.invalidJSON)
-        return try values.mapValues { try FieldOperation(json: $0, isCreating: isCreating) }
+        let operations = try values.mapValues { try FieldOperation(json: $0, isCreating: isCreating) }
+        if className == "_Role", case .set(.string(let name)) = operations["name"], Principal.isReserved(Name(name)) {
+            throw ParseError(139, "Invalid role name.")
+        }
+        return operations
     }
 
     /// The fields that a write brings and a class lacks, by name and type.

@@ -1,0 +1,84 @@
+import JSON
+import ParseModel
+import Rules
+import Testing
+
+@Suite("Classes that not everybody reaches")
+struct ClassAccessTests {
+    private static let operations = ["get", "find", "create", "update", "delete"]
+    private static let clients = [Caller.nobody, .user("u1", roles: ["role:Admins"])]
+
+    @Test(
+        "Clients do nothing with the classes of the server itself",
+        arguments: [
+            "_JobStatus", "_PushStatus", "_JobSchedule", "_Audience", "_Idempotency", "_Join:users:_Role",
+            "_Join:likes:Song",
+        ])
+    func masterOnly(name: String) {
+        for caller in Self.clients {
+            for operation in Self.operations {
+                let refusal = ParseError.denied(
+                    119, "Clients aren't allowed to perform the \(operation) operation on the \(name) collection.")
+                #expect(throws: refusal, "\(operation)") { try caller.check(operation, of: name) }
+            }
+        }
+    }
+
+    @Test("The master and the maintenance key reach them")
+    func withKeys() throws {
+        for caller in [Caller.master, .maintenance] {
+            for operation in Self.operations {
+                for name in ["_JobStatus", "_Join:users:_Role", "_Installation"] {
+                    try caller.check(operation, of: name)
+                }
+            }
+        }
+    }
+
+    @Test("Clients neither list nor remove installations, and do all else with them", arguments: clients)
+    func installations(caller: Caller) throws {
+        for operation in ["find", "delete"] {
+            let refusal = ParseError.denied(
+                119, "Clients aren't allowed to perform the \(operation) operation on the installation collection.")
+            #expect(throws: refusal) { try caller.check(operation, of: "_Installation") }
+        }
+        for operation in ["get", "create", "update"] { try caller.check(operation, of: "_Installation") }
+    }
+
+    @Test("Everybody reaches the classes of the app", arguments: clients + [.master, .maintenance])
+    func ordinary(caller: Caller) throws {
+        for name in ["Song", "_User", "_Role", "_Session", "_Product", "_Joint", "_JobStatus2", "_join:a:b"] {
+            for operation in Self.operations { try caller.check(operation, of: name) }
+        }
+    }
+
+    @Test("The read-only master key reads every class, and writes none")
+    func readOnlyMaster() throws {
+        for name in ["Song", "_User", "_JobStatus", "_Hooks", "_Installation", "_Join:users:_Role"] {
+            for operation in ["get", "find"] { try Caller.readOnlyMaster.check(operation, of: name) }
+            for operation in ["create", "update", "delete"] {
+                let refusal = ParseError.denied(
+                    119, "read-only masterKey isn't allowed to perform the \(operation) operation.")
+                #expect(throws: refusal) { try Caller.readOnlyMaster.check(operation, of: name) }
+            }
+        }
+    }
+
+    @Test(
+        "Rows that are no objects are written by nobody as objects, and read with keys",
+        arguments: ["_Hooks", "_GlobalConfig", "_GraphQLConfig"])
+    func ownRoutes(name: String) throws {
+        for operation in ["create", "update", "delete"] {
+            let refusal = ParseError(119, "Objects of \(name) are written by routes of their own.")
+            for caller in [Caller.nobody, .user("u1"), .master, .maintenance] {
+                #expect(throws: refusal) { try caller.check(operation, of: name) }
+            }
+        }
+        for operation in ["get", "find"] {
+            try Caller.master.check(operation, of: name)
+            let refusal = ParseError.denied(
+                119, "Clients aren't allowed to perform the \(operation) operation on the \(name) collection.")
+            #expect(throws: refusal) { try Caller.nobody.check(operation, of: name) }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import JSON
+import ParseModel
+import Rules
+import Testing
+
+@Suite("The ACL that an object gets")
+struct ObjectACLTests {
+    private static let locked = ACL()
+
+    @Test("A write without an ACL asks for none")
+    func absent() throws {
+        #expect(try ObjectACL.requested(nil) == nil)
+        #expect(try ObjectACL.requested(.null) == nil)
+        for value in [JSONValue.bool(false), 0, ""] { #expect(try ObjectACL.requested(value) == nil) }
+    }
+
+    @Test("An object is read as an ACL; an empty one lets nobody in")
+    func given() throws {
+        #expect(
+            try ObjectACL.requested(["*": ["read": true], "u1": ["read": true, "write": true]])
+                == ACL(readers: ["*", "u1"], writers: ["u1"]))
+        #expect(try ObjectACL.requested([:]) == Self.locked)
+    }
+
+    @Test(
+        "What is no ACL lets nobody in, rather than everybody",
+        arguments: [
+            true, 1, "public", [], ["*"], ["__op": "Delete"], ["__op": "Add", "objects": [], "*": ["read": true]],
+        ] as [JSONValue])
+    func odd(value: JSONValue) throws {
+        #expect(try ObjectACL.requested(value) == Self.locked)
+    }
+
+    @Test("An ACL for a user that was never saved is refused with 123")
+    func unresolved() {
+        #expect(throws: ParseError(123, "Invalid ACL.")) {
+            try ObjectACL.requested(["*unresolved": ["read": true]])
+        }
+    }
+
+    // MARK: - The class's own
+
+    @Test("A class gives no ACL unless its permissions have one that is not public")
+    func withoutPreset() {
+        #expect(ObjectACL.preset(.with(nil), .nobody) == nil)
+        #expect(ObjectACL.preset(.with(["find": ["*": true]]), .nobody) == nil)
+        #expect(ObjectACL.preset(.with(["ACL": ["*": ["read": true, "write": true]]]), .nobody) == nil)
+    }
+
+    @Test("The ACL of a class names the caller where it says currentUser")
+    func preset() {
+        let schema = ClassSchema.with([
+            "ACL": [
+                "*": ["read": true], "role:Admins": ["write": true], "currentUser": ["read": true, "write": true],
+            ]
+        ])
+        #expect(
+            ObjectACL.preset(schema, .user("u1"))
+                == ACL(readers: ["*", "u1"], writers: ["role:Admins", "u1"]))
+        #expect(ObjectACL.preset(schema, .nobody) == ACL(readers: ["*"], writers: ["role:Admins"]))
+    }
+
+    @Test("An ACL for the caller alone lets nobody in when nobody is logged in")
+    func presetOfNobody() {
+        let schema = ClassSchema.with(["ACL": ["currentUser": ["read": true, "write": true]]])
+        #expect(ObjectACL.preset(schema, .nobody) == Self.locked)
+        #expect(ObjectACL.preset(schema, .user("u1")) == ACL(readers: ["u1"], writers: ["u1"]))
+        #expect(ObjectACL.preset(.with(["ACL": [:]]), .user("u1")) == Self.locked)
+    }
+
+    @Test("A user whose id reads as another principal is not entered", arguments: ["*", "role:Admins"])
+    func presetOfReservedId(id: String) {
+        let schema = ClassSchema.with(["ACL": ["currentUser": ["read": true, "write": true]]])
+        #expect(ObjectACL.preset(schema, .user(id)) == Self.locked)
+    }
+
+    @Test("An ACL of a class that cannot be read closes the objects, rather than opening them")
+    func unreadablePreset() {
+        var many: JSONObject = [:]
+        for index in 0...HardLimits.principals { many["u\(index)"] = ["read": true] }
+        for preset in [["*unresolved": ["read": true]], .object(many)] as [JSONValue] {
+            #expect(ObjectACL.preset(.with(["ACL": preset]), .user("u1")) == Self.locked)
+        }
+    }
+
+    // MARK: - Users
+
+    @Test("A new user may read and write itself; all others read it where users are public")
+    func newUser() throws {
+        for value in [nil, JSONValue.null, false, 0, ""] {
+            #expect(
+                try ObjectACL.ofUser(value, objectId: "u1", isPrivate: true) == ACL(readers: ["u1"], writers: ["u1"]))
+            #expect(
+                try ObjectACL.ofUser(value, objectId: "u1", isPrivate: false)
+                    == ACL(readers: ["*", "u1"], writers: ["u1"]))
+        }
+    }
+
+    @Test("A user's own ACL never locks the user out", arguments: [true, false])
+    func ownACL(isPrivate: Bool) throws {
+        func acl(_ value: JSONValue, isUpdate: Bool) throws -> ACL? {
+            try ObjectACL.ofUser(value, objectId: "u1", isUpdate: isUpdate, isPrivate: isPrivate)
+        }
+        for isUpdate in [false, true] {
+            #expect(
+                try acl(["*": ["read": true], "u1": ["read": false]], isUpdate: isUpdate)
+                    == ACL(readers: ["*", "u1"], writers: ["u1"]))
+            #expect(
+                try acl(["u1": ["read": true, "write": true]], isUpdate: isUpdate)
+                    == ACL(readers: ["u1"], writers: ["u1"]))
+            #expect(try acl(["__op": "Delete"], isUpdate: isUpdate) == ACL(readers: ["u1"], writers: ["u1"]))
+            #expect(try acl(true, isUpdate: isUpdate) == ACL(readers: ["u1"], writers: ["u1"]))
+        }
+    }
+
+    @Test("An update without an ACL leaves it; one that is false makes the user private")
+    func update() throws {
+        #expect(try ObjectACL.ofUser(nil, objectId: "u1", isUpdate: true, isPrivate: false) == nil)
+        #expect(try ObjectACL.ofUser(.null, objectId: "u1", isUpdate: true, isPrivate: false) == nil)
+        #expect(
+            try ObjectACL.ofUser(false, objectId: "u1", isUpdate: true, isPrivate: false)
+                == ACL(readers: ["u1"], writers: ["u1"]))
+    }
+
+    @Test("An ACL that names somebody who looks like the user does not name the user")
+    func lookAlike() throws {
+        let (letter, sign) = LookAlike.kelvin
+        let value: JSONValue = .object([Name(letter): ["read": true, "write": true]])
+        #expect(
+            try ObjectACL.ofUser(value, objectId: sign, isPrivate: true)
+                == ACL(readers: [Name(letter), Name(sign)], writers: [Name(letter), Name(sign)]))
+    }
+}

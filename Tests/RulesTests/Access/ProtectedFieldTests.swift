@@ -1,0 +1,196 @@
+import JSON
+import ParseModel
+import Rules
+import Testing
+
+/// Which fields a caller does not see. What is hidden is the intersection of all sets that are about the caller.
+@Suite("Protected fields")
+struct ProtectedFieldTests {
+    private static let fields: KeyValuePairs<Name, FieldType> = [
+        "a": .string, "b": .string, "c": .string, "owner": .pointer("_User"), "editors": .array,
+    ]
+
+    private static func song(_ protected: JSONObject) -> ClassSchema {
+        .with(["get": ["*": true], "find": ["*": true], "protectedFields": .object(protected)], fields: fields)
+    }
+
+    /// What is hidden from a caller, whatever an object says.
+    private static func hidden(
+        _ schema: ClassSchema, from caller: Caller, _ options: JSONObject = [:], isOwnUser: Bool = false
+    ) throws -> Set<Name> {
+        try access(schema, caller, options, isOwnUser: isOwnUser).hidden
+    }
+
+    private static func access(
+        _ schema: ClassSchema, _ caller: Caller, _ options: JSONObject = [:], isOwnUser: Bool = false
+    ) throws -> ReadAccess {
+        try ProtectedFields(try deployment(options)).readAccess(schema, .find, caller, isOwnUser: isOwnUser)
+    }
+
+    /// An owner's rule as text: the field, the user, the hidden fields in order.
+    private static func rules(_ access: ReadAccess) -> Set<String> {
+        Set(access.ownerRules.map { "\($0.field ?? "itself") \($0.userId) \($0.hidden.sorted().texts)" })
+    }
+
+    // MARK: - Sets that are about a caller
+
+    @Test("Without sets, nothing is hidden")
+    func open() throws {
+        for schema in [ClassSchema.with(nil), Self.song([:]), Self.song(["*": []])] {
+            #expect(try Self.hidden(schema, from: .nobody) == [])
+            #expect(try Self.hidden(schema, from: .user("u1")) == [])
+        }
+    }
+
+    @Test("Everybody's set holds for callers without a user and for users that no other set is about")
+    func everybody() throws {
+        let schema = Self.song(["*": ["a", "b"]])
+        for caller in [Caller.nobody, .user("u1"), .user("u1", roles: ["role:Admins"])] {
+            #expect(try Self.hidden(schema, from: caller) == ["a", "b"])
+        }
+    }
+
+    @Test("Each set that is about a caller unhides what it does not name")
+    func intersection() throws {
+        let schema = Self.song([
+            "*": ["a", "b", "c"], "authenticated": ["a", "b"], "role:Editors": ["b", "c"], "u1": [],
+        ])
+        #expect(try Self.hidden(schema, from: .nobody) == ["a", "b", "c"])
+        #expect(try Self.hidden(schema, from: .user("u2")) == ["a", "b"])
+        #expect(try Self.hidden(schema, from: .user("u2", roles: ["role:Editors"])) == ["b"])
+        #expect(try Self.hidden(schema, from: .user("u2", roles: ["role:Others"])) == ["a", "b"])
+        #expect(try Self.hidden(schema, from: .user("u1", roles: ["role:Editors"])) == [])
+    }
+
+    @Test("A set for those who are logged in hides nothing from others")
+    func authenticatedAlone() throws {
+        let schema = Self.song(["authenticated": ["a"], "role:Editors": ["a", "b"], "u1": ["c"]])
+        #expect(try Self.hidden(schema, from: .nobody) == [])
+        #expect(try Self.hidden(schema, from: .user("u2")) == ["a"])
+        #expect(try Self.hidden(schema, from: .user("u1")) == [])
+    }
+
+    @Test("Keys see all fields of all objects", arguments: [Caller.master, .readOnlyMaster, .maintenance])
+    func keys(caller: Caller) throws {
+        let access = try Self.access(Self.song(["*": ["a"], "userField:owner": ["b"]]), caller)
+        #expect(access.hidden == [])
+        #expect(access.ownerRules.isEmpty)
+        #expect(access.readers == nil)
+    }
+
+    @Test("Ids and roles that look like another's unhide nothing")
+    func lookAlikes() throws {
+        let (composed, decomposed) = LookAlike.acute
+        let schema = Self.song(["*": ["a"], "K": [], "role:K": [], Name(composed): []])
+        for caller in [
+            Caller.user("\u{212A}"), .user("u1", roles: ["role:\u{212A}"]), .user(decomposed),
+        ] { #expect(try Self.hidden(schema, from: caller) == ["a"]) }
+        for caller in [Caller.user("K"), .user("u1", roles: ["role:K"]), .user(composed)] {
+            #expect(try Self.hidden(schema, from: caller) == [])
+        }
+    }
+
+    @Test("A user whose id reads as another entity is not that entity")
+    func reservedIds() throws {
+        let schema = Self.song(["*": ["a"], "role:Admins": [], "userField:owner": []])
+        for id in ["role:Admins", "userField:owner"] {
+            #expect(try Self.hidden(schema, from: .user(id)) == ["a"])
+        }
+    }
+
+    // MARK: - The option
+
+    @Test("The option adds to the sets of the class")
+    func option() throws {
+        let options: JSONObject = [
+            "protectedFields": ["Song": ["*": ["b"], "role:Editors": ["c"]], "Album": ["*": ["c"]]]
+        ]
+        let schema = Self.song(["*": ["a", "c"]])
+        #expect(try Self.hidden(schema, from: .nobody, options) == ["a", "b", "c"])
+        #expect(try Self.hidden(schema, from: .user("u1", roles: ["role:Editors"]), options) == ["c"])
+        #expect(try Self.hidden(.with(nil), from: .nobody, options) == ["b"])
+    }
+
+    @Test("The option is about the class whose name has the same bytes")
+    func optionOfLookAlike() throws {
+        let options: JSONObject = ["protectedFields": ["\u{212A}": ["*": ["title"]]]]
+        #expect(try Self.hidden(.with(nil, name: "K"), from: .nobody, options) == [])
+        #expect(try Self.hidden(.with(nil, name: "\u{212A}"), from: .nobody, options) == ["title"])
+    }
+
+    // MARK: - Fields that name users
+
+    @Test("A field that names the user has a set of its own, which counts object by object")
+    func ownerRules() throws {
+        let access = try Self.access(
+            Self.song(["*": ["a", "b"], "userField:owner": ["b"], "userField:editors": []]), .user("u1"))
+        #expect(access.hidden == ["a", "b"])
+        #expect(Self.rules(access) == ["owner u1 [\"b\"]", "editors u1 []"])
+    }
+
+    @Test("Nobody is named by a field without being logged in")
+    func ownerRulesOfNobody() throws {
+        let access = try Self.access(Self.song(["*": ["a"], "userField:owner": []]), .nobody)
+        #expect(access.hidden == ["a"])
+        #expect(access.ownerRules.isEmpty)
+    }
+
+    // MARK: - Users
+
+    @Test("Of other users, neither the mail address nor what login providers know is seen")
+    func users() throws {
+        let access = try Self.access(.with(nil, name: "_User"), .user("u1"))
+        #expect(access.hidden == ["email", "authData"])
+        #expect(Self.rules(access) == ["itself u1 [\"authData\"]"])
+        #expect(try Self.hidden(.with(nil, name: "_User"), from: .nobody) == ["email", "authData"])
+    }
+
+    @Test("No set unhides what login providers know of others")
+    func providers() throws {
+        let schema = ClassSchema.with(["find": ["*": true], "protectedFields": ["u1": []]], name: "_User")
+        #expect(try Self.hidden(schema, from: .user("u1")) == ["authData"])
+    }
+
+    @Test("Users who ask for themselves see everything")
+    func ownUser() throws {
+        let access = try Self.access(.with(nil, name: "_User"), .user("u1"), isOwnUser: true)
+        #expect(access.hidden == [])
+        #expect(access.ownerRules.isEmpty)
+    }
+
+    @Test("Where owners are not exempt, users do not see their protected fields, but their own providers")
+    func ownUserNotExempt() throws {
+        let options: JSONObject = ["protectedFieldsOwnerExempt": false]
+        let schema = ClassSchema.with(nil, name: "_User")
+        let own = try Self.access(schema, .user("u1"), options, isOwnUser: true)
+        #expect(own.hidden == ["email", "authData"])
+        #expect(Self.rules(own) == ["itself u1 [\"email\"]"])
+        let found = try Self.access(schema, .user("u1"), options)
+        #expect(Self.rules(found) == ["itself u1 [\"authData\", \"email\"]"])
+    }
+
+    @Test("Only users are exempt, not objects of other classes with the id of one")
+    func ownUserOfAnotherClass() throws {
+        let access = try Self.access(Self.song(["*": ["a"]]), .user("u1"), isOwnUser: true)
+        #expect(access.hidden == ["a"])
+        #expect(access.ownerRules.isEmpty)
+    }
+
+    // MARK: - What else belongs to an access
+
+    @Test("An access has the caller's principals, and the condition of the class's permissions")
+    func rights() throws {
+        let protected = ProtectedFields(try deployment(), loginData: { _ in ["shown": true] })
+        let schema = ClassSchema.with(["get": ["pointerFields": ["owner"]]])
+        let access = try protected.readAccess(schema, .get, .user("u1", roles: ["role:A"]))
+        #expect(access.readers == ["*", "role:A", "u1"])
+        #expect(
+            access.filter
+                == .any([.field(FieldPath("owner"), .equal(Pointer(className: "_User", objectId: "u1").json))]))
+        #expect(access.loginData?([:]) == ["shown": true])
+        #expect(throws: ParseError.denied(119, "Permission denied for action find on class Song.")) {
+            try protected.readAccess(schema, .find, .user("u1"))
+        }
+        #expect(try protected.readAccess(schema, .find, .master).loginData == nil)
+    }
+}

@@ -1,0 +1,44 @@
+import JSON
+import ParseModel
+import Rules
+import ServerConfiguration
+
+/// Names that look alike and are different ones: each pair is equal to Swift's strings, and of other bytes.
+enum LookAlike {
+    /// The letter K, and U+212A KELVIN SIGN.
+    static let kelvin = (letter: "K", sign: "\u{212A}")
+    /// An e with an acute accent, in one character and in two.
+    static let acute = (composed: "\u{E9}", decomposed: "e\u{301}")
+}
+
+/// A deployment with these options and defaults for all others.
+func deployment(_ options: JSONObject = [:]) throws -> Configuration {
+    var file: JSONObject = ["appId": "app", "masterKey": "master"]
+    for (name, value) in options { file[name] = value }
+    return try Configuration.load(file: file.serialized(), environment: [:], flags: []).configuration
+}
+
+extension Caller {
+    /// A client with a session.
+    static func user(_ id: String, roles: [Name] = []) -> Caller {
+        Caller(user: SessionUser(id: id, sessionId: "s", token: "r:t", roles: roles, isAnonymous: false))
+    }
+
+    /// A client without a session.
+    static let nobody = Caller()
+    static let master = Caller(power: .master)
+    static let readOnlyMaster = Caller(power: .readOnlyMaster)
+    static let maintenance = Caller(power: .maintenance)
+}
+
+extension ClassSchema {
+    /// A class with permissions as the schemas API takes them.
+    static func with(
+        _ permissions: JSONObject?, name: String = "Song",
+        fields: KeyValuePairs<Name, FieldType> = ["title": .string, "owner": .pointer("_User"), "editors": .array]
+    ) -> ClassSchema {
+        var schema = ClassSchema(name: name, permissions: permissions.map { ClassLevelPermissions(json: $0) })
+        for (name, type) in fields { schema.fields[name] = Field(type) }
+        return schema
+    }
+}
