@@ -40,15 +40,14 @@ extension Backend {
         for (key, value) in extra where body[key] == nil && !Self.isServerOwned(key.text) { body[key] = value }
         var save = Save("_Session", nil, body, context.asServer)
         save.newId = objectId
-        let row = try await carryOut(try await plan(save), save.context)
+        let planned = try await plan(save)
+        let row: WriteResult
         if let installationId {
-            try await store.deleteAll(
-                "_Session",
-                where: Self.sessions(of: userId)
-                    .and(.field(FieldPath("installationId"), .equal(.string(installationId))))
-                    .and(.field(FieldPath("objectId"), .notEqual(.string(objectId))))
-                    .and(.none([Self.isNewer(than: row.body["createdAt"], objectId)])))
-            await invalidate(user: userId)
+            row = try await replaceSession(of: userId, installationId, by: objectId) { backend in
+                try await backend.carryOut(planned, save.context)
+            }
+        } else {
+            row = try await carryOut(planned, save.context)
         }
         if !isInTransaction { await tellObservers(save, objectId, row) }
         body["objectId"] = row.body["objectId"]
@@ -57,16 +56,23 @@ extension Backend {
         return OpenedSession(token: token, user: user, body: body)
     }
 
-    /// Sessions that were opened after another one: of log-ins side by side the last one stays, and not none.
-    private static func isNewer(than createdAt: JSONValue?, _ objectId: String) -> Filter {
-        guard let moment = createdAt?.stringValue.flatMap(ParseDate.init(iso:))?.json else { return .any([]) }
-        return .any([
-            .field(FieldPath("createdAt"), .compare(.greater, moment)),
-            .all([
-                .field(FieldPath("createdAt"), .equal(moment)),
-                .field(FieldPath("objectId"), .compare(.greater, .string(objectId))),
-            ]),
-        ])
+    /// Stores a session, and ends the others of its user and installation. Log-ins side by side do so one after the other:
+    /// the last one stays, and not none.
+    private func replaceSession(
+        of userId: String, _ installationId: String, by objectId: String,
+        _ store: @escaping @Sendable (Backend) async throws -> WriteResult
+    ) async throws -> WriteResult {
+        let others = Self.sessions(of: userId)
+            .and(.field(FieldPath("installationId"), .equal(.string(installationId))))
+            .and(.field(FieldPath("objectId"), .notEqual(.string(objectId))))
+        let row = try await transaction(conflictKey: userId) { backend in
+            try await backend.store.claim(device: "session:\(userId):\(installationId)")
+            let row = try await store(backend)
+            try await backend.store.deleteAll("_Session", where: others)
+            return row
+        }
+        await invalidate(user: userId)
+        return row
     }
 
     /// Whose session a row is; nil when there is no such row.

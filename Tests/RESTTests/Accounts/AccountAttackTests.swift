@@ -179,11 +179,11 @@ import Testing
                 let form = try await server.form(TestServer.resetPath, "token=\(token)&new_password=stolen")
                 #expect(form.headers["x-parse-page-param-error"]?.hasPrefix("Failed to reset password") == true)
                 // Links and changes of the address at once: whatever comes first, none confirms an address of another.
-                for round in 0..<5 {
+                for round in 0..<3 {
                     let old = "old\(round)@m.example"
                     let new = "new\(round)@m.example"
                     _ = try await server.send(
-                        "PUT", "/users/\(ann.id)", ["email": .string(old)], as: .session(ann.token)
+                        "PUT", "/users/\(ann.id)", ["email": .string(old)], as: .master
                     ).succeeded()
                     let link = try await catcher.mail(to: old).link
                     _ = try await concurrently(6) { number in
