@@ -45,6 +45,8 @@ actor LiveQueryConnection {
     private static let stepsForChange = 10_000_000
     private static let stepsInOneGo = 100_000
 
+    private static let tooMany = ParseError(ParseError.requestLimitExceeded, "Too many subscriptions.")
+
     private let socket: WebSocketConnection
     private let address: String
     private let server: LiveQueryServer
@@ -183,7 +185,7 @@ actor LiveQueryConnection {
             guard
                 subscriptions.add(
                     id, try server.backend.subscribe(query, context), sessionToken: token, size: size)
-            else { throw ParseError(ParseError.requestLimitExceeded, "Too many subscriptions.") }
+            else { throw Self.tooMany }
         } catch let error as ParseError {
             throw told(error, id)
         }
@@ -214,7 +216,7 @@ actor LiveQueryConnection {
                 var query = subscription.query
                 let left = budget.left
                 let event = try server.backend.event(of: change, for: &query, context, &budget)
-                subscriptions.update(id, query)
+                guard subscriptions.update(id, query) else { throw Self.tooMany }
                 if let event { try await tell(event, id, subscription, context) }
                 // Others wait for the thread.
                 if left - budget.left > Self.stepsInOneGo { await Task.yield() }

@@ -64,7 +64,7 @@ public final class LiveQueryServer: WebSocketHandler {
     }
 }
 
-/// What the conditions of all subscriptions take: in bytes, as they were sent.
+/// What the conditions of all subscriptions take, in bytes.
 final class QueryMemory: Sendable {
     private static let most = 64 * 1024 * 1024
 

@@ -85,7 +85,7 @@ extension Backend {
         guard let schema = catalog.schema(className) else {
             let filter = try parser.parse(query.condition)
             do throws(FilterMatcherError) {
-                _ = try FilterMatcher(filter, schema: ClassSchema(name: className))
+                query.weight = try FilterMatcher(filter, schema: ClassSchema(name: className)).weight
             } catch {
                 throw Self.refusal(error)
             }
@@ -109,8 +109,10 @@ extension Backend {
                 .field(FieldPath("user"), .equal(Pointer(className: "_User", objectId: userId).json)))
         }
         do throws(FilterMatcherError) {
+            let matcher = try FilterMatcher(filter, schema: schema)
+            query.weight = matcher.weight
             query.prepared = LiveQuery.Prepared(
-                caller: caller, schemaVersion: version, matcher: try FilterMatcher(filter, schema: schema),
+                caller: caller, schemaVersion: version, matcher: matcher,
                 reader: try ObjectReader(access, seesEverything: caller.readsEverything, schema: schema))
         } catch {
             throw Self.refusal(error)

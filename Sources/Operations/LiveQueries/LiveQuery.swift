@@ -14,6 +14,8 @@ public struct LiveQuery: Sendable {
     let watch: Set<Name>?
     /// What is known of the class and the caller, for as long as they stay what they are.
     var prepared: Prepared?
+    /// What it takes in memory beside what the client sent, in bytes, roughly.
+    public internal(set) var weight = 0
 
     /// The condition and the rights, made ready for many changes.
     struct Prepared: Sendable {
@@ -50,6 +52,7 @@ public struct LiveQuery: Sendable {
         guard let list = value.arrayValue, list.allSatisfy({ $0.stringValue != nil }) else {
             throw ParseError(102, "\(key) must be an array of fields")
         }
+        try HardLimits.check(list.count, atMost: HardLimits.keys, key.text)
         return list.isEmpty ? nil : Set(list.compactMap { $0.stringValue.map { Name(FieldPath($0).root) } })
     }
 

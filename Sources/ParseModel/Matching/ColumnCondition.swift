@@ -16,7 +16,8 @@ enum ColumnCondition {
     case isInPolygon(GeoPolygon)
     case contains(GeoPoint)
 
-    init(_ constraint: Constraint, _ type: FieldType) throws(FilterMatcherError) {
+    /// - Parameter weight: Counts the steps of a pattern.
+    init(_ constraint: Constraint, _ type: FieldType, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
         let holdsText = type == .string || type == .file || type.targetClass != nil
         switch constraint {
         case .equal(let value): self = Self.membership([value], type)
@@ -28,7 +29,7 @@ enum ColumnCondition {
             guard type == .date else { throw .invalid(Self.relativeTime) }
             self = .stands(comparison, .date(milliseconds))
         case .regex(let pattern, let options):
-            self = holdsText ? .isFound(try TextPattern(pattern, options: options)) : .never
+            self = holdsText ? .isFound(try TextPattern(pattern, options: options, &weight)) : .never
         case .containsAllStarting(let prefixes):
             self = holdsText && !prefixes.isEmpty ? .startsWith(prefixes.names) : .never
         case .near(let center, let radians): self = type == .geoPoint ? .isNear(center, radians: radians) : .never

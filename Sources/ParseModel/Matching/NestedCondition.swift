@@ -16,8 +16,10 @@ enum NestedCondition {
     case isFound(TextPattern)
     case startsWith([Name])
 
-    /// - Parameter isList: Whether the condition is on a field that holds arrays, as a whole.
-    init(_ constraint: Constraint, isList: Bool) throws(FilterMatcherError) {
+    /// - Parameters:
+    ///   - isList: Whether the condition is on a field that holds arrays, as a whole.
+    ///   - weight: Counts the steps of a pattern.
+    init(_ constraint: Constraint, isList: Bool, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
         switch constraint {
         case .equal(.null): self = .isNull
         case .equal(let value):
@@ -38,7 +40,8 @@ enum NestedCondition {
             let date = value["iso"]?.stringValue.flatMap(ParseDate.init(iso:))
             self = date.map { .stands(comparison, $0.json) } ?? .never
         case .compareRelative: throw .invalid(ColumnCondition.relativeTime)
-        case .regex(let pattern, let options): self = .isFound(try TextPattern(pattern, options: options))
+        case .regex(let pattern, let options):
+            self = .isFound(try TextPattern(pattern, options: options, &weight))
         case .containsAllStarting(let prefixes): self = prefixes.isEmpty ? .never : .startsWith(prefixes.names)
         case .text, .near, .box, .insidePolygon, .insideCircle, .polygonContains, .notEqual, .notIn, .containsAll,
             .inQuery, .notInQuery:

@@ -76,6 +76,27 @@ import Testing
         }
     }
 
+    @Test("Patterns that repeat count with what they take: for one condition, for a connection")
+    func repetitions() async throws {
+        try await TestServer.runLive(Self.options) { server, client in
+            let pattern: JSONValue = ["objectId": ["$regex": "(b{255}){38}"]]
+            // With and without the class.
+            for name in ["_User", "Note"] {
+                let refused = try await client.subscribe(
+                    0, name, ["where": ["$or": .array(Array(repeating: pattern, count: 4000))]])
+                #expect(refused["code"] == 102, "\(refused.text)")
+                for id in 1...4 {
+                    #expect(try await client.subscribe(id, name, ["where": pattern])["op"] == "subscribed")
+                }
+                #expect(try await client.subscribe(5, name, ["where": pattern])["code"] == 155)
+                for id in 1...4 {
+                    try await client.send(["op": "unsubscribe", "requestId": .number(Double(id))])
+                    #expect(try await client.next()["op"] == "unsubscribed")
+                }
+            }
+        }
+    }
+
     @Test("Many clients are told of many changes, each of all of them in their order")
     func many() async throws {
         try await TestServer.run(Self.options) { server in
