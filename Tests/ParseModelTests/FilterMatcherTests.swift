@@ -204,6 +204,30 @@ struct FilterMatcherTests {
         #expect(try matcher(#"{"n":{"$in":[\#((1...5000).map { "\($0)" }.joined(separator: ","))]}}"#).weight > 200_000)
     }
 
+    @Test(
+        "A comparison of long texts costs",
+        arguments: [
+            (#"{"s":{"$gt":"T"}}"#, #"{"s":"T"}"#), (#"{"l":{"$gt":"T"}}"#, #"{"l":["T"]}"#),
+            (#"{"s":{"$all":[{"$regex":"^\\QT\\E"}]}}"#, #"{"s":"T"}"#),
+            (#"{"l":{"$all":[{"$regex":"^\\QT\\E"}]}}"#, #"{"l":["T"]}"#),
+            (
+                #"{"l":{"__type":"Pointer","className":"B","objectId":"T"}}"#,
+                #"{"l":[{"__type":"Pointer","className":"B","objectId":"T"}]}"#
+            ),
+        ])
+    func longTexts(condition: String, object: String) throws {
+        let text = String(repeating: "a", count: 3200)
+        func filled(_ template: String) -> String {
+            template.split(separator: "T\"", omittingEmptySubsequences: false).joined(separator: text + "\"")
+                .split(separator: "T\\", omittingEmptySubsequences: false).joined(separator: text + "\\")
+        }
+        let matcher = try matcher(filled(condition))
+        let long = try #require(try JSONValue(parsing: filled(object)).objectValue)
+        var budget = MatchBudget(steps: 1000)
+        _ = try matcher.matches(long, &budget)
+        #expect(budget.left <= 900)
+    }
+
     @Test("A pattern that others backtrack on for ages is linear, and work without measure is refused")
     func bounds() throws {
         let text = String(repeating: "a", count: 10_000) + "b"

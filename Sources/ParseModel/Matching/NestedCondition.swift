@@ -75,7 +75,7 @@ enum NestedCondition {
         case .hasPointer(let pointer):
             return try Self.someValue(leaves, &budget) { value, budget throws(FilterMatcherError) in
                 guard let object = value.objectValue else { return false }
-                try budget.spend(pointer.count)
+                try budget.spend(pointer.values.reduce(pointer.count) { $0 + UnorderedValue.weight($1) })
                 return pointer.allSatisfy { key, part in
                     object[key].map { UnorderedValue($0) == UnorderedValue(part) } ?? false
                 }
@@ -88,8 +88,11 @@ enum NestedCondition {
             }
             return !arrays.isEmpty
         case .stands(let comparison, let operand):
-            return try Self.someValue(leaves, &budget) { value, _ throws(FilterMatcherError) in
-                Self.stands(value, comparison, operand)
+            return try Self.someValue(leaves, &budget) { value, budget throws(FilterMatcherError) in
+                if let text = value.nameValue, let other = operand.nameValue {
+                    try budget.spend(comparing: text, other)
+                }
+                return Self.stands(value, comparison, operand)
             }
         case .isFound(let pattern):
             return try Self.someValue(leaves, &budget) { value, budget throws(FilterMatcherError) in
@@ -98,8 +101,10 @@ enum NestedCondition {
             }
         case .startsWith(let prefixes):
             for prefix in prefixes {
-                let isThere = try Self.someValue(leaves, &budget) { value, _ throws(FilterMatcherError) in
-                    value.nameValue?.hasPrefix(prefix) ?? false
+                let isThere = try Self.someValue(leaves, &budget) { value, budget throws(FilterMatcherError) in
+                    guard let text = value.nameValue else { return false }
+                    try budget.spend(comparing: text, prefix)
+                    return text.hasPrefix(prefix)
                 }
                 guard isThere else { return false }
             }
