@@ -265,7 +265,8 @@ let package = Package(
         .testTarget(
             name: "OperationsTests",
             dependencies: ["Operations", "JSON", "ParseModel", "Rules", "TestTools"]),
-        .testTarget(name: "LiveQueryTests", dependencies: ["LiveQuery", "JSON", "Operations"]),
+        .testTarget(
+            name: "LiveQueryTests", dependencies: ["LiveQuery", "JSON", "Operations", "ServerConfiguration", logging]),
         .testTarget(name: "CloudCodeTests", dependencies: ["CloudCode", "JSON", "Operations", "ParseModel", logging]),
         .testTarget(
             name: "HTTPTests",

@@ -8,6 +8,8 @@ public struct LiveQuery: Sendable {
     public let className: Name
     /// The condition, as the client sent it.
     let condition: JSONObject
+    /// Whether the condition tells times from now: it means another thing at each change.
+    let isRelative: Bool
     /// The fields that are told; nil for all.
     let keys: Set<Name>?
     /// The fields whose changes are told; nil for all.
@@ -21,6 +23,8 @@ public struct LiveQuery: Sendable {
     struct Prepared: Sendable {
         let caller: Caller
         let schemaVersion: Int
+        /// When it was made ready.
+        let moment: ParseDate
         let matcher: FilterMatcher
         let reader: ObjectReader
     }
@@ -42,9 +46,18 @@ public struct LiveQuery: Sendable {
         case .object(let object): condition = object
         default: throw ParseError(102, "where must be an object")
         }
+        isRelative = Self.hasRelativeTime(.object(condition))
         let wanted = query["keys"] == nil ? "fields" : "keys"
         keys = try Self.fields(query, Name(wanted))
         watch = try Self.fields(query, "watch")
+    }
+
+    private static func hasRelativeTime(_ value: JSONValue) -> Bool {
+        switch value {
+        case .object(let object): object["$relativeTime"] != nil || object.values.contains(where: hasRelativeTime)
+        case .array(let list): list.contains(where: hasRelativeTime)
+        default: false
+        }
     }
 
     private static func fields(_ query: JSONObject, _ key: Name) throws(ParseError) -> Set<Name>? {
