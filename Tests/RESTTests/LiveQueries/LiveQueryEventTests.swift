@@ -78,7 +78,8 @@ import Testing
                     .succeeded()
                 _ = try await server.send("DELETE", "/classes/Album/\(id)", headers: ["Host": "evil.example"])
                     .succeeded()
-                let url: JSONValue = .string("http://sea.example:8080/parse/files/\(TestServer.applicationID)/c%20d.png")
+                let files = "http://sea.example:8080/parse/files/\(TestServer.applicationID)/"
+                let url = JSONValue.string(files + "c%20d.png")
                 let events = try await client.next(3)
                 #expect(events.map { $0["op"] } == ["create", "update", "delete"])
                 for event in events {

@@ -44,7 +44,12 @@ import Testing
                 try await client.subscribe(1, "Note")
                 _ = try await server.create("Note", ["a": 1])
                 #expect(try await client.next()["op"] == "create")
-                try await server.execute(#"ALTER TABLE "_Session" RENAME TO "away""#)
+                try await server.execute(
+                    """
+                    CREATE FUNCTION fail() RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''gone''; END';
+                    ALTER TABLE "_Session" RENAME TO "away";
+                    CREATE VIEW "_Session" AS SELECT * FROM "away" WHERE fail();
+                    """)
                 let start = ContinuousClock.now
                 _ = try await server.create("Note", ["a": 1])
                 #expect(try await client.isClosed())
