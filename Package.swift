@@ -266,7 +266,8 @@ let package = Package(
         .testTarget(
             name: "RulesTests", dependencies: ["JSON", "ParseModel", "Rules", "ServerConfiguration", collections]),
         .testTarget(name: "OperationsTests", dependencies: ["Operations", "ParseModel", "Postgres", "Tasks"]),
-        .testTarget(name: "LiveQueryTests", dependencies: ["LiveQuery", "JSON", "Operations"]),
+        .testTarget(
+            name: "LiveQueryTests", dependencies: ["LiveQuery", "JSON", "Operations", "ServerConfiguration", logging]),
         .testTarget(name: "CloudCodeTests", dependencies: ["CloudCode", "JSON", "Operations", "ParseModel", logging]),
         .testTarget(
             name: "HTTPTests",

@@ -135,7 +135,8 @@ public struct RoostServer: Service {
             pages: PageRoutes(beside: routes), state: state, logger: logger)
         if let changes {
             liveQueries = try LiveQueryServer(
-                backend, changes, address: { settings.address(of: $0) }, logger: logger)
+                backend, changes, address: { settings.address(of: $0) }, mountURL: { settings.mountURL(of: $0) },
+                logger: logger)
         } else {
             liveQueries = nil
         }

@@ -47,7 +47,16 @@ public final class ChangeFeed: ChangeObserver {
     private func take(_ change: Taken) {
         if case .dropped = continuation.yield(change) {
             logger.error("a change is not told to live queries: too many wait")
+            endFollowers(of: Name(change.change.className))
         }
+    }
+
+    /// Takes note that there was a change of which nothing is known.
+    public func missChange(of className: Name) async { endFollowers(of: className) }
+
+    /// Ends the connections that follow a class: their clients come again, and find what they missed.
+    private func endFollowers(of className: Name) {
+        for inbox in inboxes(of: .objects(className)) { inbox.miss() }
     }
 
     /// Hands changes on until the task is cancelled.

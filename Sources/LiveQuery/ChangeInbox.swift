@@ -18,7 +18,7 @@ final class ChangeInbox: Sendable {
 
     /// What came, in its order.
     let items: AsyncStream<Item>
-    /// Ends when more came than may wait: the connection would miss changes.
+    /// Ends when the connection would miss changes, as when more came than may wait.
     let overflow: AsyncStream<Never>
     private let continuation: AsyncStream<Item>.Continuation
     private let overflowContinuation: AsyncStream<Never>.Continuation
@@ -37,6 +37,9 @@ final class ChangeInbox: Sendable {
         }
         if case .dropped = continuation.yield(item) { overflowContinuation.finish() }
     }
+
+    /// Notes that there was a change that is not told.
+    func miss() { overflowContinuation.finish() }
 
     /// Notes that a change was told.
     func take(_ size: Int) { bytes.subtract(size, ordering: .relaxed) }

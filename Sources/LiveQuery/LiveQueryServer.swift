@@ -21,20 +21,23 @@ public final class LiveQueryServer: WebSocketHandler {
     let subscriptions = Atomic(0)
     private let relay: ChangeRelay
     private let address: @Sendable (WebSocketRequest) -> String
+    private let mountURL: @Sendable (WebSocketRequest) -> String
 
     /// Puts the parts together.
     ///
     /// - Parameters:
     ///   - feed: The changes, which the backend tells of.
     ///   - address: The IP address of a client, as far as the proxies before the server are believed.
+    ///   - mountURL: The address under which a client sees the server.
     /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration.
     public init(
         _ backend: Backend, _ feed: ChangeFeed, address: @escaping @Sendable (WebSocketRequest) -> String,
-        logger: Logger
+        mountURL: @escaping @Sendable (WebSocketRequest) -> String, logger: Logger
     ) throws(AddressList.InvalidEntry) {
         self.backend = backend
         self.feed = feed
         self.address = address
+        self.mountURL = mountURL
         self.logger = logger
         admission = try LiveQueryAdmission(backend.configuration)
         relay = ChangeRelay(client: backend.store.client, feed: feed, logger: logger)
@@ -51,20 +54,23 @@ public final class LiveQueryServer: WebSocketHandler {
         await withTaskGroup(of: Void.self) { group in
             // Large changes take long to write and to read.
             group.addTask(executorPreference: LongWork.changes) { await self.feed.run { self.relay.send($0) } }
-            group.addTask(executorPreference: LongWork.changes) { await self.relay.run(listens: self.options.isServed) }
+            group.addTask(executorPreference: LongWork.relay) { await self.relay.run(listens: self.options.isServed) }
         }
     }
 
     /// Whatever the path is: clients are set up with that of the interface, or with another.
     public func accepts(_ request: WebSocketRequest) -> Bool { options.isServed }
 
+    public var knowsClientsLater: Bool { true }
+
     public func serve(_ socket: WebSocketConnection) async throws {
-        let connection = LiveQueryConnection(socket, address: address(socket.request), of: self)
+        let connection = LiveQueryConnection(
+            socket, address: address(socket.request), mountURL: mountURL(socket.request), of: self)
         try await connection.run()
     }
 }
 
-/// What the conditions of all subscriptions take: in bytes, as they were sent.
+/// What the conditions of all subscriptions take, in bytes.
 final class QueryMemory: Sendable {
     private static let most = 64 * 1024 * 1024
 

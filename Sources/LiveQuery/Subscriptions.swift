@@ -11,15 +11,15 @@ struct Subscriptions {
         let serial: Int
         /// The token of the session with whose eyes it sees; nil for nobody's.
         let sessionToken: String?
-        /// How many bytes its message had.
-        let size: Int
+        /// What it takes, in bytes: its message, and what was made of its condition.
+        var size: Int
         /// What it wants, and what was learned of that.
         var query: LiveQuery
     }
 
     /// The most subscriptions.
     private static let most = 1000
-    /// The most bytes of all their messages.
+    /// The most bytes that all of them take.
     private static let mostBytes = 1024 * 1024
 
     private let server: LiveQueryServer
@@ -60,6 +60,7 @@ struct Subscriptions {
     /// - Returns: Whether there is room for it.
     mutating func add(_ id: RequestID, _ query: LiveQuery, sessionToken: String?, size: Int) -> Bool {
         remove(id)
+        let size = size + query.weight
         guard all.count < Self.most, take(size) else { return false }
         lastSerial += 1
         all[id] = Subscription(serial: lastSerial, sessionToken: sessionToken, size: size, query: query)
@@ -69,7 +70,17 @@ struct Subscriptions {
     }
 
     /// Keeps what was learned of a query.
-    mutating func update(_ id: RequestID, _ query: LiveQuery) { all[id]?.query = query }
+    ///
+    /// - Returns: Whether there is room for it.
+    mutating func update(_ id: RequestID, _ query: LiveQuery) -> Bool {
+        guard let known = all[id] else { return true }
+        let more = query.weight - known.query.weight
+        if more > 0, !take(more) { return false }
+        if more < 0 { give(-more) }
+        all[id]?.size += more
+        all[id]?.query = query
+        return true
+    }
 
     /// Ends a subscription, if there is one of the number.
     mutating func remove(_ id: RequestID) {

@@ -45,6 +45,8 @@ public final class Backend: Sendable {
     /// How users see what the providers know of them; nil for as it is stored.
     let loginDataView: (@Sendable (JSONObject) -> JSONObject)?
     private let fileLinks: FileLinks
+    /// Whose turn it is to tell of changes of an object.
+    let changeTurns: ChangeTurns
     /// Which fields are hidden from whom.
     let protectedFields: ProtectedFields
 
@@ -77,6 +79,7 @@ public final class Backend: Sendable {
         unknownAccounts = UnknownAccounts()
         addressChanges = RecentCounts(within: .seconds(600))
         deferred = nil
+        changeTurns = ChangeTurns()
         loginDataView = Self.loginDataView(authProviders, configuration.auth)
         protectedFields = ProtectedFields(configuration, loginData: loginDataView)
         fileLinks = FileLinks(
@@ -105,6 +108,7 @@ public final class Backend: Sendable {
         authProviders = other.authProviders
         loginDataView = other.loginDataView
         fileLinks = other.fileLinks
+        changeTurns = other.changeTurns
         protectedFields = other.protectedFields
         self.store = store
     }
@@ -149,6 +153,9 @@ public final class Backend: Sendable {
     func links(_ context: RequestContext) -> FileLinks {
         fileLinks.below(configuration.publicServerURL ?? context.mountURL)
     }
+
+    /// Links to files as changes carry them: whoever changes an object does not say where others find its files.
+    var changeLinks: FileLinks { fileLinks.below(configuration.publicServerURL ?? configuration.serverURL) }
 
     /// The channel by which processes tell each other that what they remember of users is out of date.
     static let cacheChannel = "roost.cache"

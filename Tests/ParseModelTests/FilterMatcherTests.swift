@@ -188,6 +188,46 @@ struct FilterMatcherTests {
         #expect(try failure(condition) == .invalid(ParseError(102, "Invalid regular expression")))
     }
 
+    @Test(
+        "All patterns of a filter together have so many steps, written out, and count with what they take",
+        arguments: ["s", "l", "o.a", "zz"])
+    func writtenOut(field: String) throws {
+        func filter(_ count: Int) -> String {
+            let pattern = #"{"\#(field)":{"$regex":"(b{255}){38}"}}"#
+            return #"{"$or":[\#(Array(repeating: pattern, count: count).joined(separator: ","))]}"#
+        }
+        #expect(try failure(filter(2)) == nil)
+        #expect(try failure(filter(3)) == .unsupportedPattern("repeats too much"))
+        #expect(try matcher(filter(2)).weight > 2 * 9690 * 24)
+        let empty = Array(repeating: #"{"s":{"$regex":"((){255}){38}"}}"#, count: 3).joined(separator: ",")
+        #expect(try failure(#"{"$or":[\#(empty)]}"#) == .unsupportedPattern("repeats too much"))
+        #expect(try matcher(#"{"n":{"$in":[\#((1...5000).map { "\($0)" }.joined(separator: ","))]}}"#).weight > 200_000)
+    }
+
+    @Test(
+        "A comparison of long texts costs",
+        arguments: [
+            (#"{"s":{"$gt":"T"}}"#, #"{"s":"T"}"#), (#"{"l":{"$gt":"T"}}"#, #"{"l":["T"]}"#),
+            (#"{"s":{"$all":[{"$regex":"^\\QT\\E"}]}}"#, #"{"s":"T"}"#),
+            (#"{"l":{"$all":[{"$regex":"^\\QT\\E"}]}}"#, #"{"l":["T"]}"#),
+            (
+                #"{"l":{"__type":"Pointer","className":"B","objectId":"T"}}"#,
+                #"{"l":[{"__type":"Pointer","className":"B","objectId":"T"}]}"#
+            ),
+        ])
+    func longTexts(condition: String, object: String) throws {
+        let text = String(repeating: "a", count: 3200)
+        func filled(_ template: String) -> String {
+            template.split(separator: "T\"", omittingEmptySubsequences: false).joined(separator: text + "\"")
+                .split(separator: "T\\", omittingEmptySubsequences: false).joined(separator: text + "\\")
+        }
+        let matcher = try matcher(filled(condition))
+        let long = try #require(try JSONValue(parsing: filled(object)).objectValue)
+        var budget = MatchBudget(steps: 1000)
+        _ = try matcher.matches(long, &budget)
+        #expect(budget.left <= 900)
+    }
+
     @Test("A pattern that others backtrack on for ages is linear, and work without measure is refused")
     func bounds() throws {
         let text = String(repeating: "a", count: 10_000) + "b"
@@ -198,6 +238,9 @@ struct FilterMatcherTests {
         let list = "[" + (0..<20_000).map { String($0) }.joined(separator: ",") + "]"
         let conditions = (0..<1000).map { #"{"l":-\#($0 + 1)}"# }.joined(separator: ",")
         #expect(try failure(#"{"$or":[\#(conditions)]}"#, #"{"l":\#(list)}"#) == .tooMuchWork)
+        // To begin to look for a pattern that repeats costs, too.
+        let letters = "[" + Array(repeating: #""b""#, count: 20_000).joined(separator: ",") + "]"
+        #expect(try failure(#"{"l":{"$regex":"x(b{255}){38}"}}"#, #"{"l":\#(letters)}"#) == .tooMuchWork)
         // A list of many values is looked up, not walked through.
         #expect(
             try !matches(#"{"l":{"$in":[\#((1...5000).map { "-\($0)" }.joined(separator: ","))]}}"#, #"{"l":\#(list)}"#)

@@ -42,8 +42,8 @@ public final class LiveQueryClient: Sendable {
                         upgradePipelineHandler: { channel, _ in
                             channel.eventLoop.makeCompletedFuture { try Frames(wrappingChannelSynchronously: channel) }
                         })
-                    var fields = HTTPHeaders([("Host", "127.0.0.1")])
-                    for (name, value) in headers { fields.add(name: name, value: value) }
+                    var fields = HTTPHeaders([("Host", "127.0.0.1:\(port)")])
+                    for (name, value) in headers { fields.replaceOrAdd(name: name, value: value) }
                     let upgrade = NIOTypedHTTPClientUpgradeConfiguration(
                         upgradeRequestHead: HTTPRequestHead(
                             version: .http1_1, method: .GET, uri: path, headers: fields),

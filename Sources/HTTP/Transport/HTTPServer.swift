@@ -27,7 +27,7 @@ public struct HTTPServer: Service {
         /// The most bytes of all header fields of a request together.
         public var headers: Int = 64 * 1024
 
-        /// The most connections that are open at a time.
+        /// The most connections that are open at a time; half of them may be WebSocket's.
         public var connections: Int = 10_000
         /// The most bytes of bodies and of answers that clients have not read that are kept in memory.
         public var transferMemory: Int = 256 * 1024 * 1024
@@ -81,10 +81,13 @@ public struct HTTPServer: Service {
         self.logger = logger
         transferTimeout = TransferTimeout(limits: limits)
         HeavyWork.executor = LongWork.large
-        connections = OpenConnections(transferTimeout: transferTimeout)
+        // They stay for long: requests get the other half.
+        let webSockets = WebSocketPlaces(most: max(1, limits.connections / 2))
+        connections = OpenConnections(transferTimeout: transferTimeout, webSockets: webSockets)
         responder = Responder(
             handler: handler, crossOrigin: crossOrigin, maximumBodySize: maximumBodySize,
-            transferTimeout: transferTimeout, additions: additions, isSecure: certificate != nil, logger: logger)
+            transferTimeout: transferTimeout, webSockets: webSockets, additions: additions,
+            isSecure: certificate != nil, logger: logger)
     }
 
     /// The port on which the server listens; waits until it does.

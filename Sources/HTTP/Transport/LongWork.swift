@@ -14,6 +14,9 @@ package final class LongWork: TaskExecutor {
     /// For changes that are compared with what clients of live queries want to know.
     package static let changes = LongWork(threads: max(2, System.coreCount / 2))
 
+    /// For what processes tell each other of changes: it does not wait behind the comparisons.
+    package static let relay = LongWork(threads: 1)
+
     private let pool: NIOThreadPool
 
     private init(threads: Int) {

@@ -13,10 +13,14 @@ final class OpenConnections: Sendable {
 
     private let state = Mutex(State())
     private let transferTimeout: TransferTimeout
+    private let webSockets: WebSocketPlaces
 
-    /// - Parameter transferTimeout: Knows the transfers on the connections.
-    init(transferTimeout: TransferTimeout) {
+    /// - Parameters:
+    ///   - transferTimeout: Knows the transfers on the connections.
+    ///   - webSockets: Knows those of them that are WebSocket's.
+    init(transferTimeout: TransferTimeout, webSockets: WebSocketPlaces) {
         self.transferTimeout = transferTimeout
+        self.webSockets = webSockets
     }
 
     /// How many were accepted and are not closed.
@@ -68,14 +72,16 @@ final class OpenConnections: Sendable {
     }
 
     /// Closes so many connections, to make room for others: those that have been without a request for the longest time,
-    /// and when there are not enough of them, those with the slowest transfers.
+    /// and when there are not enough of them, those with the slowest transfers, and WebSocket's whose clients are not known.
     func closeUnused(_ count: Int) {
         let idle = list.compactMap { connection in
             connection.activity.withLock { $0.idleTime }.map { (since: $0, connection: connection) }
         }
         let oldest = idle.sorted { $0.since < $1.since }.prefix(count)
         for (_, connection) in oldest { connection.closeIfIdle() }
-        if oldest.count < count { transferTimeout.closeSlowest(count - oldest.count) }
+        guard oldest.count < count else { return }
+        transferTimeout.closeSlowest(count - oldest.count)
+        webSockets.closeStrangers(count - oldest.count)
     }
 
     private var list: [HTTPConnection] {

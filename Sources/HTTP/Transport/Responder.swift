@@ -10,6 +10,7 @@ struct Responder: Sendable {
     private let crossOrigin: CrossOrigin
     private let maximumBodySize: Int
     private let transferTimeout: TransferTimeout
+    private let webSockets: WebSocketPlaces
     private let additions: HTTPServer.Additions
     private let metrics: RequestMetrics?
     /// Whether connections speak TLS.
@@ -19,12 +20,13 @@ struct Responder: Sendable {
 
     init(
         handler: some HTTPHandler, crossOrigin: CrossOrigin, maximumBodySize: Int, transferTimeout: TransferTimeout,
-        additions: HTTPServer.Additions, isSecure: Bool, logger: Logger
+        webSockets: WebSocketPlaces, additions: HTTPServer.Additions, isSecure: Bool, logger: Logger
     ) {
         self.handler = handler
         self.crossOrigin = crossOrigin
         self.maximumBodySize = maximumBodySize
         self.transferTimeout = transferTimeout
+        self.webSockets = webSockets
         self.additions = additions
         metrics = additions.metrics.map { RequestMetrics(factory: $0) }
         self.isSecure = isSecure
@@ -90,7 +92,7 @@ struct Responder: Sendable {
     ) async throws -> Bool {
         let id = requestIDs.next()
         let start = ContinuousClock.now
-        let status = try await upgrade.serve(on: connection)
+        let status = try await upgrade.serve(on: connection, webSockets, transferTimeout)
         log(id, head.method.rawValue, head.uri, status: status, duration: .now - start)
         return false
     }

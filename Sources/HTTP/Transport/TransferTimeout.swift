@@ -78,10 +78,15 @@ final class TransferTimeout: Sendable {
     /// The bytes that all transfers keep in memory.
     var heldBytes: Int { state.withLock { $0.held } }
 
+    /// How long a client may read nothing.
+    var stall: Duration { limits.stall }
+
     /// Begins to watch a transfer.
-    func begin(_ kind: Kind, on channel: any Channel) -> Ticket {
+    ///
+    /// - Parameter bytes: How many are sent at once, so that no news of them comes while they leave.
+    func begin(_ kind: Kind, on channel: any Channel, bytes: Int = 0) -> Ticket {
         let now = ContinuousClock.now
-        let stallThreshold = kind == .body ? limits.idle : limits.stall
+        let stallThreshold = (kind == .body ? limits.idle : limits.stall) + .seconds(bytes / Self.usualPace)
         return state.withLock { state in
             state.lastNumber += 1
             state.transfers[state.lastNumber] = Transfer(

@@ -10,6 +10,8 @@ public struct WebSocketConnection: Sendable {
     private let writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>
     private let channel: any Channel
     private let activity = Activity()
+    private let transferTimeout: TransferTimeout
+    private let known: @Sendable () -> Void
 
     /// Whether anything came.
     fileprivate final class Activity: Sendable {
@@ -18,18 +20,26 @@ public struct WebSocketConnection: Sendable {
 
     init(
         _ request: WebSocketRequest, frames: NIOAsyncChannelInboundStream<WebSocketFrame>,
-        writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>, channel: any Channel
+        writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>, channel: any Channel, transferTimeout: TransferTimeout,
+        known: @escaping @Sendable () -> Void
     ) {
+        self.transferTimeout = transferTimeout
+        self.known = known
         self.channel = channel
         self.request = request
         self.frames = frames
         self.writer = writer
     }
 
-    /// Sends a text; returns when the connection can take more.
+    /// Notes who the client is: the connection need not make room for others any more.
+    public func noteKnown() { known() }
+
+    /// Sends a text; returns when the connection can take more. A client that does not read is closed.
     ///
     /// - Throws: What ended the connection.
     public func send(_ text: String) async throws {
+        let transfer = transferTimeout.begin(.answer, on: channel, bytes: text.utf8.count)
+        defer { transferTimeout.end(transfer) }
         try await writer.write(WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: text)))
     }
 

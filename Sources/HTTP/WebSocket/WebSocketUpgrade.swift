@@ -17,22 +17,25 @@ struct WebSocketUpgrade {
         else { return nil }
         request = WebSocketRequest(
             path: String(head.uri.prefix { $0 != "?" }), origin: head.headers.first(name: "Origin"), peer: peer,
-            forwardedFor: head.headers[canonicalForm: "X-Forwarded-For"].joinedFields)
+            forwardedFor: head.headers[canonicalForm: "X-Forwarded-For"].joinedFields,
+            host: head.headers.first(name: "Host"),
+            forwardedHost: head.headers[canonicalForm: "X-Forwarded-Host"].joinedFields,
+            forwardedProtocol: head.headers[canonicalForm: "X-Forwarded-Proto"].joinedFields)
         guard handler.accepts(request) else { return nil }
         self.head = head
         self.handler = handler
     }
 
-    /// The most bytes of one message.
-    private static let largestMessage = 1024 * 1024
-    /// The most frames of one message.
-    private static let mostFrames = 1024
-
     /// Answers the request, and serves the connection until it ends.
     ///
+    /// - Parameters:
+    ///   - places: Of which the connection takes one; where there is none, the client hears so (503).
+    ///   - transferTimeout: Watches what is sent.
     /// - Returns: The status of the answer.
     /// - Throws: The error of the connection.
-    func serve(on connection: HTTPConnection) async throws -> Int {
+    func serve(
+        on connection: HTTPConnection, _ places: WebSocketPlaces, _ transferTimeout: TransferTimeout
+    ) async throws -> Int {
         let channel = connection.channel
         // The upgrader of SwiftNIO checks the request, and computes the answer to its key.
         let upgrader = NIOWebSocketServerUpgrader(
@@ -47,9 +50,18 @@ struct WebSocketUpgrade {
             try await connection.send(Self.badRequest)
             return 400
         }
-        let frames = try await channel.eventLoop.flatSubmit { changeProtocol(of: connection, headers) }.get()
+        guard let place = places.take(channel, isStranger: handler.knowsClientsLater) else {
+            try await connection.send(Self.unavailable)
+            return 503
+        }
+        defer { places.leave(place) }
+        let frames = try await channel.eventLoop.flatSubmit {
+            changeProtocol(of: connection, headers, messageLimit: transferTimeout.stall)
+        }.get()
         try await frames.executeThenClose { inbound, outbound in
-            let webSocket = WebSocketConnection(request, frames: inbound, writer: outbound, channel: channel)
+            let webSocket = WebSocketConnection(
+                request, frames: inbound, writer: outbound, channel: channel, transferTimeout: transferTimeout
+            ) { places.know(place) }
             try await withGracefulShutdownHandler {
                 do {
                     try await handler.serve(webSocket)
@@ -70,7 +82,7 @@ struct WebSocketUpgrade {
 
     /// Takes HTTP out of the pipeline before the client is answered, since WebSocket begins with the next byte.
     private func changeProtocol(
-        of connection: HTTPConnection, _ headers: HTTPHeaders
+        of connection: HTTPConnection, _ headers: HTTPHeaders, messageLimit: Duration
     ) -> EventLoopFuture<NIOAsyncChannel<WebSocketFrame, WebSocketFrame>> {
         let channel = connection.channel
         let pipeline = channel.pipeline.syncOperations
@@ -86,11 +98,8 @@ struct WebSocketUpgrade {
                 let reader = try pipeline.handler(type: ConnectionReader.self)
                 let handlers: [any ChannelHandler] = [
                     WebSocketFrameEncoder(),
-                    ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: Self.largestMessage)),
-                    MaskCheck(),
-                    NIOWebSocketFrameAggregator(
-                        minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: Self.mostFrames,
-                        maxAccumulatedFrameSize: Self.largestMessage),
+                    ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: MessageAssembler.largestMessage)),
+                    MessageAssembler(timeLimit: messageLimit),
                     WebSocketProtocolErrorHandler(),
                 ]
                 try pipeline.addHandlers(handlers, position: .before(reader))
@@ -105,25 +114,11 @@ struct WebSocketUpgrade {
         staticString: """
             HTTP/1.1 400 Bad Request\r\nSec-WebSocket-Version: 13\r\nConnection: close\r\nContent-Length: 0\r\n\r\n
             """)
+    private static let unavailable = ByteBuffer(
+        staticString: "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 }
 
 extension [Substring] {
     /// Fields of one name as one; nil where there is none.
     fileprivate var joinedFields: String? { isEmpty ? nil : joined(separator: ", ") }
-}
-
-/// Ends a connection whose client does not mask what it sends (RFC 6455, 5.1).
-private final class MaskCheck: ChannelInboundHandler {
-    typealias InboundIn = WebSocketFrame
-    typealias InboundOut = WebSocketFrame
-    typealias OutboundOut = WebSocketFrame
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard unwrapInboundIn(data).maskKey == nil else { return context.fireChannelRead(data) }
-        var reason = ByteBuffer()
-        reason.write(webSocketErrorCode: .protocolError)
-        let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: reason)
-        context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
-        context.close(promise: nil)
-    }
 }

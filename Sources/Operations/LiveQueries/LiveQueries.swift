@@ -30,13 +30,17 @@ extension Backend {
     public func event(
         of change: Change, for query: inout LiveQuery, _ context: RequestContext, _ budget: inout MatchBudget
     ) throws(ParseError) -> LiveQueryEvent? {
-        if query.prepared?.caller != context.caller || query.prepared?.schemaVersion != catalog.version {
+        if query.prepared?.caller != context.caller || query.prepared?.schemaVersion != catalog.version
+            || query.isRelative && query.prepared?.moment != context.now
+        {
             try prepare(&query, context)
+            do throws(FilterMatcherError) { try budget.spend(query.weight >> 3) } catch { throw Self.refusal(error) }
         }
         guard let prepared = query.prepared else { return nil }
+        let links = links(context)
         do throws(FilterMatcherError) {
             return try budget.lend(atMost: Self.steps) { part throws(FilterMatcherError) in
-                try Self.event(of: change, for: query, prepared, &part)
+                try Self.event(of: change, for: query, prepared, links, &part)
             }
         } catch {
             throw Self.refusal(error)
@@ -45,7 +49,8 @@ extension Backend {
 
     /// The choice of what is told. An object that a subscriber may not read is none to it.
     private static func event(
-        of change: Change, for query: LiveQuery, _ prepared: LiveQuery.Prepared, _ budget: inout MatchBudget
+        of change: Change, for query: LiveQuery, _ prepared: LiveQuery.Prepared, _ links: FileLinks,
+        _ budget: inout MatchBudget
     ) throws(FilterMatcherError) -> LiveQueryEvent? {
         let (matcher, reader) = (prepared.matcher, prepared.reader)
         var (before, after) = (change.before, change.after)
@@ -56,17 +61,17 @@ extension Backend {
         if let after { matches = try matcher.matches(after, &budget) }
         func event(_ kind: LiveQueryEvent.Kind, _ object: JSONObject) -> LiveQueryEvent {
             LiveQueryEvent(
-                kind: kind, object: query.told(reader.shown(object)),
-                original: kind == .delete ? nil : before.map { query.told(reader.shown($0)) })
+                kind: kind, object: query.told(reader.shown(object, links)),
+                original: kind == .delete ? nil : before.map { query.told(reader.shown($0, links)) })
         }
         switch (matchedBefore ? before : nil, matches ? after : nil) {
         case (let before?, nil):
             // Of an object that went out of sight, what was seen last is told.
             return change.after == nil ? event(.delete, before) : event(.leave, after ?? before)
         case (let before?, let after?):
-            return query.concerns(reader.shown(before), reader.shown(after)) ? event(.update, after) : nil
+            return query.concerns(reader.shown(before, links), reader.shown(after, links)) ? event(.update, after) : nil
         case (nil, let after?) where change.before == nil:
-            return query.concerns(nil, reader.shown(after)) ? event(.create, after) : nil
+            return query.concerns(nil, reader.shown(after, links)) ? event(.create, after) : nil
         case (nil, let after?): return event(.enter, after)
         case (nil, nil): return nil
         }
@@ -85,7 +90,7 @@ extension Backend {
         guard let schema = catalog.schema(className) else {
             let filter = try parser.parse(query.condition)
             do throws(FilterMatcherError) {
-                _ = try FilterMatcher(filter, schema: ClassSchema(name: className))
+                query.weight = try FilterMatcher(filter, schema: ClassSchema(name: className)).weight
             } catch {
                 throw Self.refusal(error)
             }
@@ -109,8 +114,10 @@ extension Backend {
                 .field(FieldPath("user"), .equal(Pointer(className: "_User", objectId: userId).json)))
         }
         do throws(FilterMatcherError) {
+            let matcher = try FilterMatcher(filter, schema: schema)
+            query.weight = matcher.weight
             query.prepared = LiveQuery.Prepared(
-                caller: caller, schemaVersion: version, matcher: try FilterMatcher(filter, schema: schema),
+                caller: caller, schemaVersion: version, moment: context.now, matcher: matcher,
                 reader: try ObjectReader(access, seesEverything: caller.readsEverything, schema: schema))
         } catch {
             throw Self.refusal(error)

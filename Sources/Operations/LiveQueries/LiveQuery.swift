@@ -8,17 +8,23 @@ public struct LiveQuery: Sendable {
     public let className: Name
     /// The condition, as the client sent it.
     let condition: JSONObject
+    /// Whether the condition tells times from now: it means another thing at each change.
+    let isRelative: Bool
     /// The fields that are told; nil for all.
     let keys: Set<Name>?
     /// The fields whose changes are told; nil for all.
     let watch: Set<Name>?
     /// What is known of the class and the caller, for as long as they stay what they are.
     var prepared: Prepared?
+    /// What it takes in memory beside what the client sent, in bytes, roughly.
+    public internal(set) var weight = 0
 
     /// The condition and the rights, made ready for many changes.
     struct Prepared: Sendable {
         let caller: Caller
         let schemaVersion: Int
+        /// When it was made ready.
+        let moment: ParseDate
         let matcher: FilterMatcher
         let reader: ObjectReader
     }
@@ -40,9 +46,18 @@ public struct LiveQuery: Sendable {
         case .object(let object): condition = object
         default: throw ParseError(102, "where must be an object")
         }
+        isRelative = Self.hasRelativeTime(.object(condition))
         let wanted = query["keys"] == nil ? "fields" : "keys"
         keys = try Self.fields(query, Name(wanted))
         watch = try Self.fields(query, "watch")
+    }
+
+    private static func hasRelativeTime(_ value: JSONValue) -> Bool {
+        switch value {
+        case .object(let object): object["$relativeTime"] != nil || object.values.contains(where: hasRelativeTime)
+        case .array(let list): list.contains(where: hasRelativeTime)
+        default: false
+        }
     }
 
     private static func fields(_ query: JSONObject, _ key: Name) throws(ParseError) -> Set<Name>? {
@@ -50,6 +65,7 @@ public struct LiveQuery: Sendable {
         guard let list = value.arrayValue, list.allSatisfy({ $0.stringValue != nil }) else {
             throw ParseError(102, "\(key) must be an array of fields")
         }
+        try HardLimits.check(list.count, atMost: HardLimits.keys, key.text)
         return list.isEmpty ? nil : Set(list.compactMap { $0.stringValue.map { Name(FieldPath($0).root) } })
     }
 

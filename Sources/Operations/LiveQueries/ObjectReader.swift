@@ -1,5 +1,6 @@
 import JSON
 import ParseModel
+import ParseStorage
 import Rules
 
 /// What a caller sees of objects of a class that are in memory: what ``ReadAccess`` means to finds, without the database.
@@ -8,6 +9,8 @@ struct ObjectReader: Sendable {
     private let seesEverything: Bool
     /// Whether pointer permissions let an object through; nil where they are not asked.
     private let condition: FilterMatcher?
+    /// The fields that hold files.
+    private let files: [Name]
 
     /// Fields that nobody is told of in changes: they open doors.
     private static let secrets: Set<Name> = ["sessionToken", "password"]
@@ -16,6 +19,7 @@ struct ObjectReader: Sendable {
     init(_ access: ReadAccess, seesEverything: Bool, schema: ClassSchema) throws(FilterMatcherError) {
         self.access = access
         self.seesEverything = seesEverything
+        files = schema.fields.compactMap { $0.value.type == .file ? $0.key : nil }
         condition = access.filter == .everything ? nil : try FilterMatcher(access.filter, schema: schema)
     }
 
@@ -31,8 +35,16 @@ struct ObjectReader: Sendable {
     }
 
     /// What the caller sees of an object.
-    func shown(_ object: JSONObject) -> JSONObject {
+    ///
+    /// - Parameter links: Where the caller finds files.
+    func shown(_ object: JSONObject, _ links: FileLinks) -> JSONObject {
         let hidden = hidden(in: object)
+        var object = object
+        for field in files {
+            guard var file = object[field]?.objectValue, let name = file["name"]?.stringValue else { continue }
+            file["url"] = .string(links.url(name))
+            object[field] = .object(file)
+        }
         return object.filter { key, _ in
             !Self.secrets.contains(key) && !hidden.contains(key) && (seesEverything || key != "authData")
         }

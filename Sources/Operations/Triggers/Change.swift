@@ -1,7 +1,7 @@
 public import JSON
 public import Rules
 
-/// What became of one object, once it is committed.
+/// What became of one object, once it is committed. The addresses of its files are those of the public address of the server.
 public struct Change: Sendable {
     /// The class of the object.
     public let className: String
@@ -31,4 +31,12 @@ public protocol ChangeObserver: Sendable {
 
     /// Takes a change. It delays the answer to the client, so it only takes note.
     func observe(_ change: Change) async
+
+    /// Takes note that an object of a class changed, and that it cannot be told how.
+    func missChange(of className: Name) async
+}
+
+extension ChangeObserver {
+    /// Does nothing.
+    public func missChange(of className: Name) async {}
 }

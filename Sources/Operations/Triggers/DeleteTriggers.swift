@@ -14,12 +14,8 @@ extension Backend {
         let hasTrigger = before != nil || trigger(.afterDelete, className) != nil
         let isObserved = observes(className)
         guard hasTrigger || isObserved else { return }
-        if isObserved {
-            guard let original = try await original(className, planned.objectId, links(planned.context)) else {
-                throw ParseError.notFound
-            }
-            planned.told.original = original
-        }
+        // One that is not there may be made before, in the same transaction; then nobody was told of it.
+        if isObserved { planned.told.original = try await original(className, planned.objectId, changeLinks) }
         guard hasTrigger else { return }
         planned.told.seen = try await deletable(planned)
         guard let before, let seen = planned.told.seen else { return }
@@ -32,10 +28,10 @@ extension Backend {
     /// - Throws: What the trigger throws, though the object is gone.
     func afterDelete(_ planned: DeletePipeline.Planned) async throws {
         if let original = planned.told.original {
-            await tell(
-                Change(
-                    className: planned.className, objectId: planned.objectId, before: original, after: nil,
-                    origin: planned.context.caller))
+            let change = Change(
+                className: planned.className, objectId: planned.objectId, before: original, after: nil,
+                origin: planned.context.caller)
+            await changeTurns.take(planned.className, planned.objectId) { await tell(change) }
         }
         guard let seen = planned.told.seen, let after = trigger(.afterDelete, planned.className) else { return }
         _ = try await after(planned.call(.afterDelete, seen, try await userRecord(planned.context)))

@@ -16,7 +16,7 @@ extension Backend {
         guard hasTrigger || isObserved else { return }
         if let objectId = save.objectId, !save.isMadeInTransaction {
             if hasTrigger { save.seen = try await changeable(save.className, objectId, save) }
-            if isObserved { save.original = try await original(save.className, objectId, links(save.context)) }
+            if isObserved { save.original = try await original(save.className, objectId, changeLinks) }
         } else if save.isNew, let schema = catalog.schema(save.className) {
             if hasTrigger {
                 _ = try schema.permit(.create, to: save.caller)
@@ -26,7 +26,7 @@ extension Backend {
                 save.sameId = id
                 // Of a row that a new one is the same as, triggers are told its id, as with parse-server.
                 if hasTrigger { save.seen = ["objectId": .string(id)] }
-                if isObserved { save.original = try await original(save.className, id, links(save.context)) }
+                if isObserved { save.original = try await original(save.className, id, changeLinks) }
             }
         }
         if hasTrigger { save.sentLoginData = save.body["authData"] }
@@ -98,24 +98,27 @@ extension Backend {
     }
 
     /// Tells those who want to know what became of an object by a save.
-    func tellObservers(_ save: Save, _ objectId: String, _ result: WriteResult) async {
-        guard observes(save.className), let object = await stored(save, objectId, result) else { return }
-        await tell(
-            Change(
-                className: save.className, objectId: objectId, before: save.original, after: object,
-                origin: save.caller))
-    }
-
-    /// An object as a save left it.
     ///
-    /// It is read, since others may have changed other fields of it meanwhile: who follows changes ends with what is stored.
-    /// When another save came after this one, it is worked out.
-    private func stored(_ save: Save, _ objectId: String, _ result: WriteResult) async -> JSONObject? {
-        let now = try? await original(save.className, objectId, links(save.context))
-        if let now, let moment = result.body["updatedAt"] ?? result.body["createdAt"], now["updatedAt"] == moment {
-            return now
+    /// It is read, since others may have changed it meanwhile: who follows changes ends with what is stored. Of one that is
+    /// gone, its deletion tells; of one that was made in the same transaction, its making.
+    func tellObservers(_ save: Save, _ objectId: String, _: WriteResult) async {
+        guard observes(save.className), !save.isMadeInTransaction else { return }
+        await changeTurns.take(save.className, objectId) {
+            do {
+                guard let now = try await original(save.className, objectId, changeLinks) else { return }
+                await tell(
+                    Change(
+                        className: save.className, objectId: objectId, before: save.original, after: now,
+                        origin: save.caller))
+            } catch {
+                logger.error(
+                    "a change is not told: the object could not be read",
+                    metadata: ["class": "\(save.className)", "error": "\(error)"])
+                for observer in observers where observer.observes(Name(save.className)) {
+                    await observer.missChange(of: Name(save.className))
+                }
+            }
         }
-        return try? save.objectAfter(save.original, result.body)
     }
 
     /// Adds what a trigger after the save set on the object to the answer: what is neither what was written nor what was

@@ -16,7 +16,8 @@ enum ColumnCondition {
     case isInPolygon(GeoPolygon)
     case contains(GeoPoint)
 
-    init(_ constraint: Constraint, _ type: FieldType) throws(FilterMatcherError) {
+    /// - Parameter weight: Counts the steps of a pattern.
+    init(_ constraint: Constraint, _ type: FieldType, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
         let holdsText = type == .string || type == .file || type.targetClass != nil
         switch constraint {
         case .equal(let value): self = Self.membership([value], type)
@@ -28,7 +29,7 @@ enum ColumnCondition {
             guard type == .date else { throw .invalid(Self.relativeTime) }
             self = .stands(comparison, .date(milliseconds))
         case .regex(let pattern, let options):
-            self = holdsText ? .isFound(try TextPattern(pattern, options: options)) : .never
+            self = holdsText ? .isFound(try TextPattern(pattern, options: options, &weight)) : .never
         case .containsAllStarting(let prefixes):
             self = holdsText && !prefixes.isEmpty ? .startsWith(prefixes.names) : .never
         case .near(let center, let radians): self = type == .geoPoint ? .isNear(center, radians: radians) : .never
@@ -62,11 +63,16 @@ enum ColumnCondition {
             try budget.spend(values.count)
             for place in values where try value.isSame(place, &budget) { return true }
             return false
-        case (.stands(let comparison, let other), let value?): return value.stands(comparison, other)
+        case (.stands(let comparison, let other), let value?):
+            if case (.text(let left), .text(let right)) = (value, other) { try budget.spend(comparing: left, right) }
+            return value.stands(comparison, other)
         case (.isFound(let pattern), .text(let text)): return try pattern.isFound(in: text.text, &budget)
         case (.startsWith(let prefixes), .text(let text)):
-            try budget.spend(prefixes.count)
-            return prefixes.allSatisfy { text.hasPrefix($0) }
+            for prefix in prefixes {
+                try budget.spend(comparing: text, prefix)
+                guard text.hasPrefix(prefix) else { return false }
+            }
+            return true
         case (.isNear(let center, let radians), .point(let point)):
             return radians.map { point.radians(to: center) <= $0 } ?? true
         case (.isInBox(let first, let second), .point(let point)): return point.isInBox(between: first, and: second)

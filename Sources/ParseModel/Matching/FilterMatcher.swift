@@ -22,13 +22,17 @@ public struct FilterMatcher: Sendable {
     }
 
     private let root: Node
+    /// What it takes in memory, in bytes, roughly.
+    public let weight: Int
 
     /// Makes a matcher for the objects of a class.
     ///
     /// - Throws: ``FilterMatcherError`` for what cannot be said without the database, and for what the database would
     ///   refuse.
     public init(_ filter: Filter, schema: ClassSchema) throws(FilterMatcherError) {
-        root = try Self.node(filter, schema)
+        var weight = MatcherWeight()
+        root = try Self.node(filter, schema, &weight)
+        self.weight = weight.bytes
     }
 
     /// Whether an object, with its fields as clients get them, fulfils the filter.
@@ -44,32 +48,38 @@ public struct FilterMatcher: Sendable {
         try Self.holds(root, object, &budget)
     }
 
-    private static func nodes(_ parts: [Filter], _ schema: ClassSchema) throws(FilterMatcherError) -> [Node] {
+    private static func nodes(_ parts: [Filter], _ schema: ClassSchema, _ weight: inout MatcherWeight)
+        throws(FilterMatcherError) -> [Node]
+    {
         var nodes: [Node] = []
-        for part in parts { nodes.append(try node(part, schema)) }
+        for part in parts { nodes.append(try node(part, schema, &weight)) }
         return nodes
     }
 
-    private static func node(_ filter: Filter, _ schema: ClassSchema) throws(FilterMatcherError) -> Node {
+    private static func node(_ filter: Filter, _ schema: ClassSchema, _ weight: inout MatcherWeight)
+        throws(FilterMatcherError) -> Node
+    {
         switch filter {
-        case .all(let parts): return .all(try nodes(parts, schema))
-        case .any(let parts): return .any(try nodes(parts, schema))
-        case .none(let parts): return .not(.any(try nodes(parts, schema)))
-        case .field(let path, let constraint): return try node(constraint, at: path, schema)
+        case .all(let parts): return .all(try nodes(parts, schema, &weight))
+        case .any(let parts): return .any(try nodes(parts, schema, &weight))
+        case .none(let parts): return .not(.any(try nodes(parts, schema, &weight)))
+        case .field(let path, let constraint):
+            weight.add(constraint)
+            return try node(constraint, at: path, schema, &weight)
         case .related: throw .needsDatabase("$relatedTo")
         }
     }
 
-    private static func node(_ constraint: Constraint, at path: FieldPath, _ schema: ClassSchema)
-        throws(FilterMatcherError) -> Node
-    {
+    private static func node(
+        _ constraint: Constraint, at path: FieldPath, _ schema: ClassSchema, _ weight: inout MatcherWeight
+    ) throws(FilterMatcherError) -> Node {
         switch constraint {
-        case .notEqual(let value): return .not(try node(.equal(value), at: path, schema))
-        case .notIn(let values): return .not(try node(.isIn(values), at: path, schema))
+        case .notEqual(let value): return .not(try node(.equal(value), at: path, schema, &weight))
+        case .notIn(let values): return .not(try node(.isIn(values), at: path, schema, &weight))
         case .containsAll(let values):
             guard !values.isEmpty else { return .constant(false) }
             var parts: [Node] = []
-            for value in values { parts.append(try node(.equal(value), at: path, schema)) }
+            for value in values { parts.append(try node(.equal(value), at: path, schema, &weight)) }
             return .all(parts)
         case .inQuery(let query): throw .needsDatabase(query.key == nil ? "$inQuery" : "$select")
         case .notInQuery(let query): throw .needsDatabase(query.key == nil ? "$notInQuery" : "$dontSelect")
@@ -81,19 +91,22 @@ public struct FilterMatcher: Sendable {
             // Objects do not show the columns that only the server reads.
             guard field.utf8.first != UInt8(ascii: "_") else { throw .needsDatabase(field) }
             // A pattern that is none is one when the field comes, too.
-            if case .regex(let pattern, let options) = constraint { _ = try TextPattern(pattern, options: options) }
+            if case .regex(let pattern, let options) = constraint {
+                _ = try TextPattern(pattern, options: options, &weight)
+            }
             return .constant(isFulfilledByNothing(constraint))
         }
         let isWhole = path.steps.isEmpty
         switch type {
         case .relation where isWhole: throw .needsDatabase(field)
         case .object, .bytes, .array:
-            return .nested([field] + path.steps, try NestedCondition(constraint, isList: type == .array && isWhole))
+            let condition = try NestedCondition(constraint, isList: type == .array && isWhole, &weight)
+            return .nested([field] + path.steps, condition)
         case .acl, .relation: return .constant(isFulfilledByNothing(constraint))
         default:
             // A date or a pointer in a field of its own has no inside.
             guard isWhole else { return .constant(isFulfilledByNothing(constraint)) }
-            return .column(Name(field), type, try ColumnCondition(constraint, type))
+            return .column(Name(field), type, try ColumnCondition(constraint, type, &weight))
         }
     }
 

@@ -1,3 +1,5 @@
+import JSON
+
 /// The work that is left for the comparison of objects with filters.
 ///
 /// Each condition is linear in the object, but a filter can have thousands of conditions and an object thousands of
@@ -10,9 +12,16 @@ public struct MatchBudget: Sendable {
     public init(steps: Int) { left = steps }
 
     /// Takes away some of it.
-    mutating func spend(_ steps: Int) throws(FilterMatcherError) {
+    ///
+    /// - Throws: ``FilterMatcherError/tooMuchWork`` when there is not as much.
+    public mutating func spend(_ steps: Int) throws(FilterMatcherError) {
         left -= steps
         guard left >= 0 else { throw .tooMuchWork }
+    }
+
+    /// Takes away what a comparison of two texts takes.
+    mutating func spend(comparing left: Name, _ right: Name) throws(FilterMatcherError) {
+        try spend(1 + min(left.utf8.count, right.utf8.count) >> 5)
     }
 
     /// Does something with a part of what is left.

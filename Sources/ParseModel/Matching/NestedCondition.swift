@@ -16,8 +16,10 @@ enum NestedCondition {
     case isFound(TextPattern)
     case startsWith([Name])
 
-    /// - Parameter isList: Whether the condition is on a field that holds arrays, as a whole.
-    init(_ constraint: Constraint, isList: Bool) throws(FilterMatcherError) {
+    /// - Parameters:
+    ///   - isList: Whether the condition is on a field that holds arrays, as a whole.
+    ///   - weight: Counts the steps of a pattern.
+    init(_ constraint: Constraint, isList: Bool, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
         switch constraint {
         case .equal(.null): self = .isNull
         case .equal(let value):
@@ -38,7 +40,8 @@ enum NestedCondition {
             let date = value["iso"]?.stringValue.flatMap(ParseDate.init(iso:))
             self = date.map { .stands(comparison, $0.json) } ?? .never
         case .compareRelative: throw .invalid(ColumnCondition.relativeTime)
-        case .regex(let pattern, let options): self = .isFound(try TextPattern(pattern, options: options))
+        case .regex(let pattern, let options):
+            self = .isFound(try TextPattern(pattern, options: options, &weight))
         case .containsAllStarting(let prefixes): self = prefixes.isEmpty ? .never : .startsWith(prefixes.names)
         case .text, .near, .box, .insidePolygon, .insideCircle, .polygonContains, .notEqual, .notIn, .containsAll,
             .inQuery, .notInQuery:
@@ -72,7 +75,7 @@ enum NestedCondition {
         case .hasPointer(let pointer):
             return try Self.someValue(leaves, &budget) { value, budget throws(FilterMatcherError) in
                 guard let object = value.objectValue else { return false }
-                try budget.spend(pointer.count)
+                try budget.spend(pointer.values.reduce(pointer.count) { $0 + UnorderedValue.weight($1) })
                 return pointer.allSatisfy { key, part in
                     object[key].map { UnorderedValue($0) == UnorderedValue(part) } ?? false
                 }
@@ -85,8 +88,11 @@ enum NestedCondition {
             }
             return !arrays.isEmpty
         case .stands(let comparison, let operand):
-            return try Self.someValue(leaves, &budget) { value, _ throws(FilterMatcherError) in
-                Self.stands(value, comparison, operand)
+            return try Self.someValue(leaves, &budget) { value, budget throws(FilterMatcherError) in
+                if let text = value.nameValue, let other = operand.nameValue {
+                    try budget.spend(comparing: text, other)
+                }
+                return Self.stands(value, comparison, operand)
             }
         case .isFound(let pattern):
             return try Self.someValue(leaves, &budget) { value, budget throws(FilterMatcherError) in
@@ -95,8 +101,10 @@ enum NestedCondition {
             }
         case .startsWith(let prefixes):
             for prefix in prefixes {
-                let isThere = try Self.someValue(leaves, &budget) { value, _ throws(FilterMatcherError) in
-                    value.nameValue?.hasPrefix(prefix) ?? false
+                let isThere = try Self.someValue(leaves, &budget) { value, budget throws(FilterMatcherError) in
+                    guard let text = value.nameValue else { return false }
+                    try budget.spend(comparing: text, prefix)
+                    return text.hasPrefix(prefix)
                 }
                 guard isThere else { return false }
             }

@@ -16,15 +16,19 @@ struct PatternProgram {
     private var steps: [Step] = []
     /// Parts that were written, those without steps included.
     private var parts = 0
+    private let mostSteps: Int
 
-    init(_ node: PatternNode) throws(FilterMatcherError) {
+    /// - Parameter weight: Counts the steps; there may be no more than are left.
+    init(_ node: PatternNode, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
+        mostSteps = min(Self.longest, weight.stepsLeft)
         try append(node)
         steps.append(.found)
+        weight.add(steps: max(steps.count, parts))
     }
 
     private mutating func append(_ node: PatternNode) throws(FilterMatcherError) {
         parts += 1
-        guard steps.count < Self.longest, parts < Self.longest else { throw .unsupportedPattern("repeats too much") }
+        guard steps.count < mostSteps, parts < mostSteps else { throw .unsupportedPattern("repeats too much") }
         switch node {
         case .character(let choice): steps.append(.character(choice))
         case .boundary(let boundary): steps.append(.boundary(boundary))
@@ -68,7 +72,8 @@ struct PatternProgram {
 
     /// Whether a text has the pattern somewhere.
     func isFound(in text: String, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
-        try budget.spend(text.utf8.count)
+        // To begin with, every step is marked.
+        try budget.spend(text.utf8.count + steps.count >> 3)
         let characters = Array(text.unicodeScalars)
         var marks = [Int](repeating: -1, count: steps.count)
         var current: [Int] = []

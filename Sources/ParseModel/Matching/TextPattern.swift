@@ -13,8 +13,10 @@ struct TextPattern {
 
     /// Reads a pattern of an SDK.
     ///
-    /// - Throws: `invalid` for what is no pattern, `unsupportedPattern` for what takes more than linear time.
-    init(_ pattern: String, options: String) throws(FilterMatcherError) {
+    /// - Parameter weight: Counts its steps.
+    /// - Throws: `invalid` for what is no pattern, `unsupportedPattern` for what takes more than linear time, or more steps
+    ///   than are left.
+    init(_ pattern: String, options: String, _ weight: inout MatcherWeight) throws(FilterMatcherError) {
         if pattern.utf8.contains(0) {
             // No text that the database keeps has one.
             form = .nowhere
@@ -28,7 +30,7 @@ struct TextPattern {
                 throw .invalid(error)
             }
             var parser = PatternParser(translation)
-            form = .program(try PatternProgram(try parser.parse()))
+            form = .program(try PatternProgram(try parser.parse(), &weight))
         }
     }
 

@@ -44,6 +44,9 @@ public struct InterfaceSettings: Sendable {
         ClientAddress.resolve(peer: request.peer, forwardedFor: request.forwardedFor, trust: proxyTrust)
     }
 
+    /// The address under which the client of a WebSocket connection sees the mount path.
+    package func mountURL(of request: WebSocketRequest) -> String { MountURLs(settings: self).url(for: request) }
+
     /// What pages of other origins are told.
     package var crossOrigin: CrossOrigin { CrossOrigin(origins: allowedOrigins, extraHeaders: allowedHeaders) }
 }

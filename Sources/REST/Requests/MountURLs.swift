@@ -33,23 +33,34 @@ final class MountURLs: Sendable {
 
     /// The configured address, or else `scheme://host/mount` by what the request says, without a trailing slash.
     func url(for request: IncomingRequest) -> String {
+        url(
+            host: request.authority, peer: request.peer, forwardedHost: request.headers[.forwardedHost],
+            forwardedProtocol: request.headers[.forwardedProtocol])
+    }
+
+    /// The same of a WebSocket connection.
+    func url(for request: WebSocketRequest) -> String {
+        url(
+            host: request.host, peer: request.peer, forwardedHost: request.forwardedHost,
+            forwardedProtocol: request.forwardedProtocol)
+    }
+
+    private func url(
+        host: String?, peer: String, forwardedHost: @autoclosure () -> String?,
+        forwardedProtocol: @autoclosure () -> String?
+    ) -> String {
         if let publicURL { return publicURL }
-        guard let origin = origin(of: request) else { return serverURL }
+        var origin = Origin(isSecure: speaksTLS, host: host ?? "")
+        if proxyTrust.trusts(peer: peer) {
+            if let scheme = forwardedProtocol() { origin.isSecure = Self.first(scheme) == "https" }
+            if let host = forwardedHost() { origin.host = Self.first(host) }
+        }
+        guard !origin.host.isEmpty else { return serverURL }
         if let known = last.withLock({ $0?.origin == origin ? $0?.url : nil }) { return known }
         guard Self.isHost(origin.host) else { return serverURL }
         let url = (origin.isSecure ? "https://" : "http://") + origin.host + mountPath
         last.withLock { $0 = (origin, url) }
         return url
-    }
-
-    /// Nil when the request does not say it.
-    private func origin(of request: IncomingRequest) -> Origin? {
-        var origin = Origin(isSecure: speaksTLS, host: request.authority ?? "")
-        if proxyTrust.trusts(peer: request.peer) {
-            if let scheme = request.headers[.forwardedProtocol] { origin.isSecure = Self.first(scheme) == "https" }
-            if let host = request.headers[.forwardedHost] { origin.host = Self.first(host) }
-        }
-        return origin.host.isEmpty ? nil : origin
     }
 
     /// The first entry of a list; proxies append theirs.

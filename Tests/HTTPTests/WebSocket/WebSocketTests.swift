@@ -21,6 +21,32 @@ import Testing
         }
     }
 
+    /// Sends back what it gets; knows a client that sends "hello", and sends texts without an end at "flood".
+    private struct Strict: WebSocketHandler {
+        let ended = Lines()
+
+        var knowsClientsLater: Bool { true }
+
+        func accepts(_ request: WebSocketRequest) -> Bool { true }
+
+        func serve(_ connection: WebSocketConnection) async throws {
+            defer { ended.append("") }
+            for try await text in connection.texts {
+                if text == "hello" { connection.noteKnown() }
+                while text == "flood" { try await connection.send(String(repeating: "x", count: 100_000)) }
+                try await connection.send(text)
+            }
+        }
+    }
+
+    private static func run(
+        _ handler: any WebSocketHandler, _ limits: HTTPServer.Limits, _ body: (TransportClient) async throws -> Void
+    ) async throws {
+        var additions = HTTPServer.Additions()
+        additions.webSockets = handler
+        try await TransportServer.run(limits: limits, additions: additions, body: body)
+    }
+
     private static var additions: HTTPServer.Additions {
         var additions = HTTPServer.Additions()
         additions.webSockets = Echo()
@@ -100,6 +126,17 @@ import Testing
             ("a frame without a mask", frame(1, [0x61], mask: nil), 1002),
             ("bytes in place of a text", frame(2, [0x61]), 1003),
             ("a message of more than a mebibyte", frame(1, Array(repeating: 0x61, count: 1_048_577)), 1009),
+            (
+                "pieces of more than a mebibyte together",
+                frame(1, Array(repeating: 0x61, count: 600_000), isLast: false)
+                    + frame(0, Array(repeating: 0x61, count: 600_000)), 1009
+            ),
+            (
+                "more than 1024 pieces",
+                frame(1, [0x61], isLast: false) + (0..<1024).flatMap { _ in frame(0, [0x61], isLast: false) }, 1009
+            ),
+            ("a piece of nothing", frame(0, [0x61]), 1002),
+            ("a text inside of another", frame(1, [0x61], isLast: false) + frame(1, [0x61]), 1002),
             ("an opcode that there is not", frame(3, [0x61]), 1002),
             ("the handler returns", frame(1, Array("end".utf8)), 1000),
             ("the handler fails", frame(1, Array("fail".utf8)), 1011),
@@ -112,6 +149,78 @@ import Testing
                 #expect(try await connection.receive(bytes: 4) == closing, "\(name)")
                 let rest = try? await connection.receive(bytes: 1)
                 #expect(rest?.isEmpty != false, "\(name)")
+            }
+        }
+    }
+
+    /// Opens so many connections, and leaves them open for the time of `body`.
+    private static func holding(
+        _ count: Int, _ client: TransportClient, _ body: () async throws -> Void
+    ) async throws {
+        guard count > 0 else { return try await body() }
+        try await open(client) { _ in try await holding(count - 1, client, body) }
+    }
+
+    @Test("WebSocket takes half of all connections; who finds no place hears so, and requests are served")
+    func places() async throws {
+        var limits = HTTPServer.Limits()
+        limits.connections = 8
+        try await Self.run(Echo(), limits) { client in
+            try await Self.holding(4, client) {
+                let refused = try await client.connect { connection in
+                    try await connection.send(Self.opening())
+                    return try await connection.receive()
+                }
+                #expect(refused?.status == 503)
+                #expect(try await client.request("GET", "/parse/health").status == 200)
+            }
+            // Those that ended made room.
+            try await Self.holding(4, client) {}
+        }
+    }
+
+    @Test("A client that is not known makes room for others, the oldest first; one that is known stays")
+    func strangers() async throws {
+        var limits = HTTPServer.Limits()
+        limits.connections = 4
+        try await Self.run(Strict(), limits) { client in
+            try await Self.open(client) { known in
+                try await known.send(Self.frame(1, Array("hello".utf8)))
+                #expect(try await known.receive(bytes: 7) == Self.answer(1, Array("hello".utf8)))
+                try await Self.open(client) { stranger in
+                    try await Self.open(client) { other in
+                        #expect((try? await stranger.receive(bytes: 1))?.isEmpty != false)
+                        try await other.send(Self.frame(1, Array("hello".utf8)))
+                        #expect(try await other.receive(bytes: 7) == Self.answer(1, Array("hello".utf8)))
+                        // Nobody is left who makes room.
+                        let refused = try await client.connect { connection in
+                            try await connection.send(Self.opening())
+                            return try await connection.receive()
+                        }
+                        #expect(refused?.status == 503)
+                        try await known.send(Self.frame(1, Array("on".utf8)))
+                        #expect(try await known.receive(bytes: 4) == Self.answer(1, Array("on".utf8)))
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("A client that does not read what it is sent is closed, and so is one that does not end its message")
+    func stalls() async throws {
+        var limits = HTTPServer.Limits()
+        limits.stall = .milliseconds(500)
+        let handler = Strict()
+        try await Self.run(handler, limits) { client in
+            try await Self.open(client) { connection in
+                try await connection.send(Self.frame(1, Array("flood".utf8)))
+                #expect(try await eventually { handler.ended.all.count == 1 })
+            }
+            try await Self.open(client) { connection in
+                try await connection.send(Self.frame(1, [0x61], isLast: false))
+                try await connection.send(Self.frame(9, [7]))
+                #expect(try await connection.receive(bytes: 3) == Self.answer(10, [7]))
+                #expect(try await connection.receive(bytes: 4) == Self.answer(8, [3, 240]))
             }
         }
     }

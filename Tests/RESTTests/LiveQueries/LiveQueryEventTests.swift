@@ -62,6 +62,35 @@ import Testing
         }
     }
 
+    @Test("Files have the address by which the subscriber sees the server, by whatever name the writer does")
+    func files() async throws {
+        try await TestServer.run(Self.options) { server in
+            try await server.liveQuery(headers: ["Host": "sea.example:8080"]) { client in
+                try await client.connect()
+                try await client.subscribe(1, "Album")
+                let body: JSONValue = [
+                    "cover": ["__type": "File", "name": "c d.png"],
+                    "inner": ["cover": ["__type": "File", "name": "e.png", "url": "x"]],
+                ]
+                let id = try await server.send("POST", "/classes/Album", body, headers: ["Host": "evil.example"])
+                    .succeeded().string("objectId")
+                _ = try await server.send("PUT", "/classes/Album/\(id)", ["a": 1], headers: ["Host": "evil.example"])
+                    .succeeded()
+                _ = try await server.send("DELETE", "/classes/Album/\(id)", headers: ["Host": "evil.example"])
+                    .succeeded()
+                let files = "http://sea.example:8080/parse/files/\(TestServer.applicationID)/"
+                let url = JSONValue.string(files + "c%20d.png")
+                let events = try await client.next(3)
+                #expect(events.map { $0["op"] } == ["create", "update", "delete"])
+                for event in events {
+                    #expect(event["object"]?["cover"]?["url"] == url, "\(event.text)")
+                    #expect(event["object"]?["inner"]?["cover"]?["url"] == "x")
+                }
+                #expect(events[1]["original"]?["cover"]?["url"] == url)
+            }
+        }
+    }
+
     @Test("Keys limit what is told, and watched fields say which changes are")
     func projection() async throws {
         try await TestServer.runLive(Self.options) { server, client in
@@ -105,6 +134,46 @@ import Testing
         }
     }
 
+    @Test("Of a transaction, what is stored is told: one creation of an object that is changed, too")
+    func transactions() async throws {
+        var options = Self.options
+        options["allowCustomObjectId"] = true
+        try await TestServer.runLive(options) { server, client in
+            try await client.subscribe(1, "Song")
+            func call(_ method: String, _ id: String, _ body: JSONObject = [:]) -> JSONValue {
+                var body = body
+                if method == "POST" { body["objectId"] = .string(id) }
+                return [
+                    "method": .string(method), "body": .object(body),
+                    "path": .string("/parse/classes/Song" + (method == "POST" ? "" : "/\(id)")),
+                ]
+            }
+            func transaction(_ calls: [JSONValue]) async throws {
+                _ = try await server.send("POST", "/batch", ["requests": .array(calls), "transaction": true])
+                    .succeeded()
+            }
+            try await transaction([call("POST", "a", ["plays": 1]), call("PUT", "a", ["plays": 2])])
+            try await transaction([call("POST", "b", ["plays": 3]), call("DELETE", "b")])
+            try await transaction([call("PUT", "a", ["plays": 4]), call("DELETE", "a")])
+            try await transaction([call("POST", "c", ["plays": 5])])
+            let events = try await client.next(3)
+            #expect(events.map { Self.short($0) } == [["create", 2, nil], ["delete", 2, nil], ["create", 5, nil]])
+        }
+    }
+
+    @Test("A time that is told from now is that of the change")
+    func relativeTime() async throws {
+        try await TestServer.runLive(Self.options) { server, client in
+            let first = try await server.create("Song", ["plays": 1])
+            let condition: JSONValue = ["createdAt": ["$gt": ["$relativeTime": "2 seconds ago"]]]
+            try await client.subscribe(1, "Song", ["where": condition])
+            try await Task.sleep(for: .seconds(2.5))
+            _ = try await server.send("PUT", "/classes/Song/\(first)", ["plays": 2]).succeeded()
+            _ = try await server.create("Song", ["plays": 3])
+            #expect(Self.short(try await client.next()) == ["create", 3, nil])
+        }
+    }
+
     @Test("Who follows an object that many change at once ends with what is stored")
     func concurrently() async throws {
         try await TestServer.runLive(Self.options) { server, client in
@@ -122,6 +191,8 @@ import Testing
                 try await group.waitForAll()
             }
             let events = try await client.next(21)
+            let plays = events.compactMap { $0["object"]?["plays"]?.numberValue }
+            #expect(plays == plays.sorted())
             let stored = try await server.send("GET", "/classes/Song/\(id)").json
             #expect(stored["plays"] == 20)
             let last = try #require(events.last { $0["object"]?["plays"] == 20 })

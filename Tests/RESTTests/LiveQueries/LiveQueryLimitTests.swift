@@ -76,6 +76,69 @@ import Testing
         }
     }
 
+    @Test("Subscriptions of a client that did not connect have little room, which is the connection's own")
+    func earlyRoom() async throws {
+        try await TestServer.run(Self.options) { server in
+            try await server.liveQuery { client in
+                func subscribe(_ id: Int, _ length: Int) async throws {
+                    let text = JSONValue.string(String(repeating: "x", count: length))
+                    try await client.send([
+                        "op": "subscribe", "requestId": .number(Double(id)),
+                        "query": ["className": "Note", "where": ["text": text]],
+                    ])
+                }
+                for id in 1...3 { try await subscribe(id, 30_000) }
+                let refused = try await client.next()
+                #expect(refused["code"] == 2 && refused["requestId"] == 3, "\(refused.text)")
+                try await client.send(["op": "unsubscribe", "requestId": 1])
+                try await subscribe(4, 30_000)
+                try await client.connect()
+                #expect(try await client.next(2).map { $0["requestId"] } == [2, 4])
+                _ = try await server.create("Note", ["text": .string(String(repeating: "x", count: 30_000))])
+                #expect(try await client.next(2).map { $0["op"] } == ["create", "create"])
+            }
+        }
+    }
+
+    @Test("Names that are kept with a connection are short", arguments: ["installationId", "sessionToken"])
+    func longNames(key: String) async throws {
+        try await TestServer.run(Self.options) { server in
+            try await server.liveQuery { client in
+                func connect(_ length: Int) async throws -> JSONObject {
+                    try await client.send([
+                        "op": "connect", "applicationId": .string(TestServer.applicationID),
+                        Name(key): .string(String(repeating: "x", count: length)),
+                    ])
+                    return try await client.next()
+                }
+                let refused = try await connect(1025)
+                #expect(refused["op"] == "error" && refused["code"] == 1, "\(refused.text)")
+                #expect(try await connect(1024)["op"] == "connected")
+            }
+        }
+    }
+
+    @Test("Patterns that repeat count with what they take: for one condition, for a connection")
+    func repetitions() async throws {
+        try await TestServer.runLive(Self.options) { server, client in
+            let pattern: JSONValue = ["objectId": ["$regex": "(b{255}){38}"]]
+            // With and without the class.
+            for name in ["_User", "Note"] {
+                let refused = try await client.subscribe(
+                    0, name, ["where": ["$or": .array(Array(repeating: pattern, count: 4000))]])
+                #expect(refused["code"] == 102, "\(refused.text)")
+                for id in 1...4 {
+                    #expect(try await client.subscribe(id, name, ["where": pattern])["op"] == "subscribed")
+                }
+                #expect(try await client.subscribe(5, name, ["where": pattern])["code"] == 155)
+                for id in 1...4 {
+                    try await client.send(["op": "unsubscribe", "requestId": .number(Double(id))])
+                    #expect(try await client.next()["op"] == "unsubscribed")
+                }
+            }
+        }
+    }
+
     @Test("Many clients are told of many changes, each of all of them in their order")
     func many() async throws {
         try await TestServer.run(Self.options) { server in

@@ -1,0 +1,134 @@
+import Encoding
+import Foundation
+import HTTP
+import JSON
+import Operations
+import ParseModel
+import Rules
+
+/// What a client of live queries says.
+extension LiveQueryConnection {
+    /// The most subscriptions that wait for the client to connect, and the most bytes of their messages.
+    private static let mostEarly = 100
+    private static let mostEarlyBytes = 64 * 1024
+    /// The most bytes of an installation's id, and of a session token: both are kept for as long as the connection.
+    private static let longestName = 1024
+
+    /// Serves what the client says until it leaves.
+    ///
+    /// - Throws: What ended the connection.
+    func read() async throws {
+        for try await text in socket.texts { try await take(text) }
+    }
+
+    private func take(_ text: String) async throws {
+        do {
+            try await take(try await Self.message(text), text)
+        } catch let error as LiveQueryError {
+            try await send(error.json)
+        }
+    }
+
+    /// Reads a message: one that is long, not on the event loop.
+    private static func message(_ text: String) async throws -> LiveQueryMessage {
+        guard text.utf8.count >= RequestTurns.longSize else { return try LiveQueryMessage(text) }
+        return try await LongWork.large.run { Result { try LiveQueryMessage(text) } }.get()
+    }
+
+    private func take(_ message: LiveQueryMessage, _ text: String) async throws {
+        switch message {
+        case .connect(let message): try await connect(message)
+        case .subscribe(let id, let query, let token, let isUpdate):
+            if client == nil, !isUpdate, keepsEarly(text) {
+                return early.append(EarlySubscription(id: id, message: text))
+            }
+            try await subscribe(id, query, token, size: text.utf8.count)
+        case .unsubscribe(let id):
+            if client == nil, early.contains(where: { $0.id == id }) {
+                return early.removeAll { $0.id == id }
+            }
+            _ = try connected(id)
+            guard subscriptions[id] != nil else {
+                throw LiveQueryError(
+                    LiveQueryError.notConnected, "Cannot find subscription with requestId \(JSONValue.number(id).text)",
+                    requestID: id)
+            }
+            subscriptions.remove(id)
+            try await answer("unsubscribed", id)
+        }
+    }
+
+    /// Whether there is room for a subscription that comes before the client connects.
+    private func keepsEarly(_ text: String) -> Bool {
+        early.count < Self.mostEarly
+            && early.reduce(text.utf8.count) { $0 + $1.message.utf8.count } <= Self.mostEarlyBytes
+    }
+
+    private func connect(_ message: JSONObject) async throws {
+        let isMaster = try server.admission.isMaster(message, address: address)
+        for key in ["installationId", "sessionToken"] as [Name] {
+            guard message[key]?.stringValue.map({ $0.utf8.count <= Self.longestName }) ?? true else {
+                throw LiveQueryError(LiveQueryError.malformed, "\(key) is too long", reconnect: false)
+            }
+        }
+        var candidate = Client(
+            id: UUID().uuidString.asciiLowercased, installationId: message["installationId"]?.stringValue,
+            isMaster: isMaster, sessionToken: Self.token(message["sessionToken"]?.stringValue))
+        // From now on the client hears when its session ends. One that has ended already is that of nobody here: clients
+        // come again at once when they are refused.
+        let context: RequestContext
+        do {
+            context = try await self.context(candidate.sessionToken, of: candidate)
+            candidate.hasSession = context.caller.user != nil
+        } catch let error as ParseError where error.code == ParseError.invalidSessionToken {
+            context = try await self.context(nil, of: candidate)
+        }
+        do {
+            try await server.backend.beforeConnect(details(candidate, event: "connect"), context)
+        } catch let error as ParseError {
+            throw told(error, nil)
+        }
+        if client == nil { server.clients.add(1, ordering: .relaxed) }
+        client = candidate
+        socket.noteKnown()
+        try await answer("connected", nil)
+        let waiting = early
+        early = []
+        for subscription in waiting { try await take(subscription.message) }
+    }
+
+    /// Who the client is.
+    ///
+    /// - Throws: ``LiveQueryError`` 2 before it has said so.
+    private func connected(_ id: RequestID) throws(LiveQueryError) -> Client {
+        guard let client else {
+            throw LiveQueryError(
+                LiveQueryError.notConnected,
+                "Can not find this client, make sure you connect to server before subscribing", requestID: id)
+        }
+        return client
+    }
+
+    /// A client that nobody logged in on sends an empty token.
+    private static func token(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
+
+    private func subscribe(_ id: RequestID, _ query: JSONObject, _ sentToken: String?, size: Int) async throws {
+        let client = try connected(id)
+        // What it was subscribed to under the number ends, whatever becomes of this.
+        subscriptions.remove(id)
+        let token = Self.token(sentToken) ?? client.sessionToken
+        do {
+            let context = try await context(token, of: client)
+            var message: JSONObject = ["op": "subscribe", "requestId": .number(id)]
+            if let token { message["sessionToken"] = .string(token) }
+            let backend = server.backend
+            let query = try await backend.beforeSubscribe(query, message, context)
+            // Patterns are read, among others: not on the event loop.
+            let prepared = try await LongWork.large.run { Result { try backend.subscribe(query, context) } }.get()
+            guard subscriptions.add(id, prepared, sessionToken: token, size: size) else { throw Self.tooMany }
+        } catch let error as ParseError {
+            throw told(error, id)
+        }
+        try await answer("subscribed", id)
+    }
+}

@@ -1,0 +1,56 @@
+import JSON
+import Logging
+import Operations
+import ServerConfiguration
+import Testing
+
+@testable import LiveQuery
+
+/// What becomes of changes before connections are told of them.
+@Suite struct ChangeFeedTests {
+    private static let change = Change(
+        className: "Note", objectId: "a", before: nil, after: ["objectId": "a"], origin: .server)
+
+    private static func feed() -> ChangeFeed {
+        ChangeFeed(Configuration.LiveQuery(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    @Test("When more changes wait than there is room for, those who follow the class are ended, since they miss some")
+    func tooMany() async throws {
+        let feed = Self.feed()
+        let (inbox, other) = (ChangeInbox(), ChangeInbox())
+        feed.add(inbox, to: .objects("Note"))
+        feed.add(other, to: .objects("Other"))
+        // Nobody hands them on.
+        for _ in 0..<16_385 { await feed.observe(Self.change) }
+        for await _ in inbox.overflow {}
+        #expect(await !Self.ends(other))
+    }
+
+    @Test("Of a change that cannot be told, those who follow the class are ended")
+    func missed() async throws {
+        let feed = Self.feed()
+        let inbox = ChangeInbox()
+        feed.add(inbox, to: .objects("Note"))
+        await feed.missChange(of: "Other")
+        #expect(await !Self.ends(inbox))
+        await feed.missChange(of: "Note")
+        for await _ in inbox.overflow {}
+    }
+
+    private static func ends(_ inbox: ChangeInbox) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                for await _ in inbox.overflow {}
+                return !Task.isCancelled
+            }
+            group.addTask {
+                try? await Task.sleep(for: .milliseconds(50))
+                return false
+            }
+            let isFirst = await group.next() ?? false
+            group.cancelAll()
+            return isFirst
+        }
+    }
+}
