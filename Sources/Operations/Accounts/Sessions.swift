@@ -43,8 +43,9 @@ extension Backend {
         let planned = try await plan(save)
         let row: WriteResult
         if let installationId {
+            let context = save.context
             row = try await replaceSession(of: userId, installationId, by: objectId) { backend in
-                try await backend.carryOut(planned, save.context)
+                try await backend.carryOut(planned, context)
             }
         } else {
             row = try await carryOut(planned, save.context)
