@@ -60,6 +60,9 @@ extension JSONValue {
         if case .null = self { true } else { false }
     }
 
+    /// The value; nil for `null`. In its place `nil` alone would be `null` again, which that is a literal of.
+    public var orNil: JSONValue? { isNull ? Optional.none : self }
+
     /// The member with the given key, or nil when the value is no object or has no such member.
     public subscript(key: Name) -> JSONValue? {
         if case .object(let members) = self { members[key] } else { nil }

@@ -142,7 +142,7 @@ public struct MailWriter: Sendable {
         let user = content["user"]?.objectValue ?? [:]
         values.merge(user) { $1 }
         let username = content["username"] ?? ""
-        let email = content["email"].flatMap { $0.isNull ? nil : $0 } ?? .string(recipient)
+        let email = content["email"]?.orNil ?? .string(recipient)
         values["user"] = .object(user.merging(["username": username, "email": email]) { $1 })
         values["appName"] = .string(appName)
         // Templates of Mailgun, Postmark and Mandrill write it so.

@@ -29,7 +29,7 @@ package enum SchemaRules {
             throw ParseError(ParseError.invalidJSON, "invalid JSON")
         }
         if typeName == "Pointer" || typeName == "Relation" {
-            guard let target = json["targetClass"] else {
+            guard let target = json["targetClass"], target.isTruthy else {
                 throw ParseError(135, "type \(typeName) needs a class name")
             }
             guard let target = target.stringValue else { throw ParseError(ParseError.invalidJSON, "invalid JSON") }
@@ -43,9 +43,9 @@ package enum SchemaRules {
         guard let type = FieldType(name: typeName, targetClass: json["targetClass"]?.nameValue), type != .acl else {
             throw ParseError(ParseError.incorrectType, "invalid field type: \(typeName)")
         }
-        let field = Field(
-            type, required: json["required"]?.boolValue,
-            defaultValue: json["defaultValue"].flatMap { $0.isNull ? nil : $0 })
+        var field = Field(type, required: json["required"]?.boolValue)
+        // Null is none. A nil beside a JSON value would be JSON's null.
+        if let value = json["defaultValue"], !value.isNull { field.defaultValue = value }
         if let value = field.defaultValue {
             let given = try FieldType.inferred(from: value)
             guard given == type else {
@@ -65,7 +65,7 @@ package enum SchemaRules {
         return field
     }
 
-    /// Adds, removes and changes fields of a class.
+    /// Adds, removes and changes fields of a class: all of them, or none where one is refused.
     package static func apply(fields value: JSONValue?, to schema: inout ClassSchema) throws(ParseError) {
         let changes = value?.objectValue ?? [:]
         var added: JSONObject = [:]
@@ -93,17 +93,14 @@ package enum SchemaRules {
                 throw ParseError(ParseError.invalidSchemaOperation, "Field \(name) exists, cannot update.")
             }
         }
-        var remaining = schema
-        for (name, json) in changes where json["__op"]?.stringValue == "Delete" { remaining.fields[name] = nil }
-        let new = try newFields(.object(added), of: schema.name, known: remaining)
-        for (name, json) in changes {
-            if json["__op"]?.stringValue == "Delete" {
-                schema.fields[name] = nil
-            } else if schema.fields[name] != nil {
-                schema.fields[name] = try field(json, name: name.text, of: schema.name)
-            }
+        var changed = schema
+        for (name, json) in changes where json["__op"]?.stringValue == "Delete" { changed.fields[name] = nil }
+        let new = try newFields(.object(added), of: schema.name, known: changed)
+        for (name, json) in changes where changed.fields[name] != nil {
+            changed.fields[name] = try field(json, name: name.text, of: schema.name)
         }
-        for (name, field) in new { schema.fields[name] = field }
+        for (name, field) in new { changed.fields[name] = field }
+        schema = changed
     }
 
     private static func checkPoints(_ fields: OrderedDictionary<Name, Field>, in known: ClassSchema)

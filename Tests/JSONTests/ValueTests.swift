@@ -48,4 +48,13 @@ struct ValueTests {
         #expect("1" as JSONValue != 1)
         #expect(Set([1, 1, "1", [1], ["a": 1], ["a": 1]] as [JSONValue]).count == 4)
     }
+
+    @Test("A null is no value where none is meant, and a value is itself")
+    func orNil() {
+        #expect(JSONValue.null.orNil.map(\.text) == Optional<String>.none)
+        #expect(JSONValue.string("").orNil.map(\.text) == "\"\"")
+        let object: JSONObject = ["a": .null, "b": 1]
+        #expect((object["a"]?.orNil).map(\.text) == Optional<String>.none)
+        #expect((object["b"]?.orNil).map(\.text) == "1")
+    }
 }

@@ -81,4 +81,42 @@ import Testing
         let error = #expect(throws: JobSchedule.Unreadable.self) { try JobSchedule(row) }
         #expect(error?.reason == reason)
     }
+
+    @Test(
+        "A row without an id or a job is no schedule",
+        arguments: [[:], ["objectId": "s"], ["jobName": "j"], ["objectId": 1, "jobName": "j"]] as [JSONObject])
+    func nameless(row: JSONObject) {
+        let error = #expect(throws: JobSchedule.Unreadable.self) { try JobSchedule(row) }
+        #expect(error?.reason == "it names no job")
+    }
+
+    @Test(
+        "A job is started with an object, or with the text of one",
+        arguments: [
+            (["a": [1]], ["a": [1]]), (#"{"a":[1]}"#, ["a": [1]]), ("", [:]), (.null, [:]), ([:], [:]),
+        ] as [(JSONValue, JSONObject)])
+    func parameters(value: JSONValue, parameters: JSONObject) throws {
+        let schedule = try JobSchedule(["objectId": "s", "jobName": "\u{212A}", "params": value, "lastRun": 5])
+        #expect(schedule.parameters == parameters)
+        #expect(schedule.objectId == "s")
+        #expect(schedule.jobName == "\u{212A}")
+        #expect(schedule.jobName != "K")
+        #expect(schedule.lastRun == 5)
+        #expect(try JobSchedule(["objectId": "s", "jobName": "j"]).parameters == [:])
+    }
+
+    @Test(
+        "A day counts unless it is false, null, zero or empty",
+        arguments: [
+            (true, true), (1, true), ("1", true), (false, false), (0, false), ("0", false), ("", false), (.null, false),
+        ]
+            as [(JSONValue, Bool)])
+    func days(day: JSONValue, counts: Bool) throws {
+        // The first of seven is Monday.
+        let schedule = try JobSchedule([
+            "objectId": "s", "jobName": "j", "repeatMinutes": 1440, "daysOfWeek": [day, 0, 0, 0, 0, 0, 0],
+            "startAfter": "2026-03-02T00:00:00Z",
+        ])
+        #expect(schedule.isDue(at: try #require(ParseDate(iso: "2026-03-02T08:00:00Z"))) == counts)
+    }
 }

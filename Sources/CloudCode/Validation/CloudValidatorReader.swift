@@ -64,7 +64,7 @@ extension CloudValidator {
             switch key {
             case "required": rule.required = try flag(key, value)
             case "constant": rule.constant = try flag(key, value)
-            case "default": rule.defaultValue = value.isNull ? nil : value
+            case "default": rule.defaultValue = value.orNil
             case "error":
                 guard case .string(let text) = value else { throw wrongType(key, "string", value) }
                 rule.error = text

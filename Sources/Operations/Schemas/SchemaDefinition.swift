@@ -102,7 +102,7 @@ struct SchemaDefinition {
     }
 
     private mutating func applyPermissions(to schema: inout ClassSchema, isNew: Bool) throws(ParseError) {
-        let declared = json["classLevelPermissions"].flatMap { $0.isNull ? nil : $0 }
+        let declared = json["classLevelPermissions"]?.orNil
         if declared == nil, isNew { warnings.append("classLevelPermissions not provided for \(name).") }
         guard let permissions = try SchemaRules.permissions(declared ?? [:], fields: schema, configuration) else {
             return

@@ -34,7 +34,7 @@ extension WrittenFields {
                 continue
             }
             let operation = operations[name]
-            if isCreating, let value = field.defaultValue, isEmpty(operation) {
+            if isCreating, let value = field.defaultValue, !value.isNull, isEmpty(operation) {
                 operations[name] = .set(value)
                 filled.append(name.text)
                 continue

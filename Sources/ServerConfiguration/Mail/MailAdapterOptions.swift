@@ -18,7 +18,7 @@ struct MailAdapterOptions {
     /// The value of an option; nil where it is not set.
     mutating func value(_ key: Name) -> JSONValue? {
         known.insert(key)
-        return values[key].flatMap { $0.isNull ? nil : $0 }
+        return values[key]?.orNil
     }
 
     /// A text without control characters: neither a line of a protocol nor an address has any.

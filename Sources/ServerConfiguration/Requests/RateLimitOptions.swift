@@ -54,7 +54,7 @@ enum RateLimitOptions {
                 "rateLimit.redisUrl is not built into Roost: remove it, and write \"rateLimitStore\": \"database\" beside "
                     + "rateLimit, which counts for all processes together in PostgreSQL")
         }
-        func value(_ key: Name) -> JSONValue? { json[key].flatMap { $0.isNull ? nil : $0 } }
+        func value(_ key: Name) -> JSONValue? { json[key]?.orNil }
         func flag(_ key: Name) throws(ConfigurationError) -> Bool {
             guard let value = value(key) else { return false }
             guard let flag = value.boolValue else { throw ConfigurationError("rateLimit.\(key) must be a boolean") }

@@ -37,6 +37,20 @@ import Testing
                 + "AND indexname NOT LIKE 'roost%' ORDER BY 1")
     }
 
+    @Test("A class that is declared with null permissions is as closed as one that is declared without any")
+    func nullPermissions() async throws {
+        for permissions: JSONObject in [[:], ["classLevelPermissions": .null]] {
+            let definition: JSONObject = ["className": "Song", "fields": ["title": ["type": "String"]]]
+            let declared: JSONValue = .object(definition.merging(permissions) { $1 })
+            try await TestServer.run(Self.options([declared])) { server in
+                for (method, body) in [("GET", nil), ("POST", ["title": "a"] as JSONValue)] {
+                    let answer = try await server.send(method, "/classes/Song", body)
+                    #expect(answer.code == 119, "\(permissions) \(method): \(answer.text)")
+                }
+            }
+        }
+    }
+
     @Test("Declared classes are there at start, and nobody but the master key adds fields")
     func made() async throws {
         let fields: JSONValue = [

@@ -149,6 +149,12 @@ struct ProtectedFieldTests {
     func providers() throws {
         let schema = ClassSchema.with(["find": ["*": true], "protectedFields": ["u1": []]], name: "_User")
         #expect(try Self.hidden(schema, from: .user("u1")) == ["authData"])
+        let friends = ClassSchema.with(
+            ["find": ["*": true], "protectedFields": ["userField:friends": []]], name: "_User")
+        #expect(
+            Self.rules(try Self.access(friends, .user("u1"))) == [
+                "friends u1 [\"authData\"]", "itself u1 [\"authData\"]",
+            ])
     }
 
     @Test("Users who ask for themselves see everything")

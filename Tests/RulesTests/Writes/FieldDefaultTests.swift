@@ -61,6 +61,15 @@ struct FieldDefaultTests {
         }
     }
 
+    @Test("A default of null, which parse-server may have stored, is none")
+    func null() throws {
+        let schema = Self.schema(["n": Field(.number, defaultValue: .null)])
+        #expect(try Self.apply([:], schema).operations == [:])
+        #expect(throws: ParseError(142, "n is required")) {
+            try Self.apply([:], Self.schema(["n": Field(.number, required: true, defaultValue: .null)]))
+        }
+    }
+
     @Test("A default is for the field whose name has the same bytes")
     func lookAlikes() throws {
         let schema = Self.schema(["\u{E9}": Field(.number, defaultValue: 7)])

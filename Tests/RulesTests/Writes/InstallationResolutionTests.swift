@@ -75,6 +75,13 @@ struct InstallationResolutionTests {
         }
     }
 
+    @Test("The row with the installation id stands for the device, also when another row is written to")
+    func byInstallationBeforeId() throws {
+        let rows = [Self.row("a"), Self.row("b", installation: "i")]
+        #expect(try Self.resolve(["installationId": "i"], to: "a", among: rows).target == "b")
+        #expect(try Self.resolve(["installationId": "new"], to: "a", among: rows).target == "a")
+    }
+
     @Test("A caller's own installation counts where the body names none")
     func callersInstallation() throws {
         let resolution = try Self.resolve(["channels": []], caller: "i", among: [Self.row("a", installation: "i")])
