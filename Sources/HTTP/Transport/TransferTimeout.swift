@@ -6,6 +6,9 @@ import Synchronization
 /// It closes connections on which a transfer does not move: clients that send a body byte by byte, or that do not read
 /// what they asked for. And it counts the memory that transfers keep. When there is no room for more, those that are
 /// slow make room, and requests that come while there is none to be had are refused.
+///
+/// What begins and ends a transfer is never inlined: in an async function that does both, Swift 6.3 keeps where the id of
+/// the first thread is, and a lock that is taken on another one is then taken in the wrong thread's name.
 final class TransferTimeout: Sendable {
     /// What is transferred.
     enum Kind {
@@ -84,6 +87,7 @@ final class TransferTimeout: Sendable {
     /// Begins to watch a transfer.
     ///
     /// - Parameter bytes: How many are sent at once, so that no news of them comes while they leave.
+    @inline(never)
     func begin(_ kind: Kind, on channel: any Channel, bytes: Int = 0) -> Ticket {
         let now = ContinuousClock.now
         let stallThreshold = (kind == .body ? limits.idle : limits.stall) + .seconds(bytes / Self.usualPace)
@@ -184,6 +188,7 @@ final class TransferTimeout: Sendable {
     }
 
     /// Ends watching a transfer.
+    @inline(never)
     func end(_ ticket: Ticket) {
         state.withLock { _ = $0.remove(ticket.number) }
     }

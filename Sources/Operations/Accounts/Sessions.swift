@@ -50,7 +50,7 @@ extension Backend {
         } else {
             row = try await carryOut(planned, save.context)
         }
-        if !isInTransaction { await tellObservers(save, objectId, row) }
+        if !isInTransaction { await tellObservers(save, objectId) }
         body["objectId"] = row.body["objectId"]
         let user = SessionUser(
             id: userId, sessionId: objectId, token: token, roles: try await roles(of: userId), isAnonymous: false)

@@ -83,7 +83,7 @@ extension Backend {
         guard after != nil || observes(save.className),
             let objectId = save.objectId ?? result.body["objectId"]?.stringValue ?? save.sameId
         else { return nil }
-        await tellObservers(save, objectId, result)
+        await tellObservers(save, objectId)
         guard let after, let object = try? save.objectAfter(save.seen, result.body, tellsSession: true) else {
             return nil
         }
@@ -101,7 +101,7 @@ extension Backend {
     ///
     /// It is read, since others may have changed it meanwhile: who follows changes ends with what is stored. Of one that is
     /// gone, its deletion tells; of one that was made in the same transaction, its making.
-    func tellObservers(_ save: Save, _ objectId: String, _: WriteResult) async {
+    func tellObservers(_ save: Save, _ objectId: String) async {
         guard observes(save.className), !save.isMadeInTransaction else { return }
         await changeTurns.take(save.className, objectId) {
             do {

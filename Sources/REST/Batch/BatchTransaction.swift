@@ -48,12 +48,26 @@ extension ParseRoutes {
             }
             return (outcomes, replies)
         }
+        return try await finish(outcomes, replies)
+    }
+
+    /// Does what follows each call when the transaction is committed. Where that fails, it is done for the others all the
+    /// same: what they changed is stored.
+    ///
+    /// - Throws: The first error.
+    private func finish(_ outcomes: [TransactionOutcome], _ replies: [[UInt8]]) async throws -> [[UInt8]] {
         var results = replies
+        var failure: (any Error)?
         for (index, outcome) in outcomes.enumerated() {
             if case .nothing = outcome { continue }
-            let result = try await backend.finish(outcome)
-            results[index] = Self.success(result.map { Reply.saved($0) } ?? .object([:]))
+            do {
+                let result = try await backend.finish(outcome)
+                results[index] = Self.success(result.map { Reply.saved($0) } ?? .object([:]))
+            } catch {
+                failure = failure ?? error
+            }
         }
+        if let failure { throw failure }
         return results
     }
 

@@ -9,6 +9,22 @@ import Testing
             "POST", "/batch", ["requests": .array(requests), "transaction": true], as: .master)
     }
 
+    @Test("What follows a transaction is done for each of its calls, also when the code after one of them fails")
+    func failingAfterwards() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                let ids = [try await server.create("Song", ["a": 1]), try await server.create("Song", ["a": 2])]
+                try await hooks.trigger("afterDelete", "Song", on: server) { call in
+                    call["object"]?["a"] == 1 ? .error("no") : .nothing
+                }
+                _ = try await Self.batch(
+                    server, ids.map { ["method": "DELETE", "path": .string("/parse/classes/Song/\($0)")] })
+                #expect(hooks.calls.count == 2)
+                #expect(try await server.texts("SELECT \"objectId\" FROM \"Song\"").isEmpty)
+            }
+        }
+    }
+
     @Test("A read that code is called for, and the configuration with a trigger, are no part of a transaction")
     func refused() async throws {
         try await WebhookServer.run { hooks in
