@@ -20,10 +20,26 @@ extension LocalPostgres {
             throw Failure("another backup of \(dataFolder) is being made")
         }
         // What a killed process left behind.
-        try removeCopies()
+        _ = try removeCopies()
         let copy = dataFolder + "/copy-\(UInt32.random(in: 0 ... .max))"
-        // Once more at the end: the program that a killed process had started may have gone on for a while.
-        defer { try? removeCopies() }
+        let outcome: Result<R, any Error>
+        do {
+            outcome = .success(try await make(copy, account, use))
+        } catch {
+            outcome = .failure(error)
+        }
+        // The program that a killed process had started may go on for a while, and write into what is removed.
+        for _ in 0..<50 where (try? removeCopies()) == false {
+            // Of a task that was cancelled, too.
+            await Task { try? await Task.sleep(for: .milliseconds(100)) }.value
+        }
+        withExtendedLifetime(lock) {}
+        return try outcome.get()
+    }
+
+    private func make<R: Sendable>(_ copy: String, _ account: Account, _ use: (String) async throws -> R) async throws
+        -> R
+    {
         try account.makePrivateFolder(copy)
         try await Self.tool(
             "pg_basebackup",
@@ -32,16 +48,22 @@ extension LocalPostgres {
                 "--wal-method=stream", "--checkpoint=fast", "--manifest-checksums=SHA256",
             ], account, in: dataFolder)
         try await Self.verify(copy, account, in: dataFolder)
-        let result = try await use(copy)
-        withExtendedLifetime(lock) {}
-        return result
+        return try await use(copy)
     }
 
     /// Removes all copies; to be called by the process that holds the lock of backups.
-    private func removeCopies() throws {
+    ///
+    /// - Returns: Whether none is left.
+    private func removeCopies() throws -> Bool {
+        var isDone = true
         for entry in try FileManager.default.contentsOfDirectory(atPath: dataFolder) where entry.hasPrefix("copy-") {
-            try? FileManager.default.removeItem(atPath: dataFolder + "/" + entry)
+            do {
+                try FileManager.default.removeItem(atPath: dataFolder + "/" + entry)
+            } catch {
+                isDone = false
+            }
         }
+        return isDone
     }
 
     /// Gives the files of a copy to the user as whom PostgreSQL runs, and verifies them.

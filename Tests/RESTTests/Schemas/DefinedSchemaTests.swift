@@ -43,10 +43,10 @@ import Testing
             let definition: JSONObject = ["className": "Song", "fields": ["title": ["type": "String"]]]
             let declared: JSONValue = .object(definition.merging(permissions) { $1 })
             try await TestServer.run(Self.options([declared])) { server in
-                for (method, body) in [("GET", nil), ("POST", ["title": "a"] as JSONValue)] {
-                    let answer = try await server.send(method, "/classes/Song", body)
-                    #expect(answer.code == 119, "\(permissions) \(method): \(answer.text)")
-                }
+                let found = try await server.send("GET", "/classes/Song")
+                #expect(found.code == 119, "\(permissions): \(found.text)")
+                let made = try await server.send("POST", "/classes/Song", ["title": "a"])
+                #expect(made.code == 119, "\(permissions): \(made.text)")
             }
         }
     }
