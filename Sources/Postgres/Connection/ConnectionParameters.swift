@@ -10,8 +10,8 @@ import CLibpq
 
 /// What libpq is told for every connection.
 struct ConnectionParameters {
-    private let keywords: [String]
-    private let values: [String]
+    let keywords: [String]
+    let values: [String]
 
     /// - Parameters:
     ///   - lockTimeout: How long a statement waits for a lock; zero for as long as it may run.
@@ -21,10 +21,14 @@ struct ConnectionParameters {
         _ configuration: PostgresConfiguration, lockTimeout: Duration = .zero, idleTimeout: Duration = .zero,
         isParallel: Bool = true
     ) {
+        // Without Kerberos, which few have, looking for its tickets costs time with each connection, and what is
+        // connecting while the process ends meets locks of its library that are gone. The connection string may say
+        // otherwise: what comes before it gives way.
+        let encryption = getenv("PGGSSENCMODE").map { String(cString: $0) } ?? "disable"
         guard !configuration.isBehindTransactionPooler else {
             // A pooler refuses options: they are the session's, which many share.
-            keywords = ["dbname", "fallback_application_name", "client_encoding"]
-            values = [configuration.connectionString, configuration.applicationName, "UTF8"]
+            keywords = ["gssencmode", "dbname", "fallback_application_name", "client_encoding"]
+            values = [encryption, configuration.connectionString, configuration.applicationName, "UTF8"]
             return
         }
         // Those before what the connection string says give way to it. Nothing is compiled to machine code: for a query of
@@ -38,9 +42,10 @@ struct ConnectionParameters {
             options.append("-c idle_in_transaction_session_timeout=\(idleTimeout.milliseconds)")
         }
         // What comes after dbname stands above what the connection string says.
-        keywords = ["dbname", "fallback_application_name", "client_encoding", "options"]
+        keywords = ["gssencmode", "dbname", "fallback_application_name", "client_encoding", "options"]
         values = [
-            configuration.connectionString, configuration.applicationName, "UTF8", options.joined(separator: " "),
+            encryption, configuration.connectionString, configuration.applicationName, "UTF8",
+            options.joined(separator: " "),
         ]
     }
 

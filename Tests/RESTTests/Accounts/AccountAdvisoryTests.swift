@@ -145,8 +145,13 @@ import Testing
         }
     }
 
-    @Test("A token of Keycloak is taken from the realm's own client alone")
-    func keycloak() async throws {
+    /// Runs a server with a realm of Keycloak; the last argument logs in with claims of a token, and what is sent beside it.
+    private static func keycloak(
+        _ body:
+            @escaping @Sendable (
+                TestServer, IdentityStandIn, @escaping @Sendable (JSONObject, JSONObject) async throws -> TestAnswer
+            ) async throws -> Void
+    ) async throws {
         let key = try IdentityKey("one")
         let keys = IdentityStandIn.Reply(["keys": [try key.published]])
         let answer: IdentityStandIn.Answer = { _ in keys }
@@ -156,59 +161,47 @@ import Testing
             ]
             let auth: JSONValue = ["keycloak": ["config": config]]
             try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in
-                func logIn(_ more: JSONObject) async throws -> TestAnswer {
-                    let claims = Self.claims([
+                try await body(server, standIn) { claims, sent in
+                    let all = Self.claims([
                         "iss": "https://id.example/auth/realms/music", "azp": "app", "aud": "account",
-                    ]).merging(more) { $1 }
+                    ]).merging(claims) { $1 }
+                    let data: JSONObject = ["id": "kim", "access_token": .string(try key.token(all))]
                     return try await server.send(
-                        "POST", "/users",
-                        ["authData": ["keycloak": ["id": "kim", "access_token": .string(try key.token(claims))]]])
+                        "POST", "/users", ["authData": ["keycloak": .object(data.merging(sent) { $1 })]])
                 }
-                let own = try await logIn([:])
-                #expect(own.status == 201, "\(own.text)")
-                for wrong: JSONObject in [
-                    ["azp": "other"], ["azp": .null], ["iss": "https://id.example/auth/realms/evil"], ["sub": "eve"],
-                ] {
-                    let answer = try await logIn(wrong)
-                    #expect(answer.code == 101, "\(wrong): \(answer.text)")
-                }
-                #expect(standIn.requests.map(\.path) == ["/auth/realms/music/protocol/openid-connect/certs"])
             }
+        }
+    }
+
+    @Test("A token of Keycloak is taken from the realm's own client alone")
+    func keycloakTokens() async throws {
+        try await Self.keycloak { _, standIn, logIn in
+            let own = try await logIn([:], [:])
+            #expect(own.status == 201, "\(own.text)")
+            for wrong: JSONObject in [
+                ["azp": "other"], ["azp": .null], ["iss": "https://id.example/auth/realms/evil"], ["sub": "eve"],
+            ] {
+                let answer = try await logIn(wrong, [:])
+                #expect(answer.code == 101, "\(wrong): \(answer.text)")
+            }
+            #expect(standIn.requests.map(\.path) == ["/auth/realms/music/protocol/openid-connect/certs"])
         }
     }
 
     @Test("Roles and groups of Keycloak are believed only as the token has them")
     func keycloakGroups() async throws {
-        let key = try IdentityKey("one")
-        let keys = IdentityStandIn.Reply(["keys": [try key.published]])
-        let answer: IdentityStandIn.Answer = { _ in keys }
-        try await IdentityStandIn.run(answer) { standIn in
-            let config: JSONValue = [
-                "auth-server-url": "https://id.example/auth/", "realm": "music", "client-id": "app",
-            ]
-            let auth: JSONValue = ["keycloak": ["config": config]]
-            try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in
-                let claims = Self.claims([
-                    "iss": "https://id.example/auth/realms/music", "azp": "app", "groups": ["/band"],
-                    "realm_access": ["roles": ["fan", "player"]],
-                ])
-                let token = try key.token(claims)
-                func logIn(_ more: JSONObject) async throws -> TestAnswer {
-                    let data: JSONObject = ["id": "kim", "access_token": .string(token)]
-                    return try await server.send(
-                        "POST", "/users", ["authData": ["keycloak": .object(data.merging(more) { $1 })]])
-                }
-                for wrong: JSONObject in [
-                    ["roles": ["admin"]], ["roles": ["fan"]], ["roles": []], ["roles": "fan"], ["groups": []],
-                    ["roles": ["fan", "player"], "groups": ["/band", "/staff"]], ["groups": [["/band"]]],
-                ] {
-                    let answer = try await logIn(wrong)
-                    #expect(answer.code == 101 && answer.error == "Invalid authentication", "\(answer.text)")
-                }
-                #expect(try await server.texts("SELECT \"objectId\" FROM \"_User\"").isEmpty)
-                #expect(try await logIn(["roles": ["player", "fan"], "groups": ["/band"]]).status == 201)
-                #expect(try await logIn([:]).status == 200)
+        try await Self.keycloak { server, _, logIn in
+            let claims: JSONObject = ["groups": ["/band"], "realm_access": ["roles": ["fan", "player"]]]
+            for wrong: JSONObject in [
+                ["roles": ["admin"]], ["roles": ["fan"]], ["roles": []], ["roles": "fan"], ["groups": []],
+                ["roles": ["fan", "player"], "groups": ["/band", "/staff"]], ["groups": [["/band"]]],
+            ] {
+                let answer = try await logIn(claims, wrong)
+                #expect(answer.code == 101 && answer.error == "Invalid authentication", "\(answer.text)")
             }
+            #expect(try await server.texts("SELECT \"objectId\" FROM \"_User\"").isEmpty)
+            #expect(try await logIn(claims, ["roles": ["player", "fan"], "groups": ["/band"]]).status == 201)
+            #expect(try await logIn(claims, [:]).status == 200)
         }
     }
 

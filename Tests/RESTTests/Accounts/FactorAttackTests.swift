@@ -79,6 +79,9 @@ import Testing
             let codes = standIn.requests.dropFirst(before).compactMap { $0.body.split(separator: " ").last }
             var answers: [TestAnswer] = []
             for code in codes {
+                // Where several were sent, those that do not count would lock the account.
+                try await server.execute(
+                    "UPDATE \"_User\" SET \"_failed_login_count\" = 0, \"_account_lockout_expires_at\" = NULL")
                 answers += try await concurrently(8) { _ in try await logIn(.string(String(code))) }
             }
             #expect(answers.count { $0.status == 200 } == 1, "\(codes.count) codes: \(answers.map(\.text))")

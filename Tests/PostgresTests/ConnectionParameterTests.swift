@@ -1,0 +1,17 @@
+import Testing
+
+@testable import Postgres
+
+@Suite("What libpq is told for a connection") struct ConnectionParameterTests {
+    @Test(
+        "Encryption by Kerberos is not looked for unless the connection string asks for it", arguments: [true, false])
+    func encryption(isPooled: Bool) {
+        var configuration = PostgresConfiguration(connectionString: "postgres://h/d?gssencmode=prefer")
+        configuration.isBehindTransactionPooler = isPooled
+        let parameters = ConnectionParameters(configuration)
+        let told = Array(zip(parameters.keywords, parameters.values))
+        #expect(told[0] == ("gssencmode", "disable"))
+        // What comes later counts.
+        #expect(told[1] == ("dbname", "postgres://h/d?gssencmode=prefer"))
+    }
+}
