@@ -70,7 +70,7 @@ let package = Package(
             name: "ParseStorage",
             dependencies: ["Encoding", "JSON", "ParseModel", "Postgres", "Schema", "Tasks", collections, logging],
             swiftSettings: stayOnExecutor),
-        .target(name: "Rules", dependencies: ["JSON", "ParseModel", "ServerConfiguration", collections]),
+        .target(name: "Rules", dependencies: ["Encoding", "JSON", "ParseModel", "ServerConfiguration", collections]),
         .target(
             name: "Operations",
             dependencies: [

@@ -29,7 +29,7 @@ package enum LogOutput {
         case "debug", "verbose": .debug
         case "silly": .trace
         case "silent": .critical
-        default: .info
+        default: .info  // "info": the configuration has no other.
         }
     }
 }

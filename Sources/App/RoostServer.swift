@@ -243,9 +243,13 @@ public struct RoostServer: Service {
         return { try await mail.send($0) }
     }
 
-    /// Cloud code uploads files by HTTP, as soon as there is a port.
+    /// Cloud code uploads files by HTTP, as soon as there is a port. With TLS it does so at an address that the certificate
+    /// can name.
     private func tellAddress() async {
         guard let nodeHost, let port = try? await http.boundPort else { return }
+        if configuration.https != nil {
+            return nodeHost.serve(at: configuration.publicServerURL ?? configuration.serverURL)
+        }
         let host = ["0.0.0.0", "::", ""].contains(configuration.host) ? "127.0.0.1" : configuration.host
         let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         let mount = configuration.mountPath == "/" ? "" : configuration.mountPath

@@ -26,6 +26,11 @@ public protocol FileStorage: Sendable {
     /// - Throws: ``FileStorageError/notReadable``, or the storage's error.
     func open(name: String) async throws -> (any StoredFile)?
 
+    /// Whether there is a file of a name.
+    ///
+    /// - Throws: The storage's error.
+    func exists(name: String) async throws -> Bool
+
     /// What the client said about a file when it was stored; empty details if it said nothing.
     func details(name: String) async throws -> FileDetails
 
@@ -38,6 +43,9 @@ public protocol FileStorage: Sendable {
 extension FileStorage {
     /// Most do not.
     public var holdsWholeFiles: Bool { false }
+
+    /// Whether it can be opened.
+    public func exists(name: String) async throws -> Bool { try await open(name: name) != nil }
 
     /// Stores a file whose bytes are in memory.
     public func write(name: String, details: FileDetails = FileDetails(), bytes: [UInt8]) async throws {

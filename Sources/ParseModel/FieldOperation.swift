@@ -127,8 +127,11 @@ public enum FieldOperation: Sendable, Hashable {
         case .increment(let amount): return .number((value?.numberValue ?? 0) + amount)
         case .add(let objects): return .array(list + objects)
         case .addUnique(let objects):
-            return .array(objects.reduce(into: list) { if !$0.contains($1) { $0.append($1) } })
-        case .remove(let objects): return .array(list.filter { !objects.contains($0) })
+            var known = Set(list)
+            return .array(list + objects.filter { known.insert($0).inserted })
+        case .remove(let objects):
+            let removed = Set(objects)
+            return .array(list.filter { !removed.contains($0) })
         case .addRelation, .removeRelation, .batch: return value
         }
     }

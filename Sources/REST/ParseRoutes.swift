@@ -67,6 +67,9 @@ public struct ParseRoutes: RequestHandler {
             !traits.contains(.withoutSession)
         {
             caller.user = try await backend.sessionUser(token: token, now: now)
+        } else if traits.contains(.aboutSession), let token = envelope.credentials.sessionToken, !token.isEmpty {
+            // Who has a key is not refused for a bad token.
+            caller.user = try? await backend.sessionUser(token: token, now: now)
         }
         return RequestContext(
             caller: caller, mountURL: envelope.mountURL, now: now, address: envelope.origin.address,

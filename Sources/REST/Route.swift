@@ -18,6 +18,8 @@ struct Route: Sendable {
         static let idempotent = Traits(rawValue: 1 << 3)
         /// A session token has no meaning for it, so that a bad one is not refused.
         static let withoutSession = Traits(rawValue: 1 << 4)
+        /// It is about the session of the token, whatever keys come with it.
+        static let aboutSession = Traits(rawValue: 1 << 6)
         /// The body may be a form with a file.
         static let form = Traits(rawValue: 1 << 5)
     }

@@ -21,7 +21,16 @@ struct OpenIDProvider: AuthProvider {
         try ProviderOptions.require("clientId", of: name, in: options)
     }
 
-    func validate(_ data: JSONObject, _ options: JSONObject) async throws {
+    func validate(_ data: JSONObject, _ options: JSONObject) async throws { _ = try await claims(data, options) }
+
+    func check(_ attempt: AuthAttempt) async throws -> AuthOutcome {
+        TokenProvider.outcome(of: attempt, try await claims(attempt.data, attempt.options), unstored: unstored)
+    }
+
+    /// What a client's token says, once it is checked.
+    ///
+    /// - Throws: 101.
+    private func claims(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
         guard let token = data["id_token"]?.stringValue, !token.isEmpty else {
             throw TokenCheck.refused("id token is invalid for this user.")
         }
@@ -31,7 +40,7 @@ struct OpenIDProvider: AuthProvider {
         let check = TokenCheck(
             keys: try await keysURL(of: issuer), issuers: [issuer],
             audiences: ProviderOptions.texts(options["clientId"]), algorithms: ["RS256", "ES256"])
-        _ = try await check.claims(
+        return try await check.claims(
             token, of: data["id"]?.stringValue, nonce: ProviderOptions.text(data["nonce"]), keys)
     }
 

@@ -49,7 +49,11 @@ struct TokenProvider: AuthProvider {
     func validate(_ data: JSONObject, _ options: JSONObject) async throws { _ = try await claims(data, options) }
 
     func check(_ attempt: AuthAttempt) async throws -> AuthOutcome {
-        let claims = try await claims(attempt.data, attempt.options)
+        Self.outcome(of: attempt, try await claims(attempt.data, attempt.options), unstored: unstored)
+    }
+
+    /// What is stored of what a client sent, and the address that the claims of its token vouch for.
+    static func outcome(of attempt: AuthAttempt, _ claims: JSONObject, unstored: Set<Name>) -> AuthOutcome {
         // Apple writes the flag as a text.
         let isVerified = claims["email_verified"] == true || claims["email_verified"] == "true"
         return AuthOutcome(

@@ -17,7 +17,7 @@ import Testing
         "Logs": ["JSON", "ParseModel"],
         "ServerConfiguration": ["JSON"],
         "ParseStorage": ["Encoding", "JSON", "ParseModel", "Postgres", "Schema", "Tasks"],
-        "Rules": ["JSON", "ParseModel", "ServerConfiguration"],
+        "Rules": ["Encoding", "JSON", "ParseModel", "ServerConfiguration"],
         "Operations": [
             "CCrypt", "Encoding", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
             "ServerConfiguration", "Tasks",

@@ -276,6 +276,15 @@ struct OptionRuleTests {
                 ["requestComplexity": ["includeDepth": 0]],
                 "requestComplexity.includeDepth must be a positive integer or -1 to disable."
             ),
+            (["protectedFields": ["Song": ["x"]]], "Key protectedFields.Song must be an object of lists of fields"),
+            (
+                ["protectedFields": ["Song": ["*": "x"]]],
+                "Key protectedFields.Song must be an object of lists of fields"
+            ),
+            (
+                ["logLevel": "warning"],
+                "Key logLevel must be one of error, warn, info, verbose, debug, silly, silent, not warning"
+            ),
             (["defaultLimit": 0], "Key defaultLimit has invalid value 0"),
             (["maxLimit": -1], "Key maxLimit has invalid value -1"),
             (

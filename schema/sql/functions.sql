@@ -45,9 +45,11 @@ BEGIN
     IF jsonb_typeof(document) = 'array' AND step ~ '^[0-9]{1,6}$' THEN
         place := step::int;
         child := roost_set(document -> place, path[2:], value);
-        FOR missing IN jsonb_array_length(document) .. place LOOP
-            document := document || 'null'::jsonb;
-        END LOOP;
+        IF jsonb_array_length(document) <= place THEN
+            -- All at once: each by itself would copy the whole array.
+            document := document || (
+                SELECT jsonb_agg('null'::jsonb) FROM generate_series(jsonb_array_length(document), place));
+        END IF;
         RETURN jsonb_set(document, ARRAY[step], child);
     END IF;
     IF jsonb_typeof(document) = 'array' THEN
@@ -57,6 +59,17 @@ BEGIN
         document := '{}'::jsonb;
     END IF;
     RETURN document || jsonb_build_object(step, roost_set(document -> step, path[2:], value));
+END
+$$;
+
+-- The document with a value at a path, or as it is where there is no value.
+CREATE OR REPLACE FUNCTION roost_kept(document jsonb, path text[], value jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    IF value IS NULL THEN
+        RETURN document;
+    END IF;
+    RETURN roost_set(document, path, value);
 END
 $$;
 
@@ -154,11 +167,26 @@ BEGIN
         is_whole := is_element AND jsonb_typeof(value) = 'array';
         RETURN NEXT;
     ELSIF jsonb_typeof(value) = 'array' THEN
-        IF path[1] ~ '^(0|[1-9][0-9]{0,8})$' AND path[1]::int < jsonb_array_length(value) THEN
-            RETURN QUERY SELECT l.* FROM roost_leaves(value -> path[1]::int, path[2:], true) AS l;
-        END IF;
-        RETURN QUERY SELECT l.* FROM jsonb_array_elements(value) AS e(element),
-            LATERAL roost_leaves(element -> path[1], path[2:]) AS l WHERE jsonb_typeof(element) = 'object';
+        -- Step by step, each value once for each step: where a number is a place as well as the name of a member, there
+        -- can be more ways to a value than anybody could go.
+        RETURN QUERY WITH RECURSIVE reached(depth, v, is_place) AS (
+            SELECT 0, value, is_element
+          UNION
+            SELECT depth + 1, next.v, next.is_place FROM reached, LATERAL (
+                SELECT reached.v -> path[depth + 1], false WHERE jsonb_typeof(reached.v) = 'object'
+              UNION ALL
+                SELECT reached.v -> CASE WHEN path[depth + 1] ~ '^(0|[1-9][0-9]{0,8})$' THEN path[depth + 1]::int END, true
+                WHERE jsonb_typeof(reached.v) = 'array' AND CASE WHEN path[depth + 1] ~ '^(0|[1-9][0-9]{0,8})$'
+                    THEN path[depth + 1]::int < jsonb_array_length(reached.v) END
+              UNION ALL
+                SELECT element -> path[depth + 1], false
+                FROM jsonb_array_elements(CASE WHEN jsonb_typeof(reached.v) = 'array' THEN reached.v END) AS e(element)
+                WHERE jsonb_typeof(element) = 'object') AS next(v, is_place)
+            WHERE depth < cardinality(path))
+        SELECT CASE WHEN depth = cardinality(path) THEN v END,
+            depth = cardinality(path) AND is_place AND jsonb_typeof(v) = 'array'
+        FROM reached WHERE depth = cardinality(path)
+            OR (COALESCE(jsonb_typeof(v) NOT IN ('object', 'array'), true) AND NOT is_place);
     ELSIF NOT is_element THEN
         RETURN NEXT;
     END IF;

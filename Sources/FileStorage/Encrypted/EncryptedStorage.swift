@@ -46,6 +46,9 @@ public struct EncryptedStorage: FileStorage {
         }
     }
 
+    /// Whether there is a file, readable or not.
+    public func exists(name: String) async throws -> Bool { try await storage.exists(name: name) }
+
     /// What the client said about a file.
     public func details(name: String) async throws -> FileDetails { try await storage.details(name: name) }
 

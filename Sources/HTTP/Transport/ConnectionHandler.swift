@@ -47,12 +47,18 @@ struct ConnectionHandler: Sendable {
             try pipeline.addHandler(NIOSSLServerHandler(context: certificate.context))
             try pipeline.addHandler(HandshakeTimeout(handshakeLimit))
         }
-        try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
+        // Behind a request that offers an upgrade the parser reads nothing more, and would keep all that comes.
+        try pipeline.addHandler(
+            ByteToMessageHandler(
+                HTTPRequestDecoder(limitConfiguration: limits), maximumBufferSize: Self.mostUnread * headerLimit))
         try pipeline.addHandler(ConnectionReader(connection, connections: connections))
         return connection
     }
 
     private static let mostHeaderFields = 1000
+
+    /// How much may come before it is parsed, in heads of requests.
+    private static let mostUnread = 4
 
     /// Answers the requests of a connection until there are no more.
     func handle(_ connection: HTTPConnection) async {

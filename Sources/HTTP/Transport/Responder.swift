@@ -73,7 +73,8 @@ struct Responder: Sendable {
         let tag = await longTag(of: reply, to: request)
         var response = ResponseHead(reply: reply, request: request, tag: tag, crossOrigin: crossOrigin)
         let keepsConnection =
-            head.isKeepAlive && !body.isBroken && !body.awaitsContinue && (body.declaredLength ?? 0) <= drainLimit
+            head.isKeepAlive && !Self.endsParsing(head) && !body.isBroken && !body.awaitsContinue
+            && (body.declaredLength ?? 0) <= drainLimit
         status = response.status
         response.isSecure = isSecure
         response.announce(keepsConnection: keepsConnection, to: head.version)
@@ -82,6 +83,13 @@ struct Responder: Sendable {
         guard !body.isBroken, !body.awaitsContinue else { return false }
         if !body.isComplete, await !body.drain(upTo: drainLimit) { return false }
         return keepsConnection
+    }
+
+    /// Whether the parser reads nothing behind a request: it expects another protocol there, which nobody serves.
+    private static func endsParsing(_ head: HTTPRequestHead) -> Bool {
+        head.method == .CONNECT
+            || head.headers.contains(name: "Upgrade")
+                && head.headers[canonicalForm: "Connection"].contains { $0.asciiLowercased == "upgrade" }
     }
 
     /// Serves a WebSocket connection until it ends.
@@ -97,14 +105,16 @@ struct Responder: Sendable {
         return false
     }
 
-    /// Begins to watch an answer that does not fit into one piece. When there is no memory for it until its client has
+    /// Begins to watch an answer that does not fit into one piece, or is made while it is sent. When there is no memory for it until its client has
     /// read it, another answer says so instead.
     private func watch(_ reply: inout Reply, on connection: HTTPConnection) -> TransferTimeout.Ticket? {
         let held = reply.body.bytesInMemory
-        if case .stream(let stream) = reply.body, held == 0 {
-            return stream.length > 0 ? transferTimeout.begin(.file, on: connection.channel) : nil
+        if case .stream(let stream) = reply.body {
+            guard stream.length > 0 else { return nil }
+            if !stream.isInMemory { return transferTimeout.begin(.file, on: connection.channel) }
+        } else if held <= Self.pieceSize {
+            return nil
         }
-        guard held > Self.pieceSize else { return nil }
         let ticket = transferTimeout.begin(.answer, on: connection.channel)
         if transferTimeout.hold(ticket, bytes: held) { return ticket }
         transferTimeout.end(ticket)

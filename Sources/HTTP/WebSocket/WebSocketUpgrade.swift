@@ -13,7 +13,8 @@ struct WebSocketUpgrade {
     /// - Returns: nil for a request that asks for nothing of that kind, or for what the handler does not serve.
     init?(_ head: HTTPRequestHead, peer: String, handler: any WebSocketHandler) {
         guard head.method == .GET,
-            head.headers[canonicalForm: "Upgrade"].contains(where: { $0.asciiLowercased == "websocket" })
+            head.headers[canonicalForm: "Upgrade"].contains(where: { $0.asciiLowercased == "websocket" }),
+            head.headers[canonicalForm: "Connection"].contains(where: { $0.asciiLowercased == "upgrade" })
         else { return nil }
         request = WebSocketRequest(
             path: String(head.uri.prefix { $0 != "?" }), origin: head.headers.first(name: "Origin"), peer: peer,

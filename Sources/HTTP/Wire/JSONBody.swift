@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 
 /// Turns the bytes of a request body into a JSON object, whatever its content type says.

@@ -10,6 +10,10 @@ export function installCloud(Parse, registry, connection, log, settings) {
   for (const event of ['beforeSave', 'afterSave', 'beforeDelete', 'afterDelete', 'beforeFind', 'afterFind']) {
     cloud[event] = (parseClass, handler, validator) => registry.trigger(event, parseClass, handler, validator);
   }
+  // What servers up to 6 call the triggers of files.
+  for (const event of ['beforeSave', 'afterSave', 'beforeDelete', 'afterDelete']) {
+    cloud[`${event}File`] = (handler, validator) => registry.trigger(event, Parse.File, handler, validator);
+  }
   const accountEvents = {
     beforeLogin: '_User', afterLogin: '_User', afterLogout: '_Session', beforePasswordResetRequest: '_User',
   };

@@ -111,9 +111,9 @@ extension Backend {
         var token = user.token
         if !options.emailVerifyTokenReuseIfValid || token == nil || user.isExpired(at: context.now) {
             let new = Self.mailToken()
-            try await store.setToken(
-                new, expiry: Self.expiry(after: options.emailVerifyTokenValidityDuration, context), of: user.id,
-                .verification)
+            let expiry = Self.expiry(after: options.emailVerifyTokenValidityDuration, context)
+            // What was sent to an address that is the user's no more would confirm the one that is.
+            guard try await store.setToken(new, expiry: expiry, of: user, .verification) else { return }
             token = new
         }
         guard let token, options.sendUserEmailVerification else { return }

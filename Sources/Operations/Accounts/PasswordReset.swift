@@ -46,9 +46,10 @@ extension Backend {
             var token = user.token
             if !options.resetTokenReuseIfValid || token == nil || user.isExpired(at: context.now) {
                 let new = Self.mailToken()
-                try await store.setToken(
-                    new, expiry: Self.expiry(after: options.resetTokenValidityDuration, context), of: user.id,
-                    .passwordReset)
+                let expiry = Self.expiry(after: options.resetTokenValidityDuration, context)
+                guard try await store.setToken(new, expiry: expiry, of: user, .passwordReset) else {
+                    return try await Self.level(start)
+                }
                 token = new
             }
             try await send(
@@ -86,7 +87,9 @@ extension Backend {
         do {
             _ = try await SavePipeline(backend: self).run(save)
         } catch let error as ParseError where error.code == ParseError.objectNotFound {
-            throw Self.invalidResetToken
+            // Code may refuse with the same number: whether the token was spent meanwhile tells which it is.
+            guard try await resetUser(token: token, username: username) != nil else { throw Self.invalidResetToken }
+            throw ParseError(ParseError.otherCause, error.message)
         }
         if let email = user.email {
             try await notify(.passwordChanged, at: email, user.recipient, context)

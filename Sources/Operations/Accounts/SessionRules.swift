@@ -1,11 +1,17 @@
 import JSON
 import ParseModel
 import ParseStorage
+import Rules
 
-/// Sessions that clients open and change; what the server owns of them stays.
+/// Sessions that log-ins open and clients change; what the server owns of them stays.
 struct SessionRules: SaveRules {
+    /// Whose session opens this one, on the strength of which it stands; nil where something else does, as a password.
+    var opener: SessionUser?
     /// Whose session it was, where the master key may move it to another user.
     private var ownerBefore: String?
+
+    /// - Parameter opener: Whose session opens the one that is saved; nil where something else does.
+    init(opener: SessionUser? = nil) { self.opener = opener }
 
     mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult? {
         guard !save.caller.writesEverything else {
@@ -20,9 +26,10 @@ struct SessionRules: SaveRules {
             throw ParseError(ParseError.invalidKeyName, "Cannot set ACL on a Session.")
         }
         guard let objectId = save.objectId else {
+            if save.isPartOfTransaction { throw Backend.noLogInOfTransaction }
             // `POST /sessions`: a further session for the caller.
             let session = try await backend.openSession(
-                for: user.id, createdWith: ["action": "create"], extra: save.body, save.context)
+                for: user.id, createdWith: ["action": "create"], extra: save.body, by: user, save.context)
             return WriteResult(
                 status: 201, location: backend.location("_Session", session.user.sessionId, save.context),
                 body: session.body)
@@ -34,6 +41,35 @@ struct SessionRules: SaveRules {
             throw ParseError(ParseError.invalidKeyName, "Invalid key name: \(key)")
         }
         return nil
+    }
+
+    /// Stores a session, and ends the others of its user and installation. Log-ins side by side do so one after the other:
+    /// the last one stays, and not none.
+    func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult {
+        let body = planned.save.body
+        let installationId = body["installationId"]?.stringValue
+        guard planned.save.isNew, opener != nil || installationId != nil,
+            let userId = body["user"]?["objectId"]?.stringValue, let objectId = planned.write?.objectId
+        else { return try await backend.carryOut(planned) }
+        let result = try await backend.transaction(conflictKey: userId) { [opener] backend in
+            if let opener {
+                // Whoever changed the password meanwhile ended it, and what it opens would stay.
+                guard try await backend.store.holds(session: opener.sessionId, of: opener.id) else {
+                    throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
+                }
+            }
+            guard let installationId else { return try await backend.carryOut(planned) }
+            try await backend.store.claim(device: "session:\(userId):\(installationId)")
+            let result = try await backend.carryOut(planned)
+            try await backend.store.deleteAll(
+                "_Session",
+                where: SessionReadRules.sessions(of: userId)
+                    .and(.field(FieldPath("installationId"), .equal(.string(installationId))))
+                    .and(.field(FieldPath("objectId"), .notEqual(.string(objectId)))))
+            return result
+        }
+        if installationId != nil { await backend.invalidate(user: userId) }
+        return result
     }
 
     func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {

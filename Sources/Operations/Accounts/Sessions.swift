@@ -21,8 +21,12 @@ extension Backend {
     static func isServerOwned(_ key: String) -> Bool { serverOwned.contains(FieldPath(key).root) }
 
     /// Opens a session for a user; an older one of the same user and installation ends.
+    ///
+    /// - Parameter opener: Whose session opens it; nil where something else does, as a password.
+    /// - Throws: 209 when that session is over.
     func openSession(
-        for userId: String, createdWith: JSONObject, extra: JSONObject = [:], _ context: RequestContext
+        for userId: String, createdWith: JSONObject, extra: JSONObject = [:], by opener: SessionUser? = nil,
+        _ context: RequestContext
     ) async throws -> OpenedSession {
         let token = Identifiers.sessionToken()
         let objectId = Identifiers.alphanumeric(configuration.objectIdSize)
@@ -40,40 +44,20 @@ extension Backend {
         for (key, value) in extra where body[key] == nil && !Self.isServerOwned(key.text) { body[key] = value }
         var save = Save("_Session", nil, body, context.asServer)
         save.newId = objectId
-        let planned = try await plan(save)
+        let pipeline = SavePipeline(backend: self)
         let row: WriteResult
-        if let installationId {
-            let context = save.context
-            row = try await replaceSession(of: userId, installationId, by: objectId) { backend in
-                try await backend.carryOut(planned, context)
-            }
+        if isInTransaction {
+            // Of a session that is opened in a transaction, nobody is told before it is committed.
+            row = try await pipeline.store(
+                PlannedSave(save: save, rules: SessionRules(opener: opener), write: try await plan(save))
+            ).result
         } else {
-            row = try await carryOut(planned, save.context)
+            row = try await pipeline.run(save, rules: SessionRules(opener: opener))
         }
-        if !isInTransaction { await tellObservers(save, objectId) }
         body["objectId"] = row.body["objectId"]
         let user = SessionUser(
             id: userId, sessionId: objectId, token: token, roles: try await roles(of: userId), isAnonymous: false)
         return OpenedSession(token: token, user: user, body: body)
-    }
-
-    /// Stores a session, and ends the others of its user and installation. Log-ins side by side do so one after the other:
-    /// the last one stays, and not none.
-    private func replaceSession(
-        of userId: String, _ installationId: String, by objectId: String,
-        _ store: @escaping @Sendable (Backend) async throws -> WriteResult
-    ) async throws -> WriteResult {
-        let others = Self.sessions(of: userId)
-            .and(.field(FieldPath("installationId"), .equal(.string(installationId))))
-            .and(.field(FieldPath("objectId"), .notEqual(.string(objectId))))
-        let row = try await transaction(conflictKey: userId) { backend in
-            try await backend.store.claim(device: "session:\(userId):\(installationId)")
-            let row = try await store(backend)
-            try await backend.store.deleteAll("_Session", where: others)
-            return row
-        }
-        await invalidate(user: userId)
-        return row
     }
 
     /// Whose session a row is; nil when there is no such row.
@@ -118,7 +102,7 @@ extension Backend {
     /// A session as its user sees it: from preset 9 on what class permissions and protected fields leave.
     private func ownView(_ session: JSONObject, _ user: SessionUser) -> JSONObject {
         guard configuration.preset >= 9, let schema = catalog.schema("_Session") else { return session }
-        guard let access = try? protectedFields.readAccess(schema, .get, Caller(user: user)) else {
+        guard let access = try? readAccess(schema, .get, Caller(user: user)) else {
             return session.filter { $0.key == "objectId" || $0.key == "sessionToken" }
         }
         return session.filter { !access.hidden.contains($0.key) }
@@ -129,7 +113,7 @@ extension Backend {
         guard let user = context.caller.user else {
             throw ParseError(ParseError.objectNotFound, "invalid session")
         }
-        let session = try await openSession(for: user.id, createdWith: ["action": "upgrade"], context)
+        let session = try await openSession(for: user.id, createdWith: ["action": "upgrade"], by: user, context)
         return ownView(session.body, session.user)
     }
 }

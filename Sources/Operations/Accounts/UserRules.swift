@@ -31,6 +31,9 @@ struct UserRules: SaveRules {
         }
         save.hidden = try backend.takeInternalFields(&save.body, save.caller)
         claims = try await backend.claims(try backend.providers(save.body["authData"]))
+        if save.isPartOfTransaction, try await backend.isKnown(claims, save.caller) {
+            throw Backend.noLogInOfTransaction
+        }
         if !claims.identities.isEmpty, let result = try await backend.logIn(with: claims, save.context) {
             return result
         }
@@ -63,6 +66,7 @@ struct UserRules: SaveRules {
     }
 
     mutating func complete(_ save: inout Save, _ backend: Backend) async throws {
+        for name in Self.noFields { save.body[name] = nil }
         if let objectId = save.objectId {
             try await completeChange(&save, objectId, backend)
         } else {
@@ -70,6 +74,9 @@ struct UserRules: SaveRules {
         }
         try backend.checkNames(save.body)
     }
+
+    /// What a client may not keep as a field of a user: it would be shown to all who may read the user.
+    private static let noFields: [Name] = ["sessionToken"]
 
     private mutating func completeSignUp(_ save: inout Save, _ backend: Backend) async throws {
         let objectId = try backend.newObjectId(save.body, "_User")
@@ -84,8 +91,9 @@ struct UserRules: SaveRules {
             save.hidden.merge(columns) { $1 }
         }
         save.body["password"] = nil
+        let sentAddress = save.body["email"]?.stringValue
         backend.normalizeNames(&save.body)
-        if let email = save.body["email"]?.stringValue, linking?.vouchedAddresses.contains(Name(email)) == true {
+        if let sentAddress, linking?.vouchedAddresses.contains(Name(sentAddress)) == true {
             // What a provider's token says of the address is worth as much as a link.
             if backend.configuration.accountMail.verifyUserEmails { save.body["emailVerified"] = true }
         } else if let token = backend.beginVerification(of: &save) {
@@ -135,9 +143,13 @@ struct UserRules: SaveRules {
     /// An address that is changed is to be confirmed anew; one that is sent again as it is, is not.
     private mutating func completeAddress(_ save: inout Save, _ objectId: String, _ backend: Backend) async throws {
         guard backend.configuration.accountMail.verifyUserEmails, let email = save.body["email"]?.stringValue,
-            let user = try await backend.store.mailUser(objectId, .verification),
-            user.email.map({ !$0.hasSameBytes(as: email) }) ?? true
+            let user = try await backend.store.mailUser(objectId, .verification)
         else { return }
+        if let known = user.email, known.hasSameBytes(as: email) {
+            // Nor is it written: another request may have changed it meanwhile, and have the other one confirmed.
+            save.body["email"] = nil
+            return
+        }
         // Each new address is sent a mail, whoever's it is.
         guard
             save.caller.writesEverything
@@ -182,8 +194,11 @@ struct UserRules: SaveRules {
                 try await backend.checkUnique(save.body, except: save.objectId)
                 var planned = planned
                 if let linking, let objectId = save.objectId {
-                    // What others linked meanwhile stays; what they spent is not spent again.
-                    let data = try linking.applied(to: try await backend.store.authData(of: objectId, locks: true))
+                    // What others linked meanwhile stays; what they spent is not spent again, and what they removed is gone.
+                    let stored = try await backend.store.authData(of: objectId, locks: true)
+                    try await backend.checkStillEnters(
+                        linking, stored, objectId, setsPassword: changesPassword, save.caller)
+                    let data = try linking.applied(to: stored)
                     planned.write?.write.operations["authData"] = .set(.object(data))
                 }
                 var result = try await backend.carryOut(planned)

@@ -11,7 +11,7 @@ extension Backend {
     /// - Returns: The token of the new session.
     func replaceSessions(of userId: String, _ context: RequestContext) async throws -> String? {
         if configuration.revokeSessionOnPasswordReset {
-            try await store.deleteAll("_Session", where: Self.sessions(of: userId))
+            try await store.deleteAll("_Session", where: SessionReadRules.sessions(of: userId))
             await invalidate(user: userId)
         }
         guard !context.caller.writesEverything else { return nil }
@@ -37,11 +37,6 @@ extension Backend {
         let acl = try await store.find(request).objects.first?["ACL"]?.objectValue
         let isWritable = acl.map { acl in caller.principals.contains { acl[$0]?["write"] == true } } ?? false
         guard isWritable else { throw ParseError.denied(ParseError.sessionMissing, "Insufficient auth.") }
-    }
-
-    /// All sessions of a user.
-    static func sessions(of userId: String) -> Filter {
-        .field(FieldPath("user"), .equal(Pointer(className: "_User", objectId: userId).json))
     }
 
     func checkEmailVerified(_ body: JSONObject, _ caller: Caller) throws(ParseError) {

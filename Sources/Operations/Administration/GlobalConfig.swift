@@ -25,33 +25,60 @@ extension Backend {
     ///
     /// - Throws: 119 for the read-only key.
     public func changeGlobalConfig(_ body: JSONObject, _ context: RequestContext) async throws {
-        guard context.caller.power != .readOnlyMaster else {
-            throw ParseError.denied(
-                ParseError.operationForbidden, "read-only masterKey isn't allowed to update the config.")
-        }
-        try configuration.requestKeywordDenylist.check(body)
-        let changes = body["params"]?.objectValue ?? [:]
-        let masterKeyOnly = body["masterKeyOnly"]?.objectValue ?? [:]
-        let stored =
-            trigger(.beforeSave, "@Config") == nil && trigger(.afterSave, "@Config") == nil
-            ? nil : try await configRow()?["params"]?.objectValue
-        // What a trigger changes of the parameters is not stored, as with parse-server.
-        let cloudContext = try await callConfigTrigger(
-            .beforeSave, changes, original: stored, context, cloudContext: nil)
-        var operations: OrderedDictionary<Name, FieldOperation> = [:]
-        for (name, value) in changes {
-            operations["params.\(name)"] = try FieldOperation(json: value, isCreating: false)
-            operations["masterKeyOnly.\(name)"] = .set(.bool(masterKeyOnly[name]?.isTruthy ?? false))
-        }
-        var write = ObjectWrite()
-        write.operations = operations
-        try await store.change(.config, write)
-        _ = try await callConfigTrigger(.afterSave, changes, original: stored, context, cloudContext: cloudContext)
+        let save = Save("_GlobalConfig", "1", body, context)
+        _ = try await SavePipeline(backend: self).run(save, rules: GlobalConfigRules())
     }
 
-    private func configRow() async throws -> JSONObject? {
+    fileprivate func configRow() async throws -> JSONObject? {
         var request = ObjectStore.FindRequest(className: "_GlobalConfig")
         request.filter = .field(FieldPath("objectId"), .equal("1"))
         return try await store.find(request).objects.first
     }
+}
+
+/// Saving parameters: one row, whose fields no schema lists, with triggers of its own (`@Config`).
+private struct GlobalConfigRules: SaveRules {
+    /// The parameters as they were, where a trigger wants to know.
+    private var original: JSONObject?
+
+    func check(_ save: Save, _ backend: Backend) throws(ParseError) {
+        guard save.caller.power != .readOnlyMaster else {
+            throw ParseError.denied(
+                ParseError.operationForbidden, "read-only masterKey isn't allowed to update the config.")
+        }
+        try backend.configuration.requestKeywordDenylist.check(save.body)
+    }
+
+    mutating func callBefore(_ save: inout Save, _ backend: Backend) async throws {
+        guard backend.callsSaveTriggers("@Config") else { return }
+        original = try await backend.configRow()?["params"]?.objectValue
+        // What a trigger changes of the parameters is not stored, as with parse-server.
+        save.cloudContext = try await backend.callConfigTrigger(
+            .beforeSave, Self.changes(save), original: original, save.context, cloudContext: nil)
+    }
+
+    func plan(_ save: Save, _ backend: Backend) async throws -> PlannedWrite {
+        let masterKeyOnly = save.body["masterKeyOnly"]?.objectValue ?? [:]
+        var write = ObjectWrite()
+        for (name, value) in Self.changes(save) {
+            write.operations["params.\(name)"] = try FieldOperation(json: value, isCreating: false)
+            write.operations["masterKeyOnly.\(name)"] = .set(.bool(masterKeyOnly[name]?.isTruthy ?? false))
+        }
+        return PlannedWrite(
+            className: save.className, objectId: "1", write: write,
+            result: WriteResult(status: 200, location: nil, body: [:]))
+    }
+
+    func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult {
+        guard let planned = planned.write else { throw ParseError.notFound }
+        try await backend.store.change(.config, planned.write)
+        return planned.result
+    }
+
+    func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
+        _ = try await backend.callConfigTrigger(
+            .afterSave, Self.changes(save), original: original, save.context, cloudContext: save.cloudContext)
+    }
+
+    private static func changes(_ save: Save) -> JSONObject { save.body["params"]?.objectValue ?? [:] }
 }

@@ -12,22 +12,30 @@ extension Backend {
     /// - Returns: For each what is left to do. What was refused is refused in its turn, when those before it were not.
     public func plan(_ writes: [TransactionWrite?], _ context: RequestContext) async -> [TransactionStep] {
         var steps: [TransactionStep] = []
-        for write in writes { steps.append(await plan(write, among: writes, context)) }
+        for (index, write) in writes.enumerated() {
+            steps.append(await plan(write, after: writes[..<index], context))
+        }
         return steps
     }
 
-    private func plan(_ write: TransactionWrite?, among writes: [TransactionWrite?], _ context: RequestContext) async
-        -> TransactionStep
-    {
+    /// - Parameter earlier: The calls before it.
+    private func plan(
+        _ write: TransactionWrite?, after earlier: ArraySlice<TransactionWrite?>, _ context: RequestContext
+    ) async -> TransactionStep {
         guard let write else { return .call }
         do {
             switch write.kind {
             case .create:
-                return .save(
-                    try await SavePipeline(backend: self).plan(Save(write.className, nil, write.body, context)))
+                var save = Save(write.className, nil, write.body, context)
+                save.isPartOfTransaction = true
+                return .save(try await SavePipeline(backend: self).plan(save))
             case .update(let objectId):
                 var save = Save(write.className, objectId, write.body, context)
-                save.isMadeInTransaction = writes.contains { $0?.makes(write.className, objectId) ?? false }
+                save.isPartOfTransaction = true
+                // One that is there already is nobody's to make: its own rules hold.
+                if earlier.contains(where: { $0?.makes(write.className, objectId) ?? false }) {
+                    save.isMadeInTransaction = try await store.existing([objectId], of: write.className).isEmpty
+                }
                 return .save(try await SavePipeline(backend: self).plan(save))
             case .delete(let objectId):
                 return .delete(
@@ -100,7 +108,7 @@ extension Backend {
         if className == "_Session", !caller.writesEverything {
             // Sessions have no ACL, and are changed by their own users.
             guard let userId = caller.userId else { return nil }
-            filter = filter.and(Self.sessions(of: userId))
+            filter = filter.and(SessionReadRules.sessions(of: userId))
         }
         return ObjectStore.LockedRow(
             className: className, objectId: objectId,

@@ -98,7 +98,7 @@ extension Backend {
             if let given = call.objects {
                 found = given
             } else if call.query["where"] != asked {
-                found = try await search(className, try FindOptions(find: call.query), context).objects
+                found = try await search(included: ids.count, of: className, call.query, context)
             }
         }
         if let after = findTrigger(.afterFind, className) {

@@ -9,10 +9,10 @@ extension Backend {
     /// The internal fields of the users that a find gave, as members to be added to each.
     ///
     /// - Returns: A list for each row, or nothing when the caller may not see them or did not ask for them.
-    func internalMembers(_ className: String, _ found: ObjectStore.Found, _ options: FindOptions, _ caller: Caller)
-        async throws -> [[[UInt8]]]
+    func internalMembers(_ found: ObjectStore.Found, _ options: FindOptions, _ caller: Caller) async throws
+        -> [[[UInt8]]]
     {
-        guard className == "_User", caller.power == .maintenance, found.rowCount > 0 else { return [] }
+        guard caller.power == .maintenance, found.rowCount > 0 else { return [] }
         let wanted = SystemClass.internalUserFields.keys.filter { name in
             // Servers before 8 kept the hash and what is counted back even from this key.
             (configuration.preset >= 8 || Self.shownBefore8.contains(name))
@@ -22,11 +22,7 @@ extension Backend {
         let ids = (0..<found.rowCount).map { found.objectId($0) ?? "" }
         let users = try await store.internalUserFields(of: ids)
         return ids.map { id in
-            wanted.compactMap { name in
-                users[id]?[name].map {
-                    JSONValue.string(name.text).serialized() + [UInt8(ascii: ":")] + $0.serialized()
-                }
-            }
+            wanted.compactMap { name in users[id]?[name].map { JSONValue.member(name, $0) } }
         }
     }
 

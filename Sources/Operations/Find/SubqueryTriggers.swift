@@ -34,16 +34,22 @@ extension Backend {
                     let query = inner.selects ? operand["query"]?.objectValue : operand,
                     let className = query["className"]?.stringValue, hasFindTrigger(className)
                 else {
-                    answered[name] = try await answering(member, context)
+                    // A list that a query was joined with is there already.
+                    if answered[name] == nil { answered[name] = try await answering(member, context) }
                     continue
                 }
                 let key = inner.selects ? operand["key"]?.stringValue ?? "" : nil
                 let values = try await objects(of: query, className, context).compactMap { object in
                     key.map { Self.member($0, of: .object(object)) }
-                        ?? Pointer(className: className, objectId: object["objectId"]?.stringValue ?? "").json
+                        ?? Pointer(
+                            // Of another class, where a field of the class leads there.
+                            className: object["className"]?.stringValue ?? className,
+                            objectId: object["objectId"]?.stringValue ?? ""
+                        ).json
                 }
                 let others = answered[inner.list]?.arrayValue ?? object[inner.list]?.arrayValue
-                answered[inner.list] = .array(Self.joined(values, others, isUnion: inner.list == "$nin"))
+                // One list, as the parser makes of what stands beside a query that no trigger sees.
+                answered[inner.list] = .array((others ?? []) + values)
             }
             return .object(answered)
         default: return value
@@ -66,13 +72,6 @@ extension Backend {
         }
     }
 
-    private static func joined(_ values: [JSONValue], _ others: [JSONValue]?, isUnion: Bool) -> [JSONValue] {
-        guard let others else { return values }
-        if isUnion { return values + others }
-        let known = Set(others)
-        return values.filter { known.contains($0) }
-    }
-
     private static func member(_ key: String, of value: JSONValue) -> JSONValue? {
         key.split(separator: ".").reduce(value as JSONValue?) { $0?[Name($1)] }
     }
@@ -81,8 +80,8 @@ extension Backend {
         -> [JSONObject]
     {
         let parameters = query.filter { $0.key != "className" }
-        let answer = try JSONValue(
-            parsing: try await findTriggered(className, parameters, context, most: Self.mostInner + 1))
+        let find = try Find(className, .inner(most: Self.mostInner + 1), parameters, context)
+        let answer = try JSONValue(parsing: try await FindPipeline(backend: self).run(find))
         let objects = answer["results"]?.arrayValue?.compactMap(\.objectValue) ?? []
         guard objects.count <= Self.mostInner else {
             throw ParseError(

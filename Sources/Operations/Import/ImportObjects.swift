@@ -13,8 +13,13 @@ extension Backend {
     private struct PlannedRow {
         var place: Int
         var row: ImportRow
-        var write: ObjectStore.RowWrite
-        var result: WriteResult
+        var write: PlannedWrite
+
+        /// What is to be written, as the store takes it.
+        var rowWrite: ObjectStore.RowWrite {
+            write.access == nil
+                ? .insert(objectId: write.objectId, write.write) : .update(objectId: write.objectId, write.write)
+        }
     }
 
     /// Stores objects of a class by their ids, page by page: an object that is there is changed, another one is made.
@@ -81,7 +86,7 @@ extension Backend {
         let isStored = await store(planned, className)
         for (row, isStored) in zip(planned, isStored) {
             outcomes[row.place] =
-                isStored ? .success(row.result) : try await storeAlone(row, className, context)
+                isStored ? .success(row.write.result) : try await storeAlone(row, className, context)
         }
         let failures = planned.map { row in
             if case .failure(let error as ParseError) = outcomes[row.place] { error.code } else { 0 }
@@ -96,7 +101,7 @@ extension Backend {
     private func store(_ rows: [PlannedRow], _ className: String) async -> [Bool] {
         guard !rows.isEmpty else { return [] }
         do {
-            return try await store.write(rows.map(\.write), to: className)
+            return try await store.write(rows.map(\.rowWrite), to: className)
         } catch {
             return rows.map { _ in false }
         }
@@ -107,79 +112,35 @@ extension Backend {
         -> Result<WriteResult, any Error>
     {
         do {
-            if try await store.write([planned.write], to: className)[0] { return .success(planned.result) }
+            if try await store.write([planned.rowWrite], to: className)[0] { return .success(planned.write.result) }
             // The object was deleted meanwhile, or the row that was to make it was refused.
             let again = try await plan(planned.row, planned.place, className, isCreating: true, context)
-            _ = try await store.write([again.write], to: className)
-            return .success(again.result)
+            _ = try await store.write([again.rowWrite], to: className)
+            return .success(again.write.result)
         } catch let error as ParseError {
-            guard error.code == ParseError.duplicateValue, case .insert(let id, _) = planned.write,
+            guard error.code == ParseError.duplicateValue, case .insert(let id, _) = planned.rowWrite,
                 try await store.existing([id], of: className).contains(id)
             else { return .failure(error) }
         }
         // Another request has made the object meanwhile.
         do {
             let again = try await plan(planned.row, planned.place, className, isCreating: false, context)
-            return try await store.write([again.write], to: className)[0]
-                ? .success(again.result) : .failure(ParseError.notFound)
+            return try await store.write([again.rowWrite], to: className)[0]
+                ? .success(again.write.result) : .failure(ParseError.notFound)
         } catch let error as ParseError {
             return .failure(error)
         }
     }
 
-    /// Checks a row against the class, makes the fields that it lacks, and says what is to be written.
+    /// Takes a row through the steps of a save that come before it is stored.
     private func plan(
         _ row: ImportRow, _ place: Int, _ className: String, isCreating: Bool, _ context: RequestContext
     ) async throws -> PlannedRow {
-        try configuration.requestKeywordDenylist.check(row.fields)
-        try FileURLRules.check(.object(row.fields), allowed: configuration.fileUpload.allowedFileUrlDomains)
-        var fields = row.fields
-        var hidden = row.hidden
-        if className == "_User" {
-            normalizeNames(&fields)
-            if let password = row.password {
-                try PasswordRules.check(
-                    password, username: fields["username"]?.stringValue, configuration.passwordPolicy,
-                    refusesUncompared: false)
-                hidden["_hashed_password"] = .string(
-                    try await passwords.hash(password, from: context.address))
-            }
-        }
-        var operations = try WrittenFields.operations(fields, className, isCreating: isCreating)
-        let schema = try await prepare(className, operations, context.caller, isCreating: isCreating).schema
         let id = row.objectId ?? Identifiers.alphanumeric(configuration.objectIdSize)
-        var write = ObjectWrite()
-        write.hidden = hidden
-        write.acl = row.acl
-        if isCreating, write.acl == nil {
-            if className == "_User" {
-                write.acl = try ObjectACL.ofUser(
-                    nil, objectId: id, isPrivate: configuration.enforcePrivateUsers)
-            } else if row.objectId == nil {
-                write.acl = ObjectACL.preset(schema, context.caller)
-            }
-        }
-        if row.objectId == nil {
-            _ = try WrittenFields.applyDefaults(&operations, hasACL: write.acl != nil, schema, isCreating: true)
-        }
-        write.operations = operations
-        guard isCreating else {
-            write.createdAt = row.createdAt
-            let updatedAt = row.updatedAt ?? context.now
-            write.updatedAt = updatedAt
-            return PlannedRow(
-                place: place, row: row, write: .update(objectId: id, write),
-                result: WriteResult(status: 200, location: nil, body: ["updatedAt": .string(updatedAt.iso)]))
-        }
-        let createdAt = row.createdAt ?? row.updatedAt ?? context.now
-        write.createdAt = createdAt
-        write.updatedAt = row.updatedAt ?? createdAt
-        let base = configuration.publicServerURL ?? context.mountURL
-        let path = className == "_User" ? "users" : "classes/\(className)"
-        return PlannedRow(
-            place: place, row: row, write: .insert(objectId: id, write),
-            result: WriteResult(
-                status: 201, location: "\(base)/\(path)/\(id)",
-                body: ["objectId": .string(id), "createdAt": .string(createdAt.iso)]))
+        var save = Save(className, isCreating ? nil : id, row.fields, context)
+        save.newId = id
+        let outcome = try await SavePipeline(backend: self).plan(save, rules: ImportRules(row: row))
+        guard case .planned(let planned) = outcome, let write = planned.write else { throw ParseError.notFound }
+        return PlannedRow(place: place, row: row, write: write)
     }
 }

@@ -84,7 +84,7 @@ extension Backend {
         let caller = context.caller
         let className = query.className.text
         try caller.check(query.isById ? "get" : "find", of: className)
-        try checkSessionAccess(className, caller)
+        try ClassRules.reading(className)?.authorize(caller)
         let parser = filterParser(context)
         let version = catalog.version
         guard let schema = catalog.schema(className) else {
@@ -96,8 +96,8 @@ extension Backend {
             }
             return
         }
-        let access = try protectedFields.readAccess(schema, query.isById ? .get : .find, caller)
-        var filter: Filter
+        let access = try readAccess(schema, query.isById ? .get : .find, caller)
+        let filter: Filter
         do throws(ParseError) {
             filter = try parser.parse(query.condition)
         } catch {
@@ -108,10 +108,6 @@ extension Backend {
         if let watched = query.watch?.first(where: access.hidden.contains) {
             throw .denied(
                 ParseError.operationForbidden, "This user is not allowed to watch \(watched) on class \(className)")
-        }
-        if className == "_Session", let userId = caller.userId, !caller.readsEverything {
-            filter = filter.and(
-                .field(FieldPath("user"), .equal(Pointer(className: "_User", objectId: userId).json)))
         }
         do throws(FilterMatcherError) {
             let matcher = try FilterMatcher(filter, schema: schema)

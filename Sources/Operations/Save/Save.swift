@@ -21,6 +21,8 @@ struct Save: Sendable {
     var acl: ACL?
     /// The id of a new object, where it is decided already.
     var newId: String?
+    /// Whether it is to be part of a transaction, before which nothing is stored.
+    var isPartOfTransaction = false
     /// Whether a call before it in the same transaction makes the object that is changed.
     var isMadeInTransaction = false
     /// The object as it was, where an observer wants to know.

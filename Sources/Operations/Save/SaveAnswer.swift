@@ -21,7 +21,7 @@ extension Backend {
             let schema = catalog.schema(className), let id = objectId ?? result.body["objectId"]?.stringValue
         else { return result }
         var access = ReadAccess()
-        protectedFields.protect(schema, caller, isOwnUser: className == "_User" && caller.isUser(id), &access)
+        protectedFields.protect(schema, caller, isOwnUser: caller.isOwn(className, id), &access)
         let doubtful = access.hidden.intersection(result.body.keys).subtracting(Self.alwaysShown)
         guard !doubtful.isEmpty else { return result }
         // A field of the object itself can decide who sees what, so the object is asked.

@@ -7,8 +7,9 @@ import Rules
 /// complete and validate, make the fields that are missing, plan; store; what the class does then (caches, the session
 /// of a sign-up), changes and after-triggers, present.
 ///
-/// Every object that a client creates or changes takes this way. What is special to a class is in its ``SaveRules``. No
-/// connection is held but while storing, so a transaction is a list of planned saves: no hash is computed, no field
+/// Every object that is created or changed takes this way: those of clients, rows of imports, sessions that log-ins open,
+/// the parameters of `/config`. What is special to a class, or to one of these ways, is in ``SaveRules``. No connection is
+/// held but while storing, so a transaction is a list of planned saves: no hash is computed, no field
 /// made and no trigger called inside of one.
 public struct SavePipeline {
     let backend: Backend
@@ -22,26 +23,30 @@ public struct SavePipeline {
     }
 
     /// Takes a save through all steps.
-    func run(_ save: Save) async throws -> WriteResult {
-        switch try await plan(save) {
+    ///
+    /// - Parameter rules: What is special to the way of the save; nil for what is special to its class.
+    func run(_ save: Save, rules: (any SaveRules)? = nil) async throws -> WriteResult {
+        switch try await plan(save, rules: rules) {
         case .answered(let result): return result
         case .planned(let planned): return try await finish(try await store(planned))
         }
     }
 
     /// Everything that comes before storing.
-    func plan(_ save: Save) async throws -> Outcome {
+    ///
+    /// - Parameter rules: What is special to the way of the save; nil for what is special to its class.
+    func plan(_ save: Save, rules: (any SaveRules)? = nil) async throws -> Outcome {
         var save = save
-        guard var rules = ClassRules.saving(save.className) else {
+        guard var rules = rules ?? ClassRules.saving(save.className) else {
             let write = try await planOrdinary(&save)
             return .planned(PlannedSave(save: save, rules: nil, write: write))
         }
-        try backend.checkSave(save)
+        try rules.check(save, backend)
         if let answer = try await rules.authorize(&save, backend) { return .answered(answer) }
-        if backend.isObserved { try await backend.beforeSave(&save) }
+        try await rules.callBefore(&save, backend)
         try await rules.complete(&save, backend)
         if rules.plansWhileStoring { return .planned(PlannedSave(save: save, rules: rules, write: nil)) }
-        let write = try await backend.plan(save)
+        let write = try await rules.plan(save, backend)
         return .planned(PlannedSave(save: save, rules: rules, write: write))
     }
 

@@ -47,7 +47,10 @@ extension Backend {
         write.operations = operations
         write.hidden = save.hidden
         var answer: JSONObject = ["objectId": .string(objectId), "createdAt": .string(createdAt.iso)]
-        for name in filled { answer[name] = operations[name]?.valueOnCreate.map(Self.closed) }
+        let nested = Set(operations.keys.lazy.map { FieldPath($0) }.filter { !$0.steps.isEmpty }.map { Name($0.root) })
+        for name in filled where !nested.contains(Name(name)) {
+            answer[name] = operations[name]?.valueOnCreate.map(Self.closed)
+        }
         for (key, operation) in operations where operation.isEchoed && FieldPath(key).steps.isEmpty {
             answer[key] = operation.valueOnCreate
         }
@@ -60,8 +63,7 @@ extension Backend {
     /// The URL of an object, as the answer to its creation tells it.
     func location(_ className: String, _ objectId: String, _ context: RequestContext) -> String {
         let base = configuration.publicServerURL ?? context.mountURL
-        let path = className == "_User" ? "users" : "classes/\(className)"
-        return "\(base)/\(path)/\(objectId)"
+        return "\(base)/\(ClassPath.told(of: className))/\(objectId)"
     }
 
     /// A value as it is stored and will be read: the ring of a polygon is closed.

@@ -1,18 +1,28 @@
 import JSON
+import ParseModel
 
-/// What is special to saving objects of one class, at the steps of ``SavePipeline``. Each save has its own, so that
-/// it can remember at one step what another one needs.
+/// What is special to saving objects of one class, or on one way, at the steps of ``SavePipeline``. Each save has its own,
+/// so that it can remember at one step what another one needs.
 protocol SaveRules: Sendable {
+    /// Checks what can be said of a save before its class is looked at.
+    func check(_ save: Save, _ backend: Backend) throws(ParseError)
+
     /// Whether the caller may save this at all. It comes before the triggers.
     ///
     /// - Returns: An answer for a save that is one in name only, such as a log-in.
     mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult?
+
+    /// Calls the trigger before the save, and loads the object for those who want to know what it was.
+    mutating func callBefore(_ save: inout Save, _ backend: Backend) async throws
 
     /// Completes what is saved, and checks it, after the triggers.
     mutating func complete(_ save: inout Save, _ backend: Backend) async throws
 
     /// Whether what is written is found out while it is stored.
     var plansWhileStoring: Bool { get }
+
+    /// Checks the save against its class, makes the fields that the class lacks, and says what is to be written.
+    func plan(_ save: Save, _ backend: Backend) async throws -> PlannedWrite
 
     /// Stores it: in one statement, or in a transaction of several.
     func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult
@@ -22,9 +32,14 @@ protocol SaveRules: Sendable {
 }
 
 extension SaveRules {
+    func check(_ save: Save, _ backend: Backend) throws(ParseError) { try backend.checkSave(save) }
     mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult? { nil }
+    mutating func callBefore(_ save: inout Save, _ backend: Backend) async throws {
+        if backend.isObserved { try await backend.beforeSave(&save) }
+    }
     mutating func complete(_ save: inout Save, _ backend: Backend) async throws {}
     var plansWhileStoring: Bool { false }
+    func plan(_ save: Save, _ backend: Backend) async throws -> PlannedWrite { try await backend.plan(save) }
     func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult {
         try await backend.carryOut(planned)
     }

@@ -46,7 +46,7 @@ extension Backend {
         if !caller.readsEverything {
             access.loginData = loginDataView
             protectedFields.protect(
-                schema, caller, isOwnUser: className == "_User" && caller.isUser(planned.objectId), &access)
+                schema, caller, isOwnUser: caller.isOwn(className, planned.objectId), &access)
         }
         var context = planned.context
         var query: JSONObject = [:]

@@ -88,32 +88,27 @@ extension Backend {
 
     /// Calls the trigger before a find or a get.
     ///
-    /// - Parameters:
-    ///   - objectId: The one object that is asked for; nil for a find.
-    ///   - isInner: Whether it is a query inside of another.
     /// - Returns: nil when nothing is called.
     /// - Throws: What the trigger throws.
-    func beforeFind(
-        _ className: String, _ parameters: JSONObject, objectId: String? = nil, isInner: Bool = false,
-        _ context: RequestContext
-    ) async throws -> TriggeredFind? {
-        guard hasFindTrigger(className) else { return nil }
+    func beforeFind(_ find: Find) async throws -> TriggeredFind? {
+        guard hasFindTrigger(find.className) else { return nil }
         try checkMayCallCode()
-        guard let before = findTrigger(.beforeFind, className) else {
-            return TriggeredFind(query: told(parameters, objectId, isInner), objectId: objectId)
+        guard let before = findTrigger(.beforeFind, find.className) else {
+            return TriggeredFind(query: told(find), objectId: find.objectId)
         }
         var call = FindCall(
-            .beforeFind, className, query: told(parameters, objectId, isInner), objectId: objectId,
-            user: try await userRecord(context), context)
+            .beforeFind, find.className, query: told(find), objectId: find.objectId,
+            user: try await userRecord(find.context), find.context)
         try await before(&call)
         return TriggeredFind(
-            query: call.query, objectId: objectId, cloudContext: call.context, given: call.objects, isChanged: true)
+            query: call.query, objectId: find.objectId, cloudContext: call.context, given: call.objects, isChanged: true
+        )
     }
 
     /// What a find says that is asked for: a client's find has a limit, whether it says so or not.
-    private func told(_ parameters: JSONObject, _ objectId: String?, _ isInner: Bool) -> JSONObject {
-        guard objectId == nil, !isInner, parameters["limit"] == nil else { return parameters }
-        var told = parameters
+    private func told(_ find: Find) -> JSONObject {
+        guard case .objects = find.kind, find.parameters["limit"] == nil else { return find.parameters }
+        var told = find.parameters
         told["limit"] = .number(Double(configuration.defaultLimit))
         return told
     }
@@ -122,13 +117,11 @@ extension Backend {
     ///
     /// - Returns: What is answered.
     /// - Throws: What the trigger throws.
-    func afterFind(
-        _ className: String, _ objects: [JSONObject], _ triggered: TriggeredFind, _ context: RequestContext
-    ) async throws -> [JSONObject] {
-        guard let after = findTrigger(.afterFind, className) else { return objects }
+    func afterFind(_ find: Find, _ objects: [JSONObject], _ triggered: TriggeredFind) async throws -> [JSONObject] {
+        guard let after = findTrigger(.afterFind, find.target) else { return objects }
         var call = FindCall(
-            .afterFind, className, query: triggered.query, objectId: triggered.objectId,
-            user: try await userRecord(context), cloudContext: triggered.cloudContext, context)
+            .afterFind, find.target, query: triggered.query, objectId: triggered.objectId,
+            user: try await userRecord(find.context), cloudContext: triggered.cloudContext, find.context)
         call.objects = objects
         try await after(&call)
         return call.objects ?? objects

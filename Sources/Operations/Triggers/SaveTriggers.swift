@@ -166,7 +166,7 @@ extension Backend {
         if !caller.readsEverything {
             access.loginData = loginDataView
             protectedFields.protect(
-                schema, caller, isOwnUser: className == "_User" && caller.isUser(objectId), &access)
+                schema, caller, isOwnUser: caller.isOwn(className, objectId), &access)
         }
         return try await object(className, objectId, access, save.context)
     }

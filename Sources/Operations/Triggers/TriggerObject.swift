@@ -84,9 +84,13 @@ extension Save {
     private static func applying(
         _ operation: FieldOperation, at steps: ArraySlice<String>, to value: JSONValue?
     ) -> JSONValue? {
-        guard let step = steps.first else { return operation.applied(to: value) }
-        var object = value?.objectValue ?? [:]
-        object[Name(step)] = applying(operation, at: steps.dropFirst(), to: object[Name(step)])
-        return .object(object)
+        guard !steps.isEmpty else { return operation.applied(to: value) }
+        var changed = value ?? .object([:])
+        if let new = operation.applied(to: changed.value(at: steps)) {
+            changed.set(new, at: steps)
+        } else {
+            changed.remove(at: steps)
+        }
+        return changed
     }
 }

@@ -262,6 +262,16 @@ extension Filter {
         }
     }
 
+    /// The same condition with every part that is not a group replaced by what `transform` makes of it.
+    public func mapLeaves(_ transform: (Filter) -> Filter) -> Filter {
+        switch self {
+        case .all(let parts): .all(parts.map { $0.mapLeaves(transform) })
+        case .any(let parts): .any(parts.map { $0.mapLeaves(transform) })
+        case .none(let parts): .none(parts.map { $0.mapLeaves(transform) })
+        case .field, .related: transform(self)
+        }
+    }
+
     /// Calls `visit` with every condition of the tree that is not a group.
     public func visitLeaves(_ visit: (Filter) throws -> Void) rethrows {
         switch self {

@@ -82,12 +82,24 @@ public struct FilterParser: Sendable {
             default:
                 try check(key)
                 let path = FieldPath(key)
-                for constraint in try constraints(value, key: key, subqueries: subqueries) {
-                    parts.append(.field(path, constraint))
-                }
+                parts += Self.joined(try constraints(value, key: key, subqueries: subqueries), at: path)
             }
         }
         return parts.count == 1 ? parts[0] : .all(parts)
+    }
+
+    /// The conditions on a field. What is in a list and what queries inside of the condition give are one list, as
+    /// parse-server has it: `$in` beside `$inQuery` is the union.
+    private static func joined(_ constraints: [Constraint], at path: FieldPath) -> [Filter] {
+        func isMembership(_ constraint: Constraint) -> Bool {
+            switch constraint {
+            case .isIn, .inQuery: true
+            default: false
+            }
+        }
+        guard constraints.count(where: isMembership) > 1 else { return constraints.map { .field(path, $0) } }
+        let members = constraints.filter(isMembership).map { Filter.field(path, $0) }
+        return constraints.filter { !isMembership($0) }.map { .field(path, $0) } + [.any(members)]
     }
 
     private func check(_ key: String) throws(ParseError) {
@@ -204,6 +216,7 @@ public struct FilterParser: Sendable {
         guard let list = operand.arrayValue else { throw ParseError(unknownOperatorCode, "bad $all value") }
         let patterns = list.map { $0["$regex"]?.stringValue }
         guard patterns.contains(where: { $0 != nil }) else { return .containsAll(list) }
+        try checkPatterns()
         var prefixes: [String] = []
         for pattern in patterns {
             guard let pattern, let prefix = RegexPattern.literalPrefix(pattern) else {
@@ -216,10 +229,14 @@ public struct FilterParser: Sendable {
         return .containsAllStarting(prefixes)
     }
 
+    /// - Throws: 102 where the deployment wants no patterns.
+    private func checkPatterns() throws(ParseError) {
+        guard !limits.allowsRegex, !isMaster else { return }
+        throw ParseError(ParseError.invalidQuery, "$regex operator is not allowed")
+    }
+
     private func regex(_ operand: JSONValue, options: JSONValue?) throws(ParseError) -> Constraint {
-        guard limits.allowsRegex || isMaster else {
-            throw ParseError(ParseError.invalidQuery, "$regex operator is not allowed")
-        }
+        try checkPatterns()
         guard let pattern = operand.stringValue else {
             throw ParseError(ParseError.invalidQuery, "$regex value must be a string")
         }

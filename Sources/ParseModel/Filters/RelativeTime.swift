@@ -33,7 +33,7 @@ enum RelativeTime {
         }
         var total: Int64 = 0
         for index in stride(from: 0, to: words.count, by: 2) {
-            guard let count = Int64(words[index]), abs(count) < 1_000_000_000 else {
+            guard let count = Int64(words[index]), count.magnitude < 1_000_000_000 else {
                 throw bad("'\(words[index])' is not an integer.")
             }
             guard let unit = seconds[words[index + 1]] else { throw bad("Invalid interval: '\(words[index + 1])'") }
@@ -42,7 +42,7 @@ enum RelativeTime {
             total = sum
         }
         let (milliseconds, overflow) = total.multipliedReportingOverflow(by: 1000)
-        guard !overflow, abs(milliseconds) < 8_640_000_000_000_000 else {
+        guard !overflow, milliseconds.magnitude < 8_640_000_000_000_000 else {
             throw bad("Invalid time string. Dangling unit or number.")
         }
         return isFuture ? now + milliseconds : now - milliseconds

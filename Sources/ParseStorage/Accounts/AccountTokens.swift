@@ -104,19 +104,25 @@ extension ObjectStore {
         }
     }
 
-    /// Gives a user a token in place of the one before.
+    /// Gives a user a token in place of the one before, as long as the address is the one that the token is sent to.
     ///
     /// - Parameters:
     ///   - expiry: Until when it is worth something; nil for no end.
-    public func setToken(_ token: String, expiry: ParseDate?, of userId: String, _ purpose: TokenPurpose) async throws {
+    ///   - user: The user, as it was when the address was read.
+    /// - Returns: Whether it was given: false when the address is another one meanwhile.
+    public func setToken(_ token: String, expiry: ParseDate?, of user: MailUser, _ purpose: TokenPurpose) async throws
+        -> Bool
+    {
         do {
-            _ = try await query(
+            return try await query(
                 Statement(
-                    "UPDATE \"_User\" SET \(purpose.column) = $1, \(purpose.expiry) = $2 WHERE \"objectId\" = $3",
+                    "UPDATE \"_User\" SET \(purpose.column) = $1, \(purpose.expiry) = $2 "
+                        + "WHERE \"objectId\" = $3 AND \"email\" IS NOT DISTINCT FROM $4",
                     [
                         .text(token), expiry.map { .timestamp(milliseconds: $0.milliseconds) } ?? .null(.timestamptz),
-                        .text(userId),
-                    ]))
+                        .text(user.id), user.email.map { .text($0) } ?? .null(.text),
+                    ])
+            ).affectedRows > 0
         } catch let error as PostgresError {
             throw failure(error)
         }

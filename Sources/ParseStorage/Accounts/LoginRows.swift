@@ -61,7 +61,7 @@ extension ObjectStore {
                 """
                 SELECT "objectId", "_hashed_password", "username" = $1, "_rperm", "_wperm", "_password_changed_at",
                     "emailVerified", "authData"
-                FROM "_User" WHERE \(condition) ORDER BY 3 DESC LIMIT \(ignoresCase ? 2 : 1)
+                FROM "_User" WHERE \(condition) ORDER BY 3 DESC NULLS LAST LIMIT \(ignoresCase ? 2 : 1)
                 """, email.isEmpty ? [.text(username)] : [.text(username), .text(email)], readOnly: true)
         } catch let error as PostgresError {
             throw failure(error)

@@ -57,6 +57,19 @@ extension ObjectStore {
         }
     }
 
+    /// Whether a session is there still, and stays for the rest of the transaction that this is part of: who changes the
+    /// password of its user, which ends all sessions, comes before or after.
+    ///
+    /// - Throws: `ParseError` for failures of the database.
+    public func holds(session id: String, of userId: String) async throws -> Bool {
+        do {
+            _ = try await query("SELECT 1 FROM \"_User\" WHERE \"objectId\" = $1 FOR SHARE", [.text(userId)])
+            return try await query("SELECT 1 FROM \"_Session\" WHERE \"objectId\" = $1", [.text(id)]).rowCount > 0
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
+    }
+
     /// The names of a user's roles, those inherited included.
     ///
     /// - Throws: `ParseError` for failures of the database.

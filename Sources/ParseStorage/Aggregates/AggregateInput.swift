@@ -33,10 +33,13 @@ enum AggregateInput {
     static func readsColumns(_ stage: String) -> Bool { readersOfColumns.contains(stage) }
 
     /// The source of the query that reads this. Rows are called what their class is, so that conditions find columns.
+    ///
+    /// OFFSET keeps PostgreSQL from putting the expression of a document in the place of each mention of it, by which the
+    /// statement would grow with the product of all stages.
     var source: String {
         switch self {
         case .rows(let schema, let query): "FROM (\(query)) AS \(SQLBuilder.quote(schema.name))"
-        case .documents(let query): "FROM (\(query)) AS _input"
+        case .documents(let query): "FROM (SELECT * FROM (\(query)) AS _stage OFFSET 0) AS _input"
         }
     }
 

@@ -83,8 +83,7 @@ extension AggregateCompiler {
             let value = object[field] ?? 1
             if value == 1 || value == true || value.numberValue != nil {
                 let steps = try path(field.text)
-                kept =
-                    "CASE WHEN doc #> \(steps) IS NULL THEN \(kept) ELSE roost_set(\(kept), \(steps), doc #> \(steps)) END"
+                kept = "roost_kept(\(kept), \(steps), doc #> \(steps))"
             } else if !isRemoval(value) {
                 computed[field] = value
             }

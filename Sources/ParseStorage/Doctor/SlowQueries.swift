@@ -1,4 +1,3 @@
-import Encoding
 import JSON
 import Postgres
 
@@ -83,9 +82,8 @@ struct SlowQueries: Sendable {
 enum RelationIndex {
     /// The statement that builds it beside other work.
     static func statement(field: String, className: String) -> String {
-        let name = "roost_owner:\(field):\(className)"
-        let shortName = name.utf8.count <= 63 ? name : "roost_owner:\(String(StableHash.of(name), radix: 16))"
+        let name = IndexName.ofRoost("roost_owner:\(field):\(className)")
         let table = SQL.identifier(TableLayout.joinTable(field: field, className: className))
-        return "CREATE INDEX CONCURRENTLY IF NOT EXISTS \(SQL.identifier(shortName)) ON \(table) (\"owningId\")"
+        return "CREATE INDEX CONCURRENTLY IF NOT EXISTS \(SQL.identifier(name)) ON \(table) (\"owningId\")"
     }
 }

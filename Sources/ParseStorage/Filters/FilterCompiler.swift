@@ -29,6 +29,8 @@ struct FilterCompiler {
     var distance: String?
     /// The full-text rank, when the filter searches text.
     var rank: String?
+    /// How many memberships in other queries there are so far.
+    private var memberships = 0
 
     init(schemas: SchemaSnapshot, builder: SQLBuilder = SQLBuilder()) {
         self.schemas = schemas
@@ -105,7 +107,7 @@ struct FilterCompiler {
             for value in values { conditions.append(try compile(.equal(value), at: path, schema)) }
             return "(\(conditions.joined(separator: " AND ")))"
         case .inQuery(let query):
-            return try compile(query, at: path, schema)
+            return membership(try compile(query, at: path, schema))
         default:
             break
         }
@@ -147,8 +149,9 @@ struct FilterCompiler {
         }
         let ids = values.compactMap { Pointer(json: $0)?.objectId }
         guard !ids.isEmpty, schemas.hasJoinTable(table) else { return "FALSE" }
-        return "\"objectId\" IN (SELECT \"owningId\" FROM \(SQLBuilder.quote(table)) "
-            + "WHERE \"relatedId\" = ANY(\(builder.bind(.textArray(ids)))))"
+        return membership(
+            "\"objectId\" IN (SELECT \"owningId\" FROM \(SQLBuilder.quote(table)) "
+                + "WHERE \"relatedId\" = ANY(\(builder.bind(.textArray(ids)))))")
     }
 
     private mutating func related(_ owner: Pointer, _ key: String, _ schema: ClassSchema) -> String {
@@ -162,7 +165,19 @@ struct FilterCompiler {
         } else {
             return "FALSE"
         }
-        return "\(id) IN (SELECT \"relatedId\" FROM \(SQLBuilder.quote(table)) "
-            + "WHERE \"owningId\" = \(builder.bind(.text(owner.objectId))))"
+        return membership(
+            "\(id) IN (SELECT \"relatedId\" FROM \(SQLBuilder.quote(table)) "
+                + "WHERE \"owningId\" = \(builder.bind(.text(owner.objectId))))")
+    }
+
+    /// How many memberships in other queries PostgreSQL may join, which it plans in the third power of their number.
+    private static let mostJoins = 8
+
+    /// A condition that something is among what another query gives. PostgreSQL makes joins of the first ones, and looks the
+    /// others up: inside of another expression it joins none.
+    private mutating func membership(_ condition: String) -> String {
+        guard condition != "FALSE" else { return condition }
+        memberships += 1
+        return memberships <= Self.mostJoins ? condition : "COALESCE(\(condition), FALSE)"
     }
 }

@@ -33,10 +33,13 @@ extension FilterCompiler {
     /// in small letters, which stay as they are when case counts.
     private static func words(_ term: String) -> String {
         var text = ""
+        // Remembered, and not asked of the text: to find the last of many flags, Swift goes back to the first.
+        var isInside = false
         for character in term where character != "\0" {
             let isMark = character == "/" || character == "~"
-            let isInside = text.last.map { $0.isLetter || $0.isNumber } ?? false
-            text.append(isMark && !isInside ? " " : character)
+            let kept: Character = isMark && !isInside ? " " : character
+            text.append(kept)
+            isInside = kept.isLetter || kept.isNumber
         }
         var isQuoted = false
         let words = text.split(separator: " ").map { word in

@@ -29,7 +29,8 @@ struct JSONPath {
     /// The steps as a path of SQL. Like MongoDB it goes on in every object of an array on its way.
     var query: String { "lax $" + steps.map { "." + JSONValue.string($0).text }.joined() }
 
-    private static func isPlace(_ step: String) -> Bool { step.utf8.allSatisfy { (48...57).contains($0) } }
+    /// Whether a step can be a place in an array.
+    static func isPlace(_ step: String) -> Bool { step.utf8.allSatisfy { (48...57).contains($0) } }
 }
 
 extension FilterCompiler {

@@ -12,6 +12,13 @@ struct IndexName {
     /// What the names of indexes begin with that are being built beside a table.
     static let buildingPrefix = "roost_building:"
 
+    /// The name of an index of Roost's own, as it is or, where PostgreSQL would cut it off, a hash of it: two that begin
+    /// alike are two.
+    static func ofRoost(_ name: String) -> String {
+        guard name.utf8.count > 63, let colon = name.firstIndex(of: ":") else { return name }
+        return name[...colon] + String(StableHash.of(name), radix: 16)
+    }
+
     /// The own name; nil for one that PostgreSQL could not hold, or that Roost's own indexes could have.
     var own: String? {
         name.isEmpty || name.utf8.count > 63 || name.utf8.contains(0) || name.hasPrefix("roost_") ? nil : name

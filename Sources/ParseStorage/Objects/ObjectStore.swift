@@ -101,9 +101,13 @@ public struct ObjectStore: Sendable {
 
     /// Runs statements that add or change one object as one. Unless objects of the class must be unique in some
     /// field, they may share a transaction with other changes.
-    func change(_ schema: ClassSchema, _ objectId: String, _ statements: [Statement]) async throws -> [PostgresResult] {
+    ///
+    /// - Parameter alone: Whether they may take long, so that no other change should wait for them.
+    func change(_ schema: ClassSchema, _ objectId: String, _ statements: [Statement], alone: Bool = false) async throws
+        -> [PostgresResult]
+    {
         if session != nil { return try await group(statements) }
-        if schema.hasUniqueFields { return try await client.group(statements, conflictKey: objectId) }
+        if alone || schema.hasUniqueFields { return try await client.group(statements, conflictKey: objectId) }
         return try await client.change(conflictKey: objectId, statements)
     }
 
@@ -121,6 +125,8 @@ public struct ObjectStore: Sendable {
         public var skip = 0
         /// Whether the number of all matching objects is wanted too.
         public var wantsCount = false
+        /// Which objects the caller may count, where these are others than those that it may find; nil for the same.
+        public var countedBy: Filter?
         /// The fields wanted; nil for all.
         public var keys: Set<Name>?
         /// Fields not wanted.
@@ -180,7 +186,9 @@ public struct ObjectStore: Sendable {
         }
         if request.wantsCount {
             var compiler = FilterCompiler(schemas: snapshot)
-            let condition = try Self.condition(request, schema, &compiler)
+            var counted = request
+            if let countedBy = request.countedBy { counted.access.filter = countedBy }
+            let condition = try Self.condition(counted, schema, &compiler)
             statements.append(
                 Statement(
                     "SELECT count(*) FROM \(SQLBuilder.quote(schema.name)) WHERE \(condition)",

@@ -57,7 +57,7 @@ struct SchemaChange {
         where (field.type == .geoPoint || field.type == .polygon) && isNew(name.text, field) {
             // Searches around a place begin with a box, which this index serves.
             _ = try await session.query(
-                "CREATE INDEX IF NOT EXISTS \(SQL.identifier("roost_geo:\(wanted.name):\(name)")) ON \(table) "
+                "CREATE INDEX IF NOT EXISTS \(SQL.identifier(IndexName.ofRoost("roost_geo:\(wanted.name):\(name)"))) ON \(table) "
                     + "USING gist (\(SQL.identifier(name.text)))", [])
         }
         let made = ClassIndexes(schema: wanted, session: session)
@@ -129,7 +129,7 @@ struct SchemaChange {
         return [
             "CREATE TABLE IF NOT EXISTS \(SQL.identifier(table)) (\"relatedId\" varchar(120), "
                 + "\"owningId\" varchar(120), PRIMARY KEY (\"relatedId\", \"owningId\"))",
-            "CREATE INDEX IF NOT EXISTS \(SQL.identifier("roost_owner:\(field):\(className)")) "
+            "CREATE INDEX IF NOT EXISTS \(SQL.identifier(IndexName.ofRoost("roost_owner:\(field):\(className)"))) "
                 + "ON \(SQL.identifier(table)) (\"owningId\")",
         ]
     }

@@ -74,7 +74,10 @@ extension ObjectStore {
             let statement = try compiler.update(
                 objectId: objectId, write, condition: condition,
                 returning: echo.isEmpty ? [] : columns + (plan.hasACL ? ["_rperm", "_wperm"] : []))
-            guard let result = try await change(schema, objectId, [statement]).first, result.rowCount > 0 else {
+            // What changes a part of a value reads and writes all of it: others do not wait for that.
+            let isNested = write.operations.keys.contains { $0.utf8.contains(UInt8(ascii: ".")) }
+            let results = try await change(schema, objectId, [statement], alone: isNested)
+            guard let result = results.first, result.rowCount > 0 else {
                 return nil
             }
             guard !echo.isEmpty else { return [:] }

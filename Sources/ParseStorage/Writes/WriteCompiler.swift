@@ -30,8 +30,11 @@ struct WriteCompiler {
     /// Rows to put into and take out of one relation's join table.
     struct RelationChange {
         var table: String
-        var added: OrderedSet<Name> = []
-        var removed: OrderedSet<Name> = []
+        /// The objects, by their ids, and whether each is in the relation afterwards.
+        var members: OrderedDictionary<Name, Bool> = [:]
+
+        var added: [String] { members.filter(\.value).keys.elements.texts }
+        var removed: [String] { members.filter { !$0.value }.keys.elements.texts }
     }
 
     /// The row of a new object.
@@ -60,7 +63,7 @@ struct WriteCompiler {
                 Statement(
                     "INSERT INTO \(SQLBuilder.quote(change.table)) (\"relatedId\", \"owningId\") "
                         + "SELECT unnest($1::text[]), $2 ON CONFLICT DO NOTHING",
-                    [.textArray(Array(change.added).texts), .text(objectId)]))
+                    [.textArray(change.added), .text(objectId)]))
         }
         return row
     }
@@ -128,14 +131,14 @@ struct WriteCompiler {
                 parts.append(
                     "_added\(index) AS (INSERT INTO \(join) (\"relatedId\", \"owningId\") SELECT _related._id, "
                         + "_updated.\"objectId\" FROM _updated, "
-                        + "unnest(\(builder.bind(.textArray(Array(change.added).texts)))) AS _related(_id) "
+                        + "unnest(\(builder.bind(.textArray(change.added)))) AS _related(_id) "
                         + "ON CONFLICT DO NOTHING)")
             }
             if !change.removed.isEmpty {
                 parts.append(
                     "_removed\(index) AS (DELETE FROM \(join) AS _member USING _updated "
                         + "WHERE _member.\"owningId\" = _updated.\"objectId\" "
-                        + "AND _member.\"relatedId\" = ANY(\(builder.bind(.textArray(Array(change.removed).texts)))))")
+                        + "AND _member.\"relatedId\" = ANY(\(builder.bind(.textArray(change.removed)))))")
             }
         }
         return Statement(
@@ -222,7 +225,8 @@ struct WriteCompiler {
         return "roost_change(\(current), \(builder.bind(json: try ValueEncoder.json(.array(list)))))"
     }
 
-    /// A new object's values, with dotted keys folded into objects; null for what has none.
+    /// A new object's values, with dotted keys folded into objects and lists; null for what has none. Whole values come
+    /// first: a default does not undo what a dotted key brings.
     private func newValues(_ operations: OrderedDictionary<Name, FieldOperation>)
         -> OrderedDictionary<Name, JSONValue>
     {
@@ -230,21 +234,16 @@ struct WriteCompiler {
             return operations.mapValues { $0.valueOnCreate ?? .null }
         }
         var values: OrderedDictionary<Name, JSONValue> = [:]
+        for (key, operation) in operations where FieldPath(key).steps.isEmpty {
+            values[key] = operation.valueOnCreate
+        }
         for (key, operation) in operations {
-            guard let value = operation.valueOnCreate else { continue }
             let path = FieldPath(key)
-            values[path.root] =
-                path.steps.isEmpty
-                ? value : Self.setting(path.steps[...], in: values[path.root] ?? .object([:]), to: value)
+            guard !path.steps.isEmpty, let value = operation.valueOnCreate else { continue }
+            let empty: JSONValue = schema.type(of: path.root) == .array ? .array([]) : .object([:])
+            values[Name(path.root), default: empty].set(value, at: path.steps[...])
         }
         return values
-    }
-
-    private static func setting(_ steps: ArraySlice<String>, in value: JSONValue, to new: JSONValue) -> JSONValue {
-        guard let step = steps.first else { return new }
-        var object = value.objectValue ?? [:]
-        object[step] = setting(steps.dropFirst(), in: object[step] ?? .object([:]), to: new)
-        return .object(object)
     }
 
     private func relationChanges(_ operations: OrderedDictionary<Name, FieldOperation>) -> [RelationChange] {
@@ -253,7 +252,7 @@ struct WriteCompiler {
             guard case .relation = schema.type(of: field.text) else { continue }
             var change = RelationChange(table: TableLayout.joinTable(field: field.text, className: schema.name))
             Self.collect(operation, into: &change)
-            if !change.added.isEmpty || !change.removed.isEmpty { changes.append(change) }
+            if !change.members.isEmpty { changes.append(change) }
         }
         return changes
     }
@@ -262,15 +261,9 @@ struct WriteCompiler {
     private static func collect(_ operation: FieldOperation, into change: inout RelationChange) {
         switch operation {
         case .addRelation(let pointers):
-            for pointer in pointers {
-                change.removed.remove(Name(pointer.objectId))
-                change.added.append(Name(pointer.objectId))
-            }
+            for pointer in pointers { change.members[Name(pointer.objectId)] = true }
         case .removeRelation(let pointers):
-            for pointer in pointers {
-                change.added.remove(Name(pointer.objectId))
-                change.removed.append(Name(pointer.objectId))
-            }
+            for pointer in pointers { change.members[Name(pointer.objectId)] = false }
         case .batch(let operations):
             for operation in operations { collect(operation, into: &change) }
         default: break

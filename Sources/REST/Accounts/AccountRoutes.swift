@@ -20,7 +20,7 @@ extension RouteTable {
             Route(.post, "loginAs", [.batchable]) { routes, call in
                 .object(try await routes.backend.logIn(as: call.envelope.parameters, call.context))
             },
-            Route(.post, "logout", [.batchable]) { routes, call in
+            Route(.post, "logout", [.batchable, .aboutSession]) { routes, call in
                 try await routes.backend.logOut(call.context)
                 return .object([:])
             },

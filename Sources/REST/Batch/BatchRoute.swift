@@ -69,7 +69,7 @@ extension ParseRoutes {
         }
         let given = request["method"]?.stringValue ?? "undefined"
         // Lines before 9 take methods as they are written.
-        let known = configuration.preset >= 9 ? Method(name: given) : Method(rawValue: given)
+        let known = configuration.preset >= 9 || given == "PATCH" ? Method(name: given) : Method(rawValue: given)
         let name = known?.rawValue ?? given
         let components = below.utf8.split(separator: Self.slash)
             .map { PercentEncoding.decode(Substring($0)) ?? String(Substring($0)) }
@@ -103,7 +103,8 @@ extension ParseRoutes {
         }
         // Scripts that move apps write the paths of whatever server they were made for.
         if configuration.preset >= 9 { prefixes += ["/parse", "/1", ""] }
-        return prefixes.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+        // The longest that fits is the one that is meant: every path begins with that of a server without a mount path.
+        return prefixes.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }.sorted { $0.utf8.count > $1.utf8.count }
     }
 
     private static let slash = UInt8(ascii: "/")

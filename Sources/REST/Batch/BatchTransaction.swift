@@ -75,8 +75,10 @@ extension ParseRoutes {
     private static func write(_ element: Envelope) -> TransactionWrite? {
         var path = RouteTable.canonical(element.path)[...]
         guard let first = path.popFirst() else { return nil }
-        let classes = ["users": "_User", "roles": "_Role", "sessions": "_Session", "installations": "_Installation"]
-        guard let className = first == "classes" ? path.popFirst() : classes[first] else { return nil }
+        let className =
+            first.hasSameBytes(as: ClassPath.classes.text)
+            ? path.popFirst() : ClassPath.className(ofPath: Name(first))?.text
+        guard let className else { return nil }
         switch (element.method, path.first) {
         case (.post, nil): return TransactionWrite(.create, className, element.body)
         case (.put, .some(let id)): return TransactionWrite(.update(objectId: id), className, element.body)

@@ -1,6 +1,7 @@
 import Encoding
 import FileStorage
 import HTTP
+import Rules
 
 /// The answer that brings a file, or a part of it, to a client.
 struct FileDownload {

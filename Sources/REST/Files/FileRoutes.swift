@@ -112,11 +112,7 @@ public struct FileRoutes: Sendable {
         case .client, .maintenance: throw HTTPError.masterKeyRequired
         }
         _ = try await resolver.caller(of: envelope)
-        var components = envelope.path.dropFirst()
-        if components.count > 1, components.first.hasSameBytes(as: settings.keys.applicationID) {
-            components.removeFirst()
-        }
-        let name = components.joined(separator: "/")
+        let name = try await nameToDelete(envelope.path.dropFirst())
         let triggers = FileTriggers(resolver: resolver, envelope: envelope)
         let file =
             triggers.has(.beforeDelete, .afterDelete)
@@ -129,6 +125,15 @@ public struct FileRoutes: Sendable {
         }
         if let file { try await triggers.call(.afterDelete, file) }
         return Reply(body: .empty)
+    }
+
+    /// The file that a path means: the one of this name, or, where there is none, the one behind the application's id.
+    private func nameToDelete(_ components: ArraySlice<String>) async throws -> String {
+        let name = components.joined(separator: "/")
+        guard components.count > 1, components.first.hasSameBytes(as: settings.keys.applicationID),
+            try await !storage.exists(name: name)
+        else { return name }
+        return components.dropFirst().joined(separator: "/")
     }
 
     /// Who downloads, for cloud code; nobody has to say it.

@@ -54,11 +54,7 @@ extension FileUpload {
         _ content: Content, _ naming: FileNaming, _ prefix: String, _ triggers: FileTriggers, limit: Int
     ) async throws -> Reply {
         var file = try await triggers.file(naming.name)
-        file.bytes =
-            switch content.bytes {
-            case .decoded(let bytes): bytes
-            case .raw: try await request.request.body.collect(upTo: limit)
-            }
+        file.bytes = try await bytes(of: content, limit: limit)
         file.size = file.bytes?.count
         file.contentType = naming.typeToKeep ?? content.contentType
         file.metadata = content.metadata

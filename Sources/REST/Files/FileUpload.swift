@@ -158,9 +158,27 @@ struct FileUpload {
 
     // MARK: Storing
 
+    /// The bytes of the file, all of them in memory, where they are counted.
+    func bytes(of content: Content, limit: Int) async throws -> [UInt8] {
+        switch content.bytes {
+        case .decoded(let bytes): return bytes
+        case .raw:
+            do {
+                return try await request.request.body.collect(upTo: limit)
+            } catch let error as HTTPError where error.status == HTTPError.bodyTooLarge.status {
+                throw tooLarge(limit)
+            }
+        }
+    }
+
     func store(_ content: Content, name: String, details: FileDetails, limit: Int) async throws {
         do {
             switch content.bytes {
+            case .raw where routes.storage.holdsWholeFiles:
+                let bytes = try await bytes(of: content, limit: limit)
+                try await LongWork.large.carryOut {
+                    try await routes.storage.write(name: name, details: details, bytes: bytes)
+                }
             case .raw:
                 let body = LimitedBody(body: request.request.body, limit: limit, excess: tooLarge(limit))
                 try await routes.storage.write(name: name, details: details, contents: body)

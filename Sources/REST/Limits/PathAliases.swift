@@ -1,5 +1,6 @@
 import Encoding
 import JSON
+import Rules
 
 /// The other paths of what has two: a limit on one holds for both.
 struct PathAliases {
@@ -17,10 +18,10 @@ struct PathAliases {
         if isResendForm(path) { return [Self.resend.text] }
         let name = Name(first.asciiLowercased)
         guard let alias = Self.firstName(of: name, path) else { return nil }
-        guard name != Self.classes, let className = Self.classNames[name] else {
+        guard name != ClassPath.classes, let className = ClassPath.className(ofPath: name) else {
             return [alias.text] + path.dropFirst(2)
         }
-        return [Self.classes.text, className.text] + path.dropFirst()
+        return [ClassPath.classes.text, className.text] + path.dropFirst()
     }
 
     /// The first component of the other path, in small letters; nil for what has one path.
@@ -38,15 +39,10 @@ struct PathAliases {
 
     /// - Parameter name: The first component, in small letters.
     private static func firstName(of name: Name, _ path: [String]) -> Name? {
-        guard name == classes else { return classNames[name] == nil ? nil : classes }
-        guard path.count > 1, path[1].utf8.first == UInt8(ascii: "_") else { return nil }
-        return routes[Name(path[1])]
+        guard name == ClassPath.classes else { return ClassPath.className(ofPath: name).map { _ in ClassPath.classes } }
+        guard path.count > 1 else { return nil }
+        return ClassPath.own(of: Name(path[1]))
     }
 
     private static let resend: Name = "verificationEmailRequest"
-    private static let classes: Name = "classes"
-    private static let routes: [Name: Name] = [
-        "_User": "users", "_Session": "sessions", "_Role": "roles", "_Installation": "installations",
-    ]
-    private static let classNames = Dictionary(uniqueKeysWithValues: routes.map { ($1, $0) })
 }

@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import Operations
+import Rules
 
 /// `/classes/<Class>` and the routes that are other names for it.
 extension RouteTable {
@@ -8,7 +9,7 @@ extension RouteTable {
         classRoutes("classes/:class", [.idempotent]) { $0[0] }
         + [
             // Before the objects of these classes: `me` is no id.
-            Route(.get, "users/me", [.batchable, .transactional]) { routes, call in
+            Route(.get, "users/me", [.batchable, .transactional, .aboutSession]) { routes, call in
                 .json(try await routes.backend.me(call.context))
             },
             Route(.get, "sessions/me", [.batchable, .transactional, .withoutSession]) { routes, call in
@@ -16,10 +17,13 @@ extension RouteTable {
                     try await routes.backend.session(token: call.envelope.credentials.sessionToken, call.context))
             },
         ]
-        + classRoutes("users", [.idempotent]) { _ in "_User" }
-        + classRoutes("sessions") { _ in "_Session" }
-        + classRoutes("roles") { _ in "_Role" }
-        + classRoutes("installations", [.idempotent]) { _ in "_Installation" }
+        + ownRoutes("_User", [.idempotent]) + ownRoutes("_Session") + ownRoutes("_Role")
+        + ownRoutes("_Installation", [.idempotent])
+
+    /// The routes of a class at its own path.
+    private static func ownRoutes(_ className: Name, _ traits: Route.Traits = []) -> [Route] {
+        ClassPath.own(of: className).map { path in classRoutes(path.text, traits) { _ in className.text } } ?? []
+    }
 
     /// The five routes of a class.
     ///

@@ -115,11 +115,7 @@ struct PageRouter {
 
     /// Whether a reason is for the person in front of the page; what cloud code says is.
     static func isTold(_ error: ParseError) -> Bool {
-        switch error.code {
-        case ParseError.otherCause, ParseError.validationError, ParseError.passwordMissing, ParseError.scriptFailed:
-            true
-        default: false
-        }
+        ![ParseError.internalServerError, ParseError.requestLimitExceeded, ParseError.timeout].contains(error.code)
     }
 
     /// The answer that shows a page.

@@ -47,6 +47,11 @@ public struct Caller: Sendable, Hashable {
     /// Whether this is the id of the caller's user.
     public func isUser(_ id: String?) -> Bool { user.map { $0.id.hasSameBytes(as: id) } ?? false }
 
+    /// Whether an object is the caller's own user.
+    ///
+    /// - Parameter objectId: The object's id; nil for any other.
+    package func isOwn(_ className: String, _ objectId: String?) -> Bool { className == "_User" && isUser(objectId) }
+
     /// By which names the caller is let in: `*`, roles, the user's id. Nil when permissions are lifted for reading.
     public var readPrincipals: [Name]? { readsEverything ? nil : principals }
 

@@ -7,6 +7,9 @@ package enum PasswordRules {
     /// The bytes of a password that bcrypt looks at.
     private static let comparedLength = 72
 
+    /// The bytes of a password that a pattern is asked about, at most.
+    private static let longestMatched = 1024
+
     /// Checks a new password against the policy.
     ///
     /// - Parameter refusesUncompared: Whether no part of it may be left out of the comparison.
@@ -22,6 +25,11 @@ package enum PasswordRules {
                 ParseError.validationError, "Password cannot be longer than \(comparedLength) bytes.")
         }
         guard let policy else { return }
+        // What a pattern costs grows with the square of what it looks at.
+        guard policy.validatorPattern == nil || password.utf8.count <= longestMatched else {
+            throw ParseError(
+                ParseError.validationError, "Password cannot be longer than \(longestMatched) bytes.")
+        }
         if let pattern = policy.validatorPattern, password.range(of: pattern, options: .regularExpression) == nil {
             throw ParseError(
                 ParseError.validationError,

@@ -38,9 +38,15 @@ struct OptionReader {
         configuration.liveQuery = try Configuration.LiveQuery(values: values, configuration)
         configuration.logLevel =
             bool("silent", false) ? "silent" : bool("verbose", false) ? "verbose" : string("logLevel") ?? "info"
+        guard Self.logLevels.contains(configuration.logLevel) else {
+            throw ConfigurationError(
+                "Key logLevel must be one of \(Self.logLevels.joined(separator: ", ")), not \(configuration.logLevel)")
+        }
         configuration.jsonLogs = bool("jsonLogs", false)
         return configuration
     }
+
+    private static let logLevels = ["error", "warn", "info", "verbose", "debug", "silly", "silent"]
 
     private func readIdentity(_ configuration: inout Configuration) throws(ConfigurationError) {
         guard let appId = string("appId"), let masterKey = string("masterKey") else {
@@ -162,7 +168,8 @@ struct OptionReader {
         switch values["trustProxy"] {
         case .bool(true): .everybody
         case .number(let hops) where hops >= 1 && hops < 100: .hops(Int(hops))
-        case .string(let text) where !text.isEmpty: .addresses(text.split(separator: ",").map(String.init))
+        case .string(let text) where !text.isEmpty:
+            .addresses(text.split { $0 == "," || $0 == " " }.map(String.init))
         case .array(let list) where !list.isEmpty: .addresses(list.compactMap(\.stringValue))
         default: .nobody
         }
@@ -189,7 +196,11 @@ struct OptionReader {
         configuration.allowAggregationForReadOnlyMasterKey = bool("allowAggregationForReadOnlyMasterKey", true)
         configuration.enableSanitizedErrorResponse = bool("enableSanitizedErrorResponse", preset >= 8)
         for (className, entities) in values["protectedFields"]?.objectValue ?? [:] {
-            for (entity, fields) in entities.objectValue ?? [:] {
+            // What cannot be read would protect nothing.
+            guard let entities = entities.objectValue,
+                entities.values.allSatisfy({ $0.arrayValue?.allSatisfy { $0.stringValue != nil } ?? false })
+            else { throw ConfigurationError("Key protectedFields.\(className) must be an object of lists of fields") }
+            for (entity, fields) in entities {
                 let names = fields.names
                 var known = configuration.protectedFields[className, default: [:]][entity] ?? []
                 for name in names where !known.contains(name) { known.append(name) }

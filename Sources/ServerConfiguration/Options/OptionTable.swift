@@ -309,6 +309,7 @@ public enum OptionTable {
         ignore("collectionPrefix", "PARSE_SERVER_COLLECTION_PREFIX", .string, "MongoDB only"),
         ignore(
             "enableCollationCaseComparison", "PARSE_SERVER_ENABLE_COLLATION_CASE_COMPARISON", .boolean, "MongoDB only"),
+        ignore("query", "PARSE_SERVER_QUERY", .any, "MongoDB only"),
         ignore("directAccess", "PARSE_SERVER_DIRECT_ACCESS", .boolean, "calls inside Node.js"),
         ignore("enableExpressErrorHandler", "PARSE_SERVER_ENABLE_EXPRESS_ERROR_HANDLER", .boolean, "Express only"),
         ignore("middleware", "PARSE_SERVER_MIDDLEWARE", .string, "Express only"),

@@ -58,7 +58,7 @@ struct TextMessages {
         var spent = stored
         if data["token"] == "request" {
             let refusal = SecondFactor.refused("Please enter the token")
-            guard isRested(stored, now) else { throw refusal }
+            guard isRested(stored, now) else { return AuthOutcome(refusal: refusal) }
             guard let mobile = stored["mobile"]?.stringValue else { throw SecondFactor.invalidData }
             for (name, value) in try await send(to: mobile, at: now) { spent[name] = value }
             return AuthOutcome(stored: spent, refusal: refusal)

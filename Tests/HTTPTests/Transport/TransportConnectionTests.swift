@@ -272,4 +272,41 @@ struct TransportConnectionTests {
         #expect(line.contains("id="))
         #expect(!box.all.contains { $0.contains("secret") || $0.contains("master") })
     }
+
+    @Test(
+        "A client that offers a protocol that nobody serves is answered and told to close, and little of what follows is kept",
+        arguments: [
+            "GET /parse/health HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n",
+            "GET /parse HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+            "CONNECT /parse/health HTTP/1.1\r\nHost: x\r\n\r\n",
+        ])
+    func offers(request: String) async throws {
+        try await Server.run { client in
+            let answer = try await client.connect { connection in
+                try await connection.send(request)
+                return try await connection.receive()
+            }
+            #expect(answer?.header("Connection") == "close", "\(request)")
+            // Far more than the parser may keep: the connection ends, and nothing waits for what nobody reads.
+            await #expect(throws: (any Error).self) {
+                try await client.connect { connection in
+                    try await connection.send(request)
+                    for _ in 0..<200 { try await connection.send(String(repeating: "x", count: 1_000_000)) }
+                }
+            }
+        }
+    }
+
+    @Test("What does not ask to leave HTTP stays there, whatever protocol it names")
+    func keepsHTTP() async throws {
+        try await Server.run { client in
+            let statuses = try await client.connect { connection in
+                for _ in 0..<2 {
+                    try await connection.send("GET /parse/health HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n")
+                }
+                return [try await connection.receive()?.status, try await connection.receive()?.status]
+            }
+            #expect(statuses == [200, 200])
+        }
+    }
 }

@@ -120,4 +120,23 @@ import Testing
             #expect(try await server.send("GET", "/users/me", as: .session(kim.token)).code == 209)
         }
     }
+
+    @Test("A session that the master key makes for an installation ends the user's others there, as a log-in does")
+    func replacement() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            for token in ["r:first", "r:second"] {
+                _ = try await server.send(
+                    "POST", "/classes/_Session",
+                    [
+                        "user": .pointer("_User", kim.id), "sessionToken": .string(token), "installationId": "device",
+                        "createdWith": ["action": "create"],
+                    ], as: .master
+                ).succeeded()
+            }
+            let tokens = try await server.find("_Session", ["where": ["installationId": "device"]], as: .master)
+                .results.map { $0["sessionToken"] }
+            #expect(tokens == ["r:second"])
+        }
+    }
 }

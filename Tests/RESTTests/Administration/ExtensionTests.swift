@@ -170,6 +170,35 @@ import Testing
         }
     }
 
+    /// Answers every find by itself, and counts.
+    private final class Oracle: TriggerSet {
+        let calls = Atomic(0)
+
+        func trigger(for event: TriggerEvent, of className: Name) -> Trigger? { nil }
+
+        func findTrigger(for event: FindEvent, of className: Name) -> FindTrigger? {
+            guard event == .beforeFind else { return nil }
+            return { [self] call in
+                calls.add(1, ordering: .relaxed)
+                call.objects = [["objectId": "given"]]
+            }
+        }
+    }
+
+    @Test("No trigger around finds is called for a caller who may not ask")
+    func refusedFinds() async throws {
+        let oracle = Oracle()
+        try await TestServer.run(extensions: Self.extensions(oracle)) { server in
+            for path in ["/classes/_JobStatus", "/classes/_JobStatus/abc", "/classes/_Hooks/abc"] {
+                let refused = try await server.send("GET", path)
+                #expect(refused.code == 119, "\(path)")
+            }
+            #expect(oracle.calls.load(ordering: .relaxed) == 0)
+            #expect(try await server.send("GET", "/classes/_JobStatus/abc", as: .master)["objectId"] == "given")
+            #expect(oracle.calls.load(ordering: .relaxed) == 1)
+        }
+    }
+
     /// Lets nobody log in who is called eve, and takes note of what happens.
     private final class Doorkeeper: TriggerSet {
         let events = Mutex<[String]>([])

@@ -132,4 +132,25 @@ import Testing
             #expect(found.results.first?["file"]?["url"] == file["url"])
         }
     }
+
+    @Test("The file of the name in the answer is deleted, also in a folder that is called as the application")
+    func deletionInFolders() async throws {
+        try await TestServer.run(["preserveFileName": true]) { server in
+            let id = TestServer.applicationID
+            for folder in [nil, id] {
+                var headers = ["Content-Type": "text/plain"]
+                headers["X-Parse-File-Directory"] = folder
+                let name = try await server.send(
+                    "POST", "/files/r.txt", bytes: Array("text".utf8), as: .master, headers: headers
+                ).string("name")
+                #expect(name == (folder.map { $0 + "/" } ?? "") + "r.txt")
+            }
+            #expect(try await server.send("DELETE", "/files/\(id)/r.txt", as: .master).status == 200)
+            #expect(try await server.send("GET", "/files/\(id)/r.txt").status == 200)
+            #expect(try await server.send("GET", "/files/\(id)/\(id)/r.txt").status == 404)
+            // With the application before it, as in an address.
+            #expect(try await server.send("DELETE", "/files/\(id)/r.txt", as: .master).status == 200)
+            #expect(try await server.send("GET", "/files/\(id)/r.txt").status == 404)
+        }
+    }
 }

@@ -107,7 +107,7 @@ import Testing
             "allowRegex": false,
         ]
         try await TestServer.run(["requestComplexity": limits]) { server in
-            _ = try await SecurityProbe.makeSongs(server)
+            let song = try await SecurityProbe.makeSongs(server)
             let leaf: JSONValue = ["title": "alpha"]
             let query: JSONValue = ["className": "Song", "where": ["meta": ["$inQuery": ["className": "Song"]]]]
             let deep = Self.nested(3, leaf) { ["$or": [["$and": [$0]]]] }
@@ -116,12 +116,18 @@ import Testing
                 ["where": deep], ["where": ["meta": ["$inQuery": query]]],
                 ["where": ["meta": ["$inQuery": ["className": "Song", "where": deep]]]],
                 ["where": ["title": ["$select": ["query": query, "key": "title"]]]],
-                ["where": ["title": ["$regex": "a"]]], ["include": "a.b.c"], ["include": "a,b,c"],
+                ["where": ["title": ["$regex": "a"]]], ["where": ["tags": ["$all": [["$regex": "^\\Qa\\E"]]]]],
+                ["include": "a.b.c"], ["include": "a,b,c"],
             ]
             for parameters in parameters {
                 let answer = try await server.find("Song", parameters)
                 SecurityProbe.expectRefused(answer, 102, "\(parameters)")
                 #expect(try await server.find("Song", parameters, as: .master).status == 200, "\(parameters)")
+            }
+            for include in ["a.b.c", "a,b,c"] {
+                let path = "/classes/Song/\(song)?include=\(include)"
+                SecurityProbe.expectRefused(try await server.send("GET", path), 102, "a get with \(include)")
+                #expect(try await server.send("GET", path, as: .master).status == 200, "a get with \(include)")
             }
             let allowed = try await server.find("Song", ["where": ["$or": [["$and": [leaf]]]]])
             #expect(allowed.results.count == 1, "\(allowed.text)")

@@ -243,4 +243,47 @@ import Testing
             }
         }
     }
+
+    @Test("A transaction opens no session, and a refused one has ended none")
+    func sessions() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim")
+            let anonymous: JSONValue = ["anonymous": ["id": "5f3e9a54-6f0c-4d0f-9d68-3a6c8d4f1a11"]]
+            _ = try await server.send("POST", "/users", ["authData": anonymous]).succeeded()
+            let sessions = try await server.find("_Session", nil, as: .master).results.count
+            let fails = Self.call("PUT", "/classes/Song/nobody", ["a": 1])
+            let calls = [
+                Self.call("POST", "/sessions"), Self.call("POST", "/classes/_Session"),
+                Self.call("POST", "/users", ["authData": anonymous]),
+            ]
+            for call in calls {
+                let identity = call["path"] == "/parse/users" ? TestServer.Identity.anonymous : .session(kim.token)
+                let refused = try await Self.together([call, fails], server, as: identity)
+                SecurityProbe.expectRefused(refused, 107, "\(call)")
+                #expect(try await server.find("_Session", nil, as: .master).results.count == sessions)
+            }
+            #expect(try await server.send("GET", "/users/me", as: .session(kim.token)).status == 200)
+            // A user whom nobody knows yet is signed up in a transaction.
+            let new = Self.call("POST", "/users", ["username": "new", "password": "secret"])
+            #expect(try await Self.together([new], server).status == 200)
+        }
+    }
+
+    @Test("A creation in the same transaction lets nobody at an object that is there")
+    func pretended() async throws {
+        try await TestServer.run(["allowCustomObjectId": true]) { server in
+            let id = try await server.create("Song", ["objectId": "theirs", "ACL": [:]], as: .master)
+            let change = Self.call("PUT", "/classes/Song/\(id)", ["newField": 1])
+            let create = Self.call("POST", "/classes/Song", ["objectId": .string(id)])
+            for calls in [[change, create], [create, change]] {
+                #expect(try await Self.together(calls, server).status >= 400)
+                let schema = try await server.send("GET", "/schemas/Song", as: .master)
+                #expect(schema["fields"]?["newField"] == nil)
+            }
+            let own = Self.call("POST", "/classes/Song", ["objectId": "mine", "plays": 0])
+            let after = Self.call("PUT", "/classes/Song/mine", ["plays": 1])
+            #expect(try await Self.together([own, after], server).status == 200)
+            #expect(try await server.send("GET", "/classes/Song/mine")["plays"] == 1)
+        }
+    }
 }

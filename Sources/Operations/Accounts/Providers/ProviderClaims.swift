@@ -100,6 +100,16 @@ extension Backend {
         }
     }
 
+    /// Whether somebody is known by any of the providers' ids.
+    func isKnown(_ claims: ProviderClaims, _ caller: Caller) async throws -> Bool {
+        guard !claims.identities.isEmpty else { return false }
+        return try await !owners(of: claims.identities, isForAll: caller.readsEverything).isEmpty
+    }
+
+    /// What opens sessions is no part of a transaction: it is done before, and would stay when the transaction fails.
+    static let noLogInOfTransaction = ParseError(
+        ParseError.invalidJSON, "What opens a session cannot be part of a transaction.")
+
     /// The ids of users who have any of the providers' ids.
     ///
     /// - Parameter isForAll: Whether users whose ACL lets nobody in count: nobody but the master key logs them in.

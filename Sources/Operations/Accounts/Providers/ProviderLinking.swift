@@ -33,9 +33,7 @@ extension Backend {
         // What a provider refuses after it has done something is stored, as at a log-in.
         if change.refusal != nil { try await apply(change, to: objectId) }
         change.removed = Set(given.filter { $0.value.isNull }.map(\.key))
-        if !change.removed.isEmpty, !setsPassword, !context.caller.writesEverything, configuration.preset >= 9 {
-            try await checkStillEnters(change, stored, objectId)
-        }
+        try await checkStillEnters(change, stored, objectId, setsPassword: setsPassword, context.caller)
         return change
     }
 
@@ -60,7 +58,12 @@ extension Backend {
     /// Nobody locks themselves out of an account by unlinking the last way to log in.
     ///
     /// - Throws: 142.
-    private func checkStillEnters(_ change: LoginDataChange, _ stored: JSONObject, _ objectId: String) async throws {
+    func checkStillEnters(
+        _ change: LoginDataChange, _ stored: JSONObject, _ objectId: String, setsPassword: Bool, _ caller: Caller
+    ) async throws {
+        guard !change.removed.isEmpty, !setsPassword, !caller.writesEverything, configuration.preset >= 9 else {
+            return
+        }
         let left = try change.applied(to: stored)
         let isWayIn = left.contains { name, data in
             guard let (provider, _) = try? provider(name) else { return false }

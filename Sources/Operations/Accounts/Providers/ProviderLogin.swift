@@ -79,6 +79,8 @@ extension Backend {
         guard !factors.isEmpty else { return LoginDataChange() }
         if counts { try await reserveAttempt(of: id, isOfFactor: true, context) }
         let change = try await check(factors, stored: stored, isLogin: true, of: id, context)
+        // To ask for a code is no attempt.
+        if counts, change.refusal != nil { await releaseAttempt(of: id, isOfFactor: true) }
         if counts, change.refusal == nil { try await resetAttempts(of: id, isOfFactor: true) }
         return change
     }

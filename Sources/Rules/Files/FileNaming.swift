@@ -1,13 +1,13 @@
-import HTTP
+import Encoding
 import JSON
 import ParseModel
 
 /// The rules for names and types of uploaded files.
-struct FileNaming {
+package struct FileNaming {
     /// The name, with an extension added if it had none and the type tells one.
-    let name: String
+    package let name: String
     /// The type that must be kept beside the file because its extension does not tell one; nil otherwise.
-    let typeToKeep: String?
+    package let typeToKeep: String?
 
     private static let maximumLength = 128
     private static let defaultType = MediaType(known: "text/plain")
@@ -21,7 +21,7 @@ struct FileNaming {
     ///     their own.
     ///   - allowedExtensions: Patterns of which one must match; nil to allow all.
     /// - Throws: `ParseError` 122 or 130.
-    init(name: String, contentType: String?, allowedExtensions: [String]?) throws {
+    package init(name: String, contentType: String?, allowedExtensions: [String]?) throws {
         try Self.check(name: name)
         let given = try contentType.map(Self.mediaType)
         let type = given == Self.formType ? nil : given ?? Self.defaultType
@@ -48,7 +48,7 @@ struct FileNaming {
     /// Checks a folder that the client wants the file to be in.
     ///
     /// - Throws: `ParseError` 119 when the caller has not the master key, 122 when the folder is not acceptable.
-    static func directory(_ value: JSONValue, isMaster: Bool) throws -> String {
+    package static func directory(_ value: JSONValue, isMaster: Bool) throws -> String {
         guard isMaster else {
             throw ParseError(
                 ParseError.operationForbidden, "Directory can only be set using the Master Key.")

@@ -1,5 +1,3 @@
-import Encoding
-
 /// A content type: `type/subtype`, with its parameters set aside.
 public struct MediaType: Sendable, Equatable {
     /// `type/subtype`, in lower case.

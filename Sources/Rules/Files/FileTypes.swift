@@ -1,27 +1,26 @@
 import Encoding
-import HTTP
 import JSON
 
 /// Content types of files: which extension means which type, and which types a browser may show.
-enum FileTypes {
+package enum FileTypes {
     /// The type that an extension stands for, in any case; nil if it is not known.
-    static func type(forExtension fileExtension: some StringProtocol) -> MediaType? {
+    package static func type(forExtension fileExtension: some StringProtocol) -> MediaType? {
         byExtension[fileExtension.asciiLowercased]
     }
 
     /// The usual extension of a type; nil if there is none.
-    static func fileExtension(for type: MediaType) -> String? {
+    package static func fileExtension(for type: MediaType) -> String? {
         extensions[type.essence]
     }
 
     /// A type as a `Content-Type` value: text is UTF-8.
-    static func contentType(_ essence: String) -> String {
+    package static func contentType(_ essence: String) -> String {
         essence.hasPrefix("text/") || essence == "application/javascript" ? essence + "; charset=utf-8" : essence
     }
 
     /// Whether a browser may show a file of this type: only those that are known not to run scripts. Whatever is not in the
     /// list, such as `video/x+xml`, which some browsers read as a document, is offered for saving instead.
-    static func isShownInline(_ type: MediaType) -> Bool {
+    package static func isShownInline(_ type: MediaType) -> Bool {
         inlineTypes.contains(type.essence)
     }
 

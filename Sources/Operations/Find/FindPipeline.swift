@@ -1,0 +1,192 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Rules
+import Tasks
+
+/// The life of a find and of a get: authorize; before-triggers; aim, which finds out the class that is answered; plan,
+/// which makes the caller's rights and what is special to the class part of the question; search; triggers of what is
+/// included; after-triggers; present.
+///
+/// Where no trigger can be met, rows go from the database's bytes into the answer's. Objects become values only for triggers.
+struct FindPipeline {
+    let backend: Backend
+
+    /// Takes a find or a get through all steps.
+    ///
+    /// - Returns: `{"results":[…]}` with the count or the class name where they belong; of a get, the object.
+    /// - Throws: Parse's errors for the query and for permissions; 101 when the object of a get is not there or the caller
+    ///   may not see it.
+    func run(_ asked: Find) async throws -> [UInt8] {
+        var find = asked
+        try authorize(find)
+        let meetsTriggers = backend.hasFindTriggers && backend.meetsFindTriggers(find.className, find.options)
+        if meetsTriggers { try await callBefore(&find) }
+        try aim(&find)
+        if let given = find.triggered?.given { return try await present(given, count: nil, find) }
+        if find.options.asksForNothing, find.objectId == nil {
+            // A request for no objects and no count asks for nothing, and needs no permission.
+            try ClassRules.reading(find.target)?.authorize(find.caller)
+            return try await present([], count: nil, find)
+        }
+        if find.options.explain != nil { return try await explain(find) }
+        if meetsTriggers {
+            find.options.condition = try await backend.answeringSubqueries(in: find.options.condition, find.context)
+        }
+        let found = try await search(find)
+        let members = try await ClassRules.reading(find.target)?.members(of: found, find, backend) ?? []
+        guard meetsTriggers else { return try await write(found, members, find) }
+        return try await present(try await objects(found, members, find), count: found.count, find)
+    }
+
+    /// Checks what can be said of a find before its class is looked at. Nobody is called for a caller who may not ask.
+    private func authorize(_ find: Find) throws(ParseError) {
+        try find.caller.check(find.objectId == nil ? "find" : "get", of: find.className)
+    }
+
+    /// Calls the trigger before, and takes over what it makes of the find.
+    private func callBefore(_ find: inout Find) async throws {
+        let triggered =
+            try await backend.beforeFind(find)
+            ?? TriggeredFind(query: find.parameters, objectId: find.objectId)
+        if triggered.isChanged {
+            find.options = try FindOptions(find: triggered.query)
+            find.isRewritten = find.objectId.map { find.options.condition != ["objectId": .string($0)] } ?? false
+        }
+        if case .inner(let most) = find.kind { find.options.limit = find.options.limit ?? most }
+        find.triggered = triggered
+    }
+
+    /// Finds out the class whose objects are answered.
+    ///
+    /// - Throws: 102 or 119 for what the caller may not ask.
+    private func aim(_ find: inout Find) throws(ParseError) {
+        try backend.checkClassCreation(find.className, find.caller)
+        if find.options.explain != nil, !find.caller.readsEverything,
+            !backend.configuration.databaseOptions.allowPublicExplain
+        {
+            throw ParseError(ParseError.invalidQuery, "Using the explain query parameter requires the master key")
+        }
+        guard let key = find.options.redirectKey,
+            let target = backend.catalog.schema(find.className)?.type(of: key)?.targetClass
+        else { return }
+        try find.caller.check("find", of: target.text)
+        find.target = target.text
+    }
+
+    /// Asks the database.
+    ///
+    /// - Throws: 101 when the object of a get is not there or the caller may not see it.
+    private func search(_ find: Find) async throws -> ObjectStore.Found {
+        let found = try await backend.store.find(try await request(find))
+        guard find.objectId == nil || found.rowCount > 0 else { throw ParseError.notFound }
+        return found
+    }
+
+    /// The answer to a question for the plan of a find.
+    private func explain(_ find: Find) async throws -> [UInt8] {
+        let plan = try await backend.store.explain(try await request(find))
+        return JSONValue.object(["results": [["QUERY PLAN": plan]]]).serialized()
+    }
+
+    /// What was found as values, after the triggers of what is included.
+    private func objects(_ found: ObjectStore.Found, _ members: [[[UInt8]]], _ find: Find) async throws -> [JSONObject]
+    {
+        let count = find.objectId == nil ? found.rowCount : 1
+        let extra = Self.extra(members, find)
+        return try await backend.callIncludeTriggers(
+            (0..<count).map { found.object($0, extra: extra($0)) },
+            backend.triggeredIncludes(find.target, find.options), cloudContext: find.triggered?.cloudContext,
+            find.context)
+    }
+
+    /// Presents objects that are values, after the trigger that may change them.
+    private func present(_ objects: [JSONObject], count: Int?, _ find: Find) async throws -> [UInt8] {
+        var objects = objects
+        if let triggered = find.triggered {
+            objects = try await backend.afterFind(find, objects, triggered)
+        }
+        guard find.objectId == nil else {
+            guard let object = objects.first else { throw ParseError.notFound }
+            let isAsked = find.triggered?.given == nil && !find.isRewritten
+            let members = isAsked ? ClassRules.reading(find.target)?.answered(find) ?? [:] : [:]
+            return JSONValue.object(object.merging(members) { $1 }).serialized()
+        }
+        var answer: JSONObject = ["results": .array(objects.map { .object($0) })]
+        if count == 0, backend.countsNothing(find.target, find.caller) {
+            answer["count"] = []
+        } else if let count {
+            answer["count"] = .number(Double(count))
+        }
+        return JSONValue.object(answer).serialized()
+    }
+
+    /// Presents rows as they are, without making values of them.
+    private func write(_ found: ObjectStore.Found, _ members: [[[UInt8]]], _ find: Find) async throws -> [UInt8] {
+        let extra = Self.extra(members, find)
+        guard find.objectId == nil else {
+            let answered = ClassRules.reading(find.target)?.answered(find) ?? [:]
+            let all = extra(0) + answered.map { JSONValue.member($0.key, $0.value) }
+            return try await HeavyWork.run(if: found.isHeavy) {
+                var writer = JSONWriter(capacity: 1024)
+                try found.write(0, extra: all, into: &writer)
+                return writer.bytes
+            }
+        }
+        let countsNothing = found.count == 0 && backend.countsNothing(find.target, find.caller)
+        return try await HeavyWork.run(if: found.isHeavy) {
+            try Self.write(found, extra: extra, countsNothing: countsNothing)
+        }
+    }
+
+    private static func write(
+        _ found: ObjectStore.Found, extra: (Int) -> [[UInt8]], countsNothing: Bool
+    ) throws(ParseError) -> [UInt8] {
+        var writer = JSONWriter(capacity: 64 + min(found.rowCount, 1_000) * 512)
+        writer.raw("{\"results\":[")
+        try found.writeAll(extra: extra, into: &writer)
+        writer.byte(UInt8(ascii: "]"))
+        if let count = found.count {
+            writer.raw(",\"count\":")
+            if countsNothing {
+                writer.raw("[]")
+            } else {
+                writer.integer(count)
+            }
+        }
+        writer.byte(UInt8(ascii: "}"))
+        return writer.bytes
+    }
+
+    /// What each object has besides its fields: where it is of another class than was asked for, its class.
+    private static func extra(_ members: [[[UInt8]]], _ find: Find) -> @Sendable (Int) -> [[UInt8]] {
+        let redirected =
+            find.options.redirectKey == nil ? [] : [JSONValue.member("className", .string(find.target))]
+        return { row in members.isEmpty ? redirected : redirected + members[row] }
+    }
+}
+
+extension JSONValue {
+    /// A member of an object as JSON: `"key":value`.
+    static func member(_ key: Name, _ value: JSONValue) -> [UInt8] {
+        JSONValue.string(key.text).serialized() + [UInt8(ascii: ":")] + value.serialized()
+    }
+}
+
+extension Backend {
+    /// The answer to a find: `{"results":[…]}`, with the count or the class name where they belong.
+    ///
+    /// - Throws: Parse's errors for the query and for permissions.
+    public func find(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
+        try await FindPipeline(backend: self).run(try Find(className, .objects, parameters, context))
+    }
+
+    /// The answer to a get by id.
+    ///
+    /// - Throws: 101 when there is no such object or the caller may not see it.
+    public func get(_ className: String, _ objectId: String, _ parameters: JSONObject, _ context: RequestContext)
+        async throws -> [UInt8]
+    {
+        try await FindPipeline(backend: self).run(try Find(className, .object(id: objectId), parameters, context))
+    }
+}

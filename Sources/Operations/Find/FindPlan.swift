@@ -1,0 +1,226 @@
+import JSON
+import OrderedCollections
+import ParseModel
+import ParseStorage
+import Rules
+
+/// The plan of a find: the caller's rights, and what is special to the class, built into the question before it is compiled.
+extension FindPipeline {
+    /// A find or a get as the store takes it.
+    ///
+    /// - Throws: 101 for a get of a class that does not exist.
+    func request(_ find: Find) async throws -> ObjectStore.FindRequest {
+        let (caller, options, configuration) = (find.caller, find.options, backend.configuration)
+        var request = ObjectStore.FindRequest(className: find.target)
+        request.sizeLimit = configuration.maxResponseSize
+        request.links = backend.links(find.context)
+        try ClassRules.reading(find.target)?.authorize(caller)
+        let schema = backend.catalog.schema(find.target)
+        if let objectId = find.objectId, !find.isRewritten {
+            guard let schema, !objectId.utf8.contains(0) else { throw ParseError.notFound }
+            request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
+            request.limit = 1
+            request.access = try backend.readAccess(
+                schema, .get, caller, isOwnUser: caller.isOwn(find.target, objectId))
+        } else {
+            try await choose(&request, schema, find)
+        }
+        guard let schema else { return request }
+        try project(options, schema, &request, find.context)
+        try backend.choosePlace(options, &request)
+        return request
+    }
+
+    /// Which objects fulfil the condition of a find, in which order and how many.
+    private func choose(_ request: inout ObjectStore.FindRequest, _ schema: ClassSchema?, _ find: Find) async throws {
+        let (caller, options, configuration) = (find.caller, find.options, backend.configuration)
+        let parser = backend.filterParser(find.context)
+        if !caller.readsEverything { request.patternTimeLimit = .milliseconds(configuration.regexTimeout) }
+        request.order = options.order
+        request.skip = options.skip
+        request.wantsCount = options.wantsCount
+        request.limit = limit(of: find)
+        guard let schema else {
+            request.filter = try parser.parse(options.condition)
+            return
+        }
+        let id = options.condition.count == 1 ? options.condition["objectId"]?.stringValue : nil
+        // A count without objects needs the permission to count, and no other.
+        let operation: ClassOperation =
+            request.limit == 0 && request.wantsCount ? .count : id != nil || find.isIncluded ? .get : .find
+        request.access = try backend.readAccess(schema, operation, caller, isOwnUser: caller.isOwn(find.target, id))
+        if request.wantsCount, operation != .count {
+            // Other objects may be counted than found.
+            request.countedBy = try backend.readAccess(schema, .count, caller).filter
+        }
+        // A caller who may not find, or not by a field, is told that, whatever the condition is.
+        do throws(ParseError) {
+            request.filter = try parser.parse(options.condition)
+        } catch {
+            try request.access.check(malformed: options.condition, of: schema.name)
+            throw error
+        }
+        try request.access.check(request.filter, request.order, of: schema.name)
+        if request.filter.hasSubqueries {
+            request.filter = try await request.filter.mapSubqueries { try await self.open($0, find.context) }
+        }
+        request.filter = try await checkRelations(request.filter, find.context)
+    }
+
+    /// How many objects a find gives at most. What others include has no limit but their own.
+    private func limit(of find: Find) -> Int {
+        let (limit, configuration) = (find.options.limit, backend.configuration)
+        if case .included(let count) = find.kind { return limit ?? count }
+        if let limit, let most = configuration.maxLimit, limit > most, find.target != "_Installation" { return most }
+        return limit ?? configuration.defaultLimit
+    }
+
+    /// Gives a query inside a query the caller's rights on its class.
+    private func open(_ query: Subquery, _ context: RequestContext) async throws -> Subquery {
+        var query = query
+        let (caller, catalog) = (context.caller, backend.catalog)
+        try caller.check("find", of: query.className)
+        try backend.checkClassCreation(query.className, caller)
+        if let key = query.redirectKey, let target = catalog.schema(query.className)?.type(of: key)?.targetClass {
+            query.className = target.text
+            try caller.check("find", of: target.text)
+        }
+        guard let schema = catalog.schema(query.className) else { return query }
+        let access = try backend.readAccess(schema, .find, caller)
+        try access.check(query.filter, query.order, of: schema.name)
+        if let key = query.key, access.hidden.contains(key.root) {
+            throw ParseError.denied(
+                ParseError.operationForbidden,
+                "This user is not allowed to query \(key.root) on class \(schema.name)")
+        }
+        query.readers = access.readers
+        query.filter = try await checkRelations(query.filter, context).and(access.filter)
+        return query
+    }
+
+    /// The owner of a relation must be readable to the caller who asks for what it relates to.
+    ///
+    /// Servers before 9 did not look; a deployment that comes from one keeps that.
+    private func checkRelations(_ filter: Filter, _ context: RequestContext) async throws -> Filter {
+        guard backend.configuration.preset >= 9, !context.caller.readsEverything else { return filter }
+        var relations: Set<Relation> = []
+        filter.visitLeaves { leaf in
+            if case .related(let owner, let key) = leaf { relations.insert(Relation(owner: owner, key: Name(key))) }
+        }
+        var unreadable: Set<Relation> = []
+        for relation in relations {
+            let (owner, key) = (relation.owner, relation.key.text)
+            if let schema = backend.catalog.schema(owner.className),
+                let access = try? backend.readAccess(schema, .get, context.caller), access.hidden.contains(key)
+            {
+                throw ParseError.denied(
+                    ParseError.operationForbidden,
+                    "This user is not allowed to query \(key) on class \(owner.className)")
+            }
+            do {
+                _ = try await backend.object(owner.className, owner.objectId, context)
+            } catch let error as ParseError where error.code == ParseError.objectNotFound {
+                unreadable.insert(relation)
+            }
+        }
+        guard !unreadable.isEmpty else { return filter }
+        return filter.mapLeaves { leaf in
+            guard case .related(let owner, let key) = leaf else { return leaf }
+            return unreadable.contains(Relation(owner: owner, key: Name(key))) ? .any([]) : leaf
+        }
+    }
+
+    /// A relation of an object.
+    private struct Relation: Hashable {
+        let owner: Pointer
+        let key: Name
+    }
+
+    /// What of each object is wanted, and what is included.
+    private func project(
+        _ options: FindOptions, _ schema: ClassSchema, _ request: inout ObjectStore.FindRequest,
+        _ context: RequestContext
+    ) throws(ParseError) {
+        var includes = options.includes
+        if options.includesAll {
+            includes += schema.fields.compactMap { name, field in
+                switch field.type {
+                case .pointer, .array: [name]
+                default: nil
+                }
+            }
+        }
+        try checkIncludes(includes, context.caller)
+        if var keys = options.keys.map({ Set($0.compactMap(\.first)) }) {
+            if options.includesAll { keys.formUnion(includes.compactMap(\.first)) }
+            let whole = options.excluded.filter { $0.count == 1 }.compactMap(\.first)
+            request.keys = keys.subtracting(whole)
+        } else {
+            request.excluded = Set(options.excluded.filter { $0.count == 1 }.compactMap(\.first))
+        }
+        // A field of the object itself decides who sees what, so it is read even when it is not wanted.
+        for rule in request.access.ownerRules {
+            guard let field = rule.field else { continue }
+            let isNew = request.keys?.insert(Name(field)).inserted ?? false
+            if isNew || request.excluded.remove(Name(field)) != nil { request.unwritten.insert(Name(field)) }
+        }
+        guard !includes.isEmpty else { return }
+        let plain = Set(includes.lazy.filter { $0.count == 1 }.map { $0[0] })
+        request.include = IncludeNode(
+            paths: includes, keys: (options.keys ?? []).filter { $0.count > 1 || plain.contains($0[0]) },
+            excluded: options.excluded)
+        let caller = context.caller
+        request.accessToIncluded = { [backend] className in
+            try caller.check("get", of: className)
+            guard let schema = backend.catalog.schema(className) else { return ReadAccess(filter: .any([])) }
+            return try backend.readAccess(schema, .get, caller)
+        }
+    }
+
+    private func checkIncludes(_ includes: [[Name]], _ caller: Caller) throws(ParseError) {
+        guard !caller.readsEverything else { return }
+        let limits = backend.configuration.requestComplexity
+        if let most = limits.includeDepth, let deepest = includes.map(\.count).max(), deepest > most {
+            throw ParseError(102, "Include depth of \(deepest) exceeds maximum allowed depth of \(most)")
+        }
+        if let most = limits.includeCount, includes.count > most {
+            throw ParseError(102, "Number of include fields (\(includes.count)) exceeds maximum allowed (\(most))")
+        }
+    }
+}
+
+extension Backend {
+    /// What reads the conditions of a caller, within the limits of the deployment.
+    func filterParser(_ context: RequestContext) -> FilterParser {
+        var limits = FilterParser.Limits()
+        limits.conditionDepth = configuration.requestComplexity.queryDepth
+        limits.subqueryDepth = configuration.requestComplexity.subqueryDepth
+        limits.subqueryLimit = configuration.requestComplexity.subqueryLimit
+        limits.allowsRegex = configuration.requestComplexity.allowRegex
+        limits.allowsBackReferences = configuration.allowRegexBackReferences
+        return FilterParser(
+            isMaster: context.caller.readsEverything, now: context.now.milliseconds, limits: limits,
+            unknownOperatorCode: configuration.preset < 8 ? 107 : 102,
+            requiresInnerCondition: (5..<9).contains(configuration.preset))
+    }
+
+    /// Objects that others include, as a trigger asks for them in another way; none is called for them again.
+    func search(included count: Int, of className: String, _ query: JSONObject, _ context: RequestContext) async throws
+        -> [JSONObject]
+    {
+        let find = try Find(className, .included(count: count), query, context)
+        return try await store.find(try await FindPipeline(backend: self).request(find)).objects
+    }
+
+    /// One object as a value, seen with the caller's eyes; no trigger is called.
+    ///
+    /// - Throws: 101 when it is not there or the caller may not see it.
+    func object(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> JSONObject {
+        try context.caller.check("get", of: className)
+        try checkClassCreation(className, context.caller)
+        let find = try Find(className, .object(id: objectId), [:], context)
+        let found = try await store.find(try await FindPipeline(backend: self).request(find))
+        guard found.rowCount > 0 else { throw ParseError.notFound }
+        return found.object(0)
+    }
+}

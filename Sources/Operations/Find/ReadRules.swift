@@ -1,0 +1,98 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Rules
+
+/// What is special to reading objects of one class, wherever a caller meets them: in finds and gets, in queries inside of
+/// others, in includes, in live queries.
+protocol ReadRules: Sendable {
+    /// Whether a caller may ask for objects of the class at all. It comes before the class's permissions.
+    ///
+    /// - Throws: `ParseError` when not.
+    func authorize(_ caller: Caller) throws(ParseError)
+
+    /// Which objects a caller whose rights are limited can meet.
+    func condition(for caller: Caller) -> Filter
+
+    /// Fields that nobody reads but with the maintenance key.
+    var hidden: Set<Name> { get }
+
+    /// What the objects of a find have besides their fields.
+    ///
+    /// - Returns: A list for each object, of members as JSON (`"key":value`); an empty list where no object has any.
+    func members(of found: ObjectStore.Found, _ find: Find, _ backend: Backend) async throws -> [[[UInt8]]]
+
+    /// What the answer to a get has besides, of which no trigger is told.
+    func answered(_ find: Find) -> JSONObject
+}
+
+extension ReadRules {
+    func authorize(_ caller: Caller) throws(ParseError) {}
+    func condition(for caller: Caller) -> Filter { .everything }
+    var hidden: Set<Name> { [] }
+    func members(of found: ObjectStore.Found, _ find: Find, _ backend: Backend) async throws -> [[[UInt8]]] { [] }
+    func answered(_ find: Find) -> JSONObject { [:] }
+}
+
+extension ClassRules {
+    private static let readers: [Name: any ReadRules] = ["_User": UserReadRules(), "_Session": SessionReadRules()]
+
+    /// The rules for reading objects of a class; nil for ordinary classes.
+    static func reading(_ className: String) -> (any ReadRules)? {
+        guard className.utf8.first == UInt8(ascii: "_") else { return nil }
+        return readers[Name(className)]
+    }
+}
+
+/// Users meet only their own sessions, and nobody but users meets any.
+struct SessionReadRules: ReadRules {
+    func authorize(_ caller: Caller) throws(ParseError) {
+        guard !caller.readsEverything, caller.userId == nil else { return }
+        throw ParseError(ParseError.invalidSessionToken, "Invalid session token", publicMessage: "Permission denied")
+    }
+
+    func condition(for caller: Caller) -> Filter {
+        guard !caller.readsEverything else { return .everything }
+        return caller.userId.map(Self.sessions) ?? .any([])
+    }
+
+    /// All sessions of a user.
+    static func sessions(of userId: String) -> Filter {
+        .field(FieldPath("user"), .equal(Pointer(className: "_User", objectId: userId).json))
+    }
+}
+
+/// Users who get themselves get their own token back, as the SDKs keep it with the user; the maintenance key gets what no
+/// schema lists.
+struct UserReadRules: ReadRules {
+    /// Tokens that clients once could store there.
+    let hidden: Set<Name> = ["sessionToken"]
+
+    func members(of found: ObjectStore.Found, _ find: Find, _ backend: Backend) async throws -> [[[UInt8]]] {
+        try await backend.internalMembers(found, find.options, find.context.caller)
+    }
+
+    func answered(_ find: Find) -> JSONObject {
+        guard let user = find.context.caller.user, user.id.hasSameBytes(as: find.objectId) else { return [:] }
+        return ["sessionToken": .string(user.token)]
+    }
+}
+
+extension Backend {
+    /// With whose eyes a caller reads a class.
+    ///
+    /// - Throws: 119 or 101 when the class-level permissions do not let the caller in.
+    func readAccess(
+        _ schema: ClassSchema, _ operation: ClassOperation, _ caller: Caller, isOwnUser: Bool = false
+    ) throws(ParseError) -> ReadAccess {
+        var access = try protectedFields.readAccess(schema, operation, caller, isOwnUser: isOwnUser)
+        guard let rules = ClassRules.reading(schema.name) else { return access }
+        access.filter = access.filter.and(rules.condition(for: caller))
+        let hidden = rules.hidden.filter { schema.fields[$0] != nil }
+        if !hidden.isEmpty, caller.power != .maintenance {
+            access.hidden.formUnion(hidden)
+            for index in access.ownerRules.indices { access.ownerRules[index].hidden.formUnion(hidden) }
+        }
+        return access
+    }
+}

@@ -1,0 +1,64 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Rules
+
+/// Saving a row of an export: it is stored as it was, with its id, its dates and its ACL. No trigger is called, and the
+/// hash of a password may stand in its place.
+struct ImportRules: SaveRules {
+    /// The row.
+    let row: ImportRow
+
+    mutating func callBefore(_ save: inout Save, _ backend: Backend) async throws {}
+
+    mutating func complete(_ save: inout Save, _ backend: Backend) async throws {
+        save.hidden = row.hidden
+        save.acl = row.acl
+        guard save.className == "_User" else { return }
+        backend.normalizeNames(&save.body)
+        if let password = row.password {
+            try PasswordRules.check(
+                password, username: save.body["username"]?.stringValue, backend.configuration.passwordPolicy,
+                refusesUncompared: false)
+            save.hidden["_hashed_password"] = .string(
+                try await backend.passwords.hash(password, from: save.context.address))
+        }
+        if save.isNew, save.acl == nil {
+            save.acl = try ObjectACL.ofUser(
+                nil, objectId: save.newId ?? "", isPrivate: backend.configuration.enforcePrivateUsers)
+        }
+    }
+
+    /// A row with an id is stored as it is. A row without one is a new object, for which the class's defaults, required
+    /// fields and ACL count.
+    func plan(_ save: Save, _ backend: Backend) async throws -> PlannedWrite {
+        let (className, isNew) = (save.className, save.isNew)
+        var operations = try WrittenFields.operations(save.body, className, isCreating: isNew)
+        let schema = try await backend.prepare(className, operations, save.caller, isCreating: isNew).schema
+        var write = ObjectWrite()
+        write.hidden = save.hidden
+        write.acl = save.acl
+        if row.objectId == nil {
+            write.acl = write.acl ?? ObjectACL.preset(schema, save.caller)
+            _ = try WrittenFields.applyDefaults(&operations, hasACL: write.acl != nil, schema, isCreating: true)
+        }
+        write.operations = operations
+        if let objectId = save.objectId {
+            let updatedAt = row.updatedAt ?? save.context.now
+            write.createdAt = row.createdAt
+            write.updatedAt = updatedAt
+            return PlannedWrite(
+                className: className, objectId: objectId, write: write, access: ObjectStore.WriteAccess(),
+                result: WriteResult(status: 200, location: nil, body: ["updatedAt": .string(updatedAt.iso)]))
+        }
+        let objectId = save.newId ?? Identifiers.alphanumeric(backend.configuration.objectIdSize)
+        let createdAt = row.createdAt ?? row.updatedAt ?? save.context.now
+        write.createdAt = createdAt
+        write.updatedAt = row.updatedAt ?? createdAt
+        return PlannedWrite(
+            className: className, objectId: objectId, write: write,
+            result: WriteResult(
+                status: 201, location: backend.location(className, objectId, save.context),
+                body: ["objectId": .string(objectId), "createdAt": .string(createdAt.iso)]))
+    }
+}

@@ -1,0 +1,57 @@
+public import JSON
+
+/// Places inside of values, as dotted keys name them.
+extension JSONValue {
+    /// Puts a value at a path: members of objects are made where they are missing, and a list is filled with nulls up to
+    /// the place that a step of at most six digits names. What is neither an object nor such a list becomes an object.
+    public mutating func set(_ value: JSONValue, at steps: ArraySlice<String>) {
+        guard let step = steps.first else {
+            self = value
+            return
+        }
+        if case .array(var list) = self, let place = Self.place(step) {
+            // The list is in one hand while it is changed, and not copied.
+            self = .null
+            if list.count <= place { list += Array(repeating: .null, count: place + 1 - list.count) }
+            list[place].set(value, at: steps.dropFirst())
+            self = .array(list)
+            return
+        }
+        var object = objectValue ?? [:]
+        self = .null
+        object[Name(step), default: .null].set(value, at: steps.dropFirst())
+        self = .object(object)
+    }
+
+    /// Takes away what is at a path: a member of an object is gone, an element of a list becomes null, so that the others
+    /// keep their places.
+    public mutating func remove(at steps: ArraySlice<String>) {
+        guard let step = steps.first else { return }
+        let rest = steps.dropFirst()
+        switch self {
+        case .array(var list):
+            guard let place = Self.place(step), place < list.count else { return }
+            self = .null
+            if rest.isEmpty { list[place] = .null } else { list[place].remove(at: rest) }
+            self = .array(list)
+        case .object(var object):
+            self = .null
+            if rest.isEmpty { object[Name(step)] = nil } else { object[Name(step)]?.remove(at: rest) }
+            self = .object(object)
+        default: break
+        }
+    }
+
+    /// What is at a path; nil where nothing is.
+    public func value(at steps: ArraySlice<String>) -> JSONValue? {
+        guard let step = steps.first else { return self }
+        if case .array(let list) = self, let place = Self.place(step) {
+            return place < list.count ? list[place].value(at: steps.dropFirst()) : nil
+        }
+        return objectValue?[Name(step)]?.value(at: steps.dropFirst())
+    }
+
+    private static func place(_ step: String) -> Int? {
+        (1...6).contains(step.utf8.count) && step.utf8.allSatisfy { (48...57).contains($0) } ? Int(step) : nil
+    }
+}

@@ -1,0 +1,27 @@
+import JSON
+
+/// The paths of the REST interface under which the objects of a class are reached.
+package enum ClassPath {
+    /// What the paths of most classes begin with: `classes/<Class>`.
+    package static let classes: Name = "classes"
+
+    /// Classes that have a path of their own besides.
+    private static let own: [(className: Name, path: Name)] = [
+        ("_User", "users"), ("_Session", "sessions"), ("_Role", "roles"), ("_Installation", "installations"),
+    ]
+
+    private static let pathOfClass = Dictionary(uniqueKeysWithValues: own.map { ($0.className, $0.path) })
+    private static let classOfPath = Dictionary(uniqueKeysWithValues: own.map { ($0.path, $0.className) })
+
+    /// The path that is a class's own; nil for most classes.
+    package static func own(of className: Name) -> Name? { pathOfClass[className] }
+
+    /// The class whose own path begins with a name, in small letters; nil for any other name.
+    package static func className(ofPath name: Name) -> Name? { classOfPath[name] }
+
+    /// The path below which objects of a class are, as the answers to their creation tell it: users alone are told by their
+    /// own.
+    package static func told(of className: String) -> String {
+        className == "_User" ? "users" : "classes/\(className)"
+    }
+}

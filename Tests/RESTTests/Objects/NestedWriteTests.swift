@@ -1,0 +1,85 @@
+import App
+import JSON
+import Operations
+import ParseModel
+import Synchronization
+import TestSupport
+import Testing
+
+/// Writes by dotted keys, into objects and lists, alone and beside what else a save brings.
+@Suite struct NestedWriteTests {
+    /// Takes note of the objects that are saved.
+    private final class Notes: TriggerSet {
+        let objects = Mutex<[JSONObject]>([])
+        func trigger(for event: TriggerEvent, of className: Name) -> Trigger? {
+            guard event == .beforeSave else { return nil }
+            return { [self] call in
+                objects.withLock { $0.append(call.object) }
+                return TriggerAnswer()
+            }
+        }
+    }
+
+    @Test("A dotted key of a new object stands beside the default of its field")
+    func defaults() async throws {
+        try await TestServer.run { server in
+            let fields: JSONValue = ["info": ["type": "Object", "defaultValue": ["x": 1]]]
+            _ = try await server.send("POST", "/schemas/Song", ["fields": fields], as: .master).succeeded()
+            let id = try await server.create("Song", ["info.a": 1])
+            let read = try await server.send("GET", "/classes/Song/\(id)")
+            #expect(same(read["info"], ["x": 1, "a": 1]), "\(read.text)")
+            let plain = try await server.send("POST", "/classes/Song", [:])
+            #expect(plain["info"] == ["x": 1])
+        }
+    }
+
+    @Test("A place of a new object's list makes a list, which later writes add to")
+    func lists() async throws {
+        try await TestServer.run { server in
+            let id = try await server.create("Song", ["list.0": "a"])
+            #expect(try await server.send("GET", "/classes/Song/\(id)")["list"] == ["a"])
+            let added = try await server.send(
+                "PUT", "/classes/Song/\(id)", ["list": ["__op": "AddUnique", "objects": ["z"]]])
+            #expect(added["list"] == ["a", "z"])
+            #expect(try await server.find("Song", ["where": ["list": "a"]]).results.count == 1)
+        }
+    }
+
+    @Test("Code and clients are told lists as lists, with the changed element in its place")
+    func told() async throws {
+        let notes = Notes()
+        var extensions = ServerExtensions()
+        extensions.backend.triggers = notes
+        try await TestServer.run(extensions: extensions) { server in
+            let id = try await server.create(
+                "Song", ["list": ["a", "b", "c"], "info": ["list": [1, 2, ["n": 1]]]])
+            let changes: [(JSONValue, Name, JSONValue)] = [
+                (["list.1": "X"], "list", ["a", "X", "c"]),
+                (["info.list.2.n": 5], "info", ["list": [1, 2, ["n": 5]]]),
+                (["list.0": ["__op": "Delete"]], "list", [.null, "X", "c"]),
+                (["list.9": ["__op": "Delete"]], "list", [.null, "X", "c"]),
+            ]
+            for (body, field, expected) in changes {
+                _ = try await server.send("PUT", "/classes/Song/\(id)", body).succeeded()
+                #expect(notes.objects.withLock { $0.last?[field] } == expected, "\(body)")
+                #expect(try await server.send("GET", "/classes/Song/\(id)")[field.text] == expected, "\(body)")
+            }
+        }
+    }
+
+    @Test("Nobody stores a session token where others read it")
+    func tokens() async throws {
+        try await TestServer.run { server in
+            let kim = try await server.signUp("kim", ["sessionToken": "mine"])
+            _ = try await server.send(
+                "PUT", "/users/\(kim.id)", ["sessionToken": "abc", "ACL": ["*": ["read": true]]],
+                as: .session(kim.token)
+            ).succeeded()
+            for identity in [.anonymous, .master] as [TestServer.Identity] {
+                #expect(try await server.send("GET", "/users/\(kim.id)", as: identity)["sessionToken"] == nil)
+            }
+            let own = try await server.send("GET", "/users/\(kim.id)", as: .session(kim.token))
+            #expect(own["sessionToken"]?.stringValue == kim.token)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Requests of a few bytes whose cost once grew with a power of their size, and one that ended the process.
+@Suite struct SecurityGrowthTests {
+    /// More than any of these may take, where the cost is linear; where it was not, each took much longer.
+    private static let bound = Duration.seconds(10)
+
+    private static func nested(_ depth: Int) -> JSONValue {
+        (0..<depth).reduce([["0": 1]]) { inner, _ in [["0": inner]] }
+    }
+
+    @Test("A relative time of any number is refused, and the server goes on")
+    func relativeTimes() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Song", ["title": "alpha"])
+            for number in ["-9223372036854775808", "9223372036854775807", "-1000000000", "1e3", "0x10", ""] {
+                for form in ["in \(number) seconds", "\(number) seconds ago"] {
+                    let condition: JSONValue = ["createdAt": ["$gt": ["$relativeTime": .string(form)]]]
+                    SecurityProbe.expectRefused(try await server.find("Song", ["where": condition]), 107, form)
+                }
+            }
+            #expect(try await server.find("Song").results.count == 1)
+        }
+    }
+
+    @Test("Words that are searched cost as much as they are long, whatever letters they have")
+    func searchedWords() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Song", ["title": "alpha"])
+            let flags = String(repeating: "\u{1F1E6}", count: 60_000)
+            let began = ContinuousClock.now
+            let answer = try await server.find(
+                "Song", ["where": ["title": ["$text": ["$search": ["$term": .string(flags)]]]]])
+            SecurityProbe.expectHarmless(answer, "flags")
+            #expect(ContinuousClock.now - began < Self.bound)
+        }
+    }
+
+    @Test("A path of places through nested lists is gone once, and finds what it found")
+    func places() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Song", ["deep": Self.nested(45)])
+            _ = try await server.create("Song", ["list": [["0": "member"], "place"]])
+            let path = "deep" + String(repeating: ".0", count: 47)
+            let began = ContinuousClock.now
+            #expect(try await server.find("Song", ["where": [Name(path): 7]]).results.isEmpty)
+            #expect(try await server.find("Song", ["where": [Name(path): 1]]).results.count == 1)
+            #expect(ContinuousClock.now - began < Self.bound)
+            // A number is a place as well as the name of a member.
+            for (key, value, count) in [("list.1", "place", 1), ("list.0", "member", 1), ("list.1", "member", 0)] {
+                let found = try await server.find("Song", ["where": [Name(key): .string(value)]]).results
+                #expect(found.count == count, "\(key) \(value)")
+            }
+        }
+    }
+
+    @Test("Stages of a pipeline, and the fields of one, cost as much as there are of them")
+    func pipelines() async throws {
+        try await TestServer.run { server in
+            let names = (0..<20).map { "f\($0)" }
+            let object = JSONObject(uniqueKeysWithValues: names.enumerated().map { (Name($1), .number(Double($0))) })
+            _ = try await server.create("Song", object)
+            let kept = JSONValue.object(JSONObject(uniqueKeysWithValues: names.map { (Name($0), 1) }))
+            let sum: JSONValue = ["$addFields": ["total": ["$add": ["$f1", "$f2", "$f3"]]]]
+            let began = ContinuousClock.now
+            for pipeline in [[["$project": kept]], Array(repeating: sum, count: 20)] as [[JSONValue]] {
+                let answer = try await server.send(
+                    "POST", "/aggregate/Song", ["_method": "GET", "pipeline": .array(pipeline)], as: .master)
+                #expect(answer.status == 200, "\(answer.text)")
+                #expect(answer.results.first?["f7"] == 7)
+                #expect(answer.results.first?["total"] == (pipeline.count == 1 ? nil : 6))
+            }
+            #expect(ContinuousClock.now - began < Self.bound)
+        }
+    }
+
+    @Test("As many queries inside of a query as are allowed are planned in no time")
+    func innerQueries() async throws {
+        try await TestServer.run { server in
+            let first = try await server.create("Song", ["plays": 1])
+            _ = try await server.create("Song", ["plays": 1, "next": .pointer("Song", first)])
+            func condition(_ operation: Name, _ bound: (Int) -> JSONValue) -> JSONObject {
+                let parts = (0..<100).map { index -> JSONValue in
+                    ["next": [operation: ["className": "Song", "where": ["plays": ["$gt": bound(index)]]]]]
+                }
+                return ["where": ["$and": .array(parts)]]
+            }
+            let began = ContinuousClock.now
+            let all = try await server.find("Song", condition("$inQuery") { .number(Double(-$0)) })
+            #expect(all.results.count == 1, "\(all.text)")
+            let none = try await server.find("Song", condition("$inQuery") { $0 == 99 ? 5 : 0 })
+            #expect(none.status == 200 && none.results.isEmpty)
+            let others = try await server.find("Song", condition("$notInQuery") { .number(Double(5 + $0)) })
+            #expect(others.results.count == 2, "\(others.text)")
+            #expect(ContinuousClock.now - began < Self.bound)
+        }
+    }
+}

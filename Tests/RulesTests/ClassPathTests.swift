@@ -1,0 +1,25 @@
+import JSON
+import Rules
+import Testing
+
+/// Under which paths objects are reached.
+@Suite struct ClassPathTests {
+    @Test("A path of a class's own leads to the class, and back; others have none")
+    func own() {
+        for (className, path) in [
+            ("_User", "users"), ("_Session", "sessions"), ("_Role", "roles"), ("_Installation", "installations"),
+        ] {
+            #expect(ClassPath.own(of: .init(className))?.text == path)
+            #expect(ClassPath.className(ofPath: .init(path))?.text == className)
+        }
+        #expect(ClassPath.own(of: "Song") == nil)
+        #expect(ClassPath.className(ofPath: "songs") == nil)
+    }
+
+    @Test("Answers to creations tell users by their own path, and all others below the classes")
+    func told() {
+        #expect(ClassPath.told(of: "_User") == "users")
+        #expect(ClassPath.told(of: "_Role") == "classes/_Role")
+        #expect(ClassPath.told(of: "Song") == "classes/Song")
+    }
+}
