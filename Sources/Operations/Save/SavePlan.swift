@@ -47,8 +47,8 @@ extension Backend {
         write.operations = operations
         write.hidden = save.hidden
         var answer: JSONObject = ["objectId": .string(objectId), "createdAt": .string(createdAt.iso)]
-        let nested = Set(operations.keys.lazy.map { FieldPath($0) }.filter { !$0.steps.isEmpty }.map { Name($0.root) })
-        for name in filled where !nested.contains(Name(name)) {
+        // Of a default beside which a part is written, the whole is not known here.
+        for name in filled where !operations.keys.contains(where: { $0.hasPrefix(Name(name + ".")) }) {
             answer[name] = operations[name]?.valueOnCreate.map(Self.closed)
         }
         for (key, operation) in operations where operation.isEchoed && FieldPath(key).steps.isEmpty {
