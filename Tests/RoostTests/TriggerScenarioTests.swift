@@ -66,6 +66,8 @@ import Testing
             let constant = try await server.create("Constant", [:])
             let kept = try await server.send("PUT", "/classes/Constant/\(constant)", ["x": 9])
             #expect(kept["x"] == 5, "25 constant: \(kept.text)")
+            let part = try await server.send("PUT", "/classes/Constant/\(constant)", ["x.a": 9])
+            #expect(part.status == 200, "25 a part of a constant: \(part.text)")
             #expect(try await server.send("GET", "/classes/Constant/\(constant)")["x"] == 5)
 
             _ = try await server.send(

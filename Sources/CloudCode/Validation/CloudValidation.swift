@@ -46,7 +46,9 @@ struct CloudValidation {
             if let original = call.original {
                 params[rule.name] = original[rule.name]
                 set[rule.name] = nil
-                reverted.append(rule.name)
+                // Parts of it are it.
+                let inside = Name("\(rule.name).")
+                reverted += [rule.name] + call.changes.keys.filter { $0.hasPrefix(inside) }
             } else if let value = rule.defaultValue {
                 assign(rule.name, value, isSave)
             }

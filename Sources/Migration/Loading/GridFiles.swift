@@ -68,6 +68,8 @@ actor GridReading {
         let size: Int64
         let pieceSize: Int64
         var received: Int64 = 0
+        /// The pieces that are there: one that is there twice counts once.
+        var pieces: Set<Int64> = []
         var isStored = false
     }
 
@@ -125,7 +127,8 @@ actor GridReading {
             guard case .mongo(let document) = record, let id = Self.key(document["files_id"]),
                 let number = document["n"]?.integerValue, let bytes = document["data"]?.binaryValue,
                 var file = files[id], !file.isStored, number >= 0, number <= file.size / file.pieceSize,
-                number * file.pieceSize + Int64(bytes.count) <= file.size
+                Int64(bytes.count) <= file.size, number * file.pieceSize <= file.size - Int64(bytes.count),
+                file.pieces.insert(number).inserted
             else { continue }
             let path = self.path(of: id)
             try Self.write(bytes, to: path, at: number * file.pieceSize)

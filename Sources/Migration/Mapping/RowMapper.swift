@@ -34,7 +34,16 @@ struct RowMapper: Sendable {
                 if let value = MongoFields.parameter(member.value, type, member.key.text, &row.losses) {
                     row.values[place] = value
                 }
-            case .principals(let place): row.setPrincipals(place, member.key, MongoFields.texts(member.value))
+            case .principals(let place):
+                var texts = MongoFields.texts(member.value)
+                if texts == nil, member.value != .null, member.value != .undefined {
+                    // What cannot be read opens nothing.
+                    row.losses.add(
+                        member.key.text, "permissions that are no list: only keys of servers have access",
+                        MongoValues.told(member.value))
+                    texts = []
+                }
+                row.setPrincipals(place, member.key, texts)
             case .acl:
                 if member.key == "_acl" { row.acl = MongoFields.acl(member.value) }
             case .authData:
@@ -106,7 +115,8 @@ struct RowMapper: Sendable {
 
         mutating func setAuthData(_ provider: Name, _ data: JSONValue) {
             // Null stands for a provider that was unlinked.
-            authData = (authData ?? [:]).merging([provider: data]) { $1 }
+            authData = authData ?? [:]
+            authData?[provider] = data
         }
 
         mutating func miss(_ key: Name, _ value: JSONValue) {

@@ -121,7 +121,9 @@ enum ZipEntries {
     private static func checkOverlap(_ entries: [Entry], directoryStart: Int64, _ path: String) throws {
         var end: Int64 = 0
         for entry in entries.sorted(by: { $0.header < $1.header }) {
-            guard entry.header >= end, entry.packed <= directoryStart - entry.header - 30 else {
+            guard entry.header >= end, entry.header <= directoryStart - 30,
+                entry.packed <= directoryStart - 30 - entry.header
+            else {
                 throw SourceDamage(place: path, reason: "its entries lie over one another")
             }
             end = entry.header + 30 + entry.packed

@@ -29,7 +29,7 @@ package enum WrittenFields {
                         ParseError.invalidKeyName,
                         isCreating ? "Invalid field name: \(key)." : "Invalid field name for update: \(key)")
                 }
-                guard path.steps.count <= 100,
+                guard path.steps.count <= 100, path.steps.count + depth(of: values[key] ?? .null) <= deepest,
                     !path.steps.contains(where: { $0.utf8.contains(UInt8(ascii: "$")) || $0.utf8.contains(0) })
                 else { throw ParseError(ParseError.invalidKeyName, "Invalid field name for update: \(key)") }
             } else if !Names.isFieldName(key.text, in: className) {
@@ -43,6 +43,17 @@ package enum WrittenFields {
             throw ParseError(139, "Invalid role name.")
         }
         return operations
+    }
+
+    /// How deep a stored value may be: as deep as the body of a request, however its parts came.
+    private static let deepest = 200
+
+    private static func depth(of value: JSONValue) -> Int {
+        switch value {
+        case .object(let object): 1 + (object.values.lazy.map(depth).max() ?? 0)
+        case .array(let list): 1 + (list.lazy.map(depth).max() ?? 0)
+        default: 0
+        }
     }
 
     /// The fields that a write brings and a class lacks, by name and type.

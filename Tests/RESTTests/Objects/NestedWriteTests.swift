@@ -82,4 +82,17 @@ import Testing
             #expect(own["sessionToken"]?.stringValue == kim.token)
         }
     }
+
+    @Test("No value is deeper than a body may be, whatever paths its parts came by")
+    func depth() async throws {
+        try await TestServer.run { server in
+            func nested(_ depth: Int) -> JSONValue { (0..<depth).reduce(1) { inner, _ in ["a": inner] } }
+            let id = try await server.create("Song", ["deep": nested(97)])
+            let path = "deep" + String(repeating: ".a", count: 98)
+            let refused = try await server.send("PUT", "/classes/Song/\(id)", [Name(path): nested(150)])
+            #expect(refused.code == 105, "\(refused.text)")
+            #expect(try await server.send("PUT", "/classes/Song/\(id)", [Name(path): nested(90)]).status == 200)
+            #expect(try await server.send("GET", "/classes/Song/\(id)")["objectId"]?.stringValue == id)
+        }
+    }
 }
