@@ -105,8 +105,8 @@ struct Responder: Sendable {
         return false
     }
 
-    /// Begins to watch an answer that does not fit into one piece, or is made while it is sent. When there is no memory for it until its client has
-    /// read it, another answer says so instead.
+    /// Begins to watch an answer that does not fit into one piece, or is made while it is sent. When there is no memory for
+    /// it until its client has read it, another answer says so instead.
     private func watch(_ reply: inout Reply, on connection: HTTPConnection) -> TransferTimeout.Ticket? {
         let held = reply.body.bytesInMemory
         if case .stream(let stream) = reply.body {
