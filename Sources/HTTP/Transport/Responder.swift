@@ -87,9 +87,7 @@ struct Responder: Sendable {
 
     /// Whether the parser reads nothing behind a request: it expects another protocol there, which nobody serves.
     private static func endsParsing(_ head: HTTPRequestHead) -> Bool {
-        head.method == .CONNECT
-            || head.headers.contains(name: "Upgrade")
-                && head.headers[canonicalForm: "Connection"].contains { $0.asciiLowercased == "upgrade" }
+        head.method == .CONNECT || head.offersUpgrade
     }
 
     /// Serves a WebSocket connection until it ends.

@@ -4,6 +4,14 @@ import NIOHTTP1
 import NIOWebSocket
 import ServiceLifecycle
 
+extension HTTPRequestHead {
+    /// Whether the client offers to leave HTTP: it names another protocol, and says that this is meant for the connection.
+    var offersUpgrade: Bool {
+        headers.contains(name: "Upgrade")
+            && headers[canonicalForm: "Connection"].contains { $0.asciiLowercased == "upgrade" }
+    }
+}
+
 /// A request that turns its connection into one of WebSocket.
 struct WebSocketUpgrade {
     private let request: WebSocketRequest
@@ -12,9 +20,8 @@ struct WebSocketUpgrade {
 
     /// - Returns: nil for a request that asks for nothing of that kind, or for what the handler does not serve.
     init?(_ head: HTTPRequestHead, peer: String, handler: any WebSocketHandler) {
-        guard head.method == .GET,
-            head.headers[canonicalForm: "Upgrade"].contains(where: { $0.asciiLowercased == "websocket" }),
-            head.headers[canonicalForm: "Connection"].contains(where: { $0.asciiLowercased == "upgrade" })
+        guard head.method == .GET, head.offersUpgrade,
+            head.headers[canonicalForm: "Upgrade"].contains(where: { $0.asciiLowercased == "websocket" })
         else { return nil }
         request = WebSocketRequest(
             path: String(head.uri.prefix { $0 != "?" }), origin: head.headers.first(name: "Origin"), peer: peer,
