@@ -6,7 +6,7 @@ import JSON
 /// of the input is touched, and nothing is allocated that the input does not fill. Open documents are counted.
 public struct BSONReader {
     /// How many documents and arrays may be open at once. MongoDB itself allows 100.
-    public static let greatestDepth = 200
+    public static let greatestDepth = JSONValue.greatestDepthFromOutside
     /// The shortest document: its length and its end.
     public static let shortestDocument = 5
 

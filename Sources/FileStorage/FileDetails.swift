@@ -25,7 +25,7 @@ public struct FileDetails: Sendable, Equatable {
     /// Reads what ``serialized()`` wrote; anything else counts as nothing said.
     public init(parsing bytes: [UInt8]) {
         self.init()
-        guard case .object(let object)? = try? JSONValue(parsing: bytes, maximumDepth: 200) else { return }
+        guard case .object(let object)? = try? JSONValue(parsing: bytes) else { return }
         if case .object(let metadata)? = object["metadata"] { self.metadata = metadata }
         if case .object(let tags)? = object["tags"] { self.tags = tags }
         if case .string(let contentType)? = object["contentType"] { self.contentType = contentType }

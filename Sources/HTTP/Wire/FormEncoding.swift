@@ -5,7 +5,7 @@ import OrderedCollections
 /// Names and values in the form `name=value&name=value`: query strings and form bodies.
 package enum FormEncoding {
     /// How deep a JSON value in a query string may be nested.
-    package static let maximumDepth = 200
+    package static let maximumDepth = JSONValue.greatestDepthFromOutside
 
     /// Reads every value as a string. A repeated name gives an array, a name without `=` the empty string.
     package static func strings(_ text: some StringProtocol) -> JSONObject {

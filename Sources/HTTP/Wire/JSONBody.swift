@@ -4,7 +4,7 @@ import JSON
 /// Turns the bytes of a request body into a JSON object, whatever its content type says.
 package enum JSONBody {
     /// How deep a body may be nested.
-    package static let maximumDepth = 200
+    package static let maximumDepth = JSONValue.greatestDepthFromOutside
 
     /// Reads a body.
     ///

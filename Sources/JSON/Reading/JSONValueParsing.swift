@@ -46,4 +46,8 @@ extension JSONValue {
     /// Reading does not recurse, but comparing, hashing, writing and freeing a value do, and a thread may have as
     /// little as 512 KB of stack. In builds without optimization a level takes close to 1 KB.
     public static let greatestDepth = 256
+
+    /// How deep a value may be nested that comes from outside, in a request or piece by piece into a field. What stands
+    /// around it when it is stored, told or handed to cloud code has the levels that are left.
+    public static let greatestDepthFromOutside = 200
 }

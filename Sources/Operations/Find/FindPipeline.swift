@@ -95,7 +95,7 @@ struct FindPipeline {
         let count = find.objectId == nil ? found.rowCount : 1
         let extra = Self.extra(members, find)
         return try await backend.callIncludeTriggers(
-            (0..<count).map { found.object($0, extra: extra($0)) },
+            (0..<count).map { try found.object($0, extra: extra($0)) },
             backend.triggeredIncludes(find.target, find.options), cloudContext: find.triggered?.cloudContext,
             find.context)
     }

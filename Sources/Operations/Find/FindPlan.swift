@@ -221,6 +221,6 @@ extension Backend {
         let find = try Find(className, .object(id: objectId), [:], context)
         let found = try await store.find(try await FindPipeline(backend: self).request(find))
         guard found.rowCount > 0 else { throw ParseError.notFound }
-        return found.object(0)
+        return try found.object(0)
     }
 }

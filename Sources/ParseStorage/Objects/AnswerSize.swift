@@ -1,3 +1,4 @@
+import JSON
 import ParseModel
 
 /// The largest size of an answer.
@@ -15,6 +16,10 @@ public enum AnswerSize {
     /// The refusal of an answer whose rows take too much memory.
     static let tooMuchMemory = ParseError(
         ParseError.objectTooLarge, "The answer takes too much memory; ask for fewer objects, keys or includes.")
+
+    /// The refusal of an object that another server stored, and that is nested deeper than values are read.
+    static let tooDeep = ParseError(
+        ParseError.objectTooLarge, "The object is nested deeper than \(JSONValue.greatestDepth) levels.")
 
     /// Refuses an answer of so many bytes, when they are more than the limit.
     ///

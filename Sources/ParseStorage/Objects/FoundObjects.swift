@@ -65,14 +65,29 @@ extension ObjectStore {
         /// One object as a value.
         ///
         /// - Parameter extra: Members besides, written as JSON.
-        public func object(_ row: Int, extra: [[UInt8]] = []) -> JSONObject {
+        /// - Throws: 116 when the object is too large, or nested deeper than values are: whoever decides by what stands
+        ///   in it would decide by less.
+        public func object(_ row: Int, extra: [[UInt8]] = []) throws(ParseError) -> JSONObject {
             var writer = JSONWriter(capacity: 512)
-            guard (try? write(row, extra: extra, into: &writer)) != nil else { return [:] }
-            return (try? JSONValue(parsing: writer.bytes))?.objectValue ?? [:]
+            try write(row, extra: extra, into: &writer)
+            do {
+                return try JSONValue(parsing: writer.bytes).objectValue ?? [:]
+            } catch {
+                throw AnswerSize.tooDeep
+            }
         }
 
         /// All objects as values.
-        public var objects: [JSONObject] { (0..<rowCount).map { object($0) } }
+        ///
+        /// - Throws: What ``object(_:extra:)`` throws for one of them.
+        public var objects: [JSONObject] {
+            get throws(ParseError) {
+                var objects: [JSONObject] = []
+                objects.reserveCapacity(rowCount)
+                for row in 0..<rowCount { objects.append(try object(row)) }
+                return objects
+            }
+        }
 
         /// The id of one object.
         public func objectId(_ row: Int) -> String? {

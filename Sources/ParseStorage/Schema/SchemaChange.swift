@@ -98,6 +98,7 @@ struct SchemaChange {
 
     private func changeColumns(_ table: String) async throws {
         var changes: [String] = []
+        var added: [(name: String, type: String)] = []
         for (name, field) in current?.fields ?? [:] where wanted.type(of: name.text) != field.type {
             if field.type.isRelation {
                 let join = TableLayout.joinTable(field: name.text, className: wanted.name)
@@ -115,8 +116,11 @@ struct SchemaChange {
                 TableLayout.hasColumn(name.text, of: wanted.name, type: field.type)
             {
                 changes.append("ADD COLUMN IF NOT EXISTS \(SQL.identifier(name.text)) \(type)")
+                // One that is dropped in the same change makes room.
+                if current?.fields[name] == nil { added.append((name.text, type)) }
             }
         }
+        if !added.isEmpty { try await ExistingColumns(table: table, session: session).check(added, of: wanted.name) }
         if !changes.isEmpty {
             // One ALTER for all of them: the table is locked once. PostgreSQL drops before it adds.
             _ = try await session.query("ALTER TABLE \(table) \(changes.joined(separator: ", "))", [])

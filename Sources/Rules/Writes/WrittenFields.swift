@@ -29,7 +29,9 @@ package enum WrittenFields {
                         ParseError.invalidKeyName,
                         isCreating ? "Invalid field name: \(key)." : "Invalid field name for update: \(key)")
                 }
-                guard path.steps.count <= 100, path.steps.count + depth(of: values[key] ?? .null) <= deepest,
+                guard path.steps.count <= 100,
+                    path.steps.count + depth(of: values[key] ?? .null)
+                        <= JSONValue.greatestDepthFromOutside,
                     !path.steps.contains(where: { $0.utf8.contains(UInt8(ascii: "$")) || $0.utf8.contains(0) })
                 else { throw ParseError(ParseError.invalidKeyName, "Invalid field name for update: \(key)") }
             } else if !Names.isFieldName(key.text, in: className) {
@@ -44,9 +46,6 @@ package enum WrittenFields {
         }
         return operations
     }
-
-    /// How deep a stored value may be: as deep as the body of a request, however its parts came.
-    private static let deepest = 200
 
     private static func depth(of value: JSONValue) -> Int {
         switch value {

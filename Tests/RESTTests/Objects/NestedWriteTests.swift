@@ -95,4 +95,20 @@ import Testing
             #expect(try await server.send("GET", "/classes/Song/\(id)")["objectId"]?.stringValue == id)
         }
     }
+
+    @Test("What another server nested too deep for this one is an error for triggers, and no empty object")
+    func deeperThanRead() async throws {
+        let notes = Notes()
+        var extensions = ServerExtensions()
+        extensions.backend.triggers = notes
+        try await TestServer.run(extensions: extensions) { server in
+            let id = try await server.create("Song", ["info": ["a": 1], "title": "A"])
+            let deep = String(repeating: "{\"a\":", count: 300) + "1" + String(repeating: "}", count: 300)
+            try await server.execute("UPDATE \"Song\" SET \"info\" = '\(deep)'")
+            let refused = try await server.send("PUT", "/classes/Song/\(id)", ["title": "B"])
+            #expect(refused.code == 116, "\(refused.text)")
+            #expect(notes.objects.withLock(\.count) == 1)
+            #expect(try await server.texts("SELECT title FROM \"Song\"") == ["A"])
+        }
+    }
 }
