@@ -21,4 +21,17 @@ import Testing
             #expect(report.classes.isEmpty && report.notes.count == count)
         }
     }
+
+    @Test("A long list costs as much as it is long, whatever its name")
+    func longList() async throws {
+        try await ImportFolder.run { folder in
+            let key = String(repeating: "k", count: 1 << 20)
+            let list = Array(repeating: "1", count: 400_000).joined(separator: ",")
+            try folder.write("Song.json", "{\"_id\":\"s1\",\"o\":{\"\(key)\":[\(list)]}}")
+            let began = ContinuousClock.now
+            let report = try await folder.look()
+            #expect(ContinuousClock.now - began < Self.bound)
+            #expect(report.classes.map { "\($0.name) \($0.rows) \($0.rejects)" } == ["Song 1 0"])
+        }
+    }
 }
