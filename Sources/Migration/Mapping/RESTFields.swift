@@ -43,10 +43,10 @@ enum RESTFields {
         case (.file, .object):
             if let name = value["name"]?.stringValue { return .text(MongoValues.text(name, field, &losses)) }
         case (.geoPoint, .object):
-            if let point = GeoPoint(json: value) { return .point(x: point.longitude, y: point.latitude) }
+            if let place = GeoPoint(json: value) { return PlaceFields.point(place, field, &losses, value) }
         case (.polygon, .object):
             if let polygon = try? GeoPolygon(json: value) {
-                return .polygon(polygon.corners.map { (x: $0.longitude, y: $0.latitude) })
+                return PlaceFields.polygon(polygon.corners, field, &losses, value)
             }
         case (.relation, _), (.acl, _): return nil
         default: break
