@@ -107,6 +107,13 @@ RETURNS double precision LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
         + cos(radians(latitude)) * cos(radians(place[1])) * power(sin(radians(longitude - place[0]) / 2), 2))))
 $$;
 
+-- A number as JSON; null for NaN and the infinities, which JSON does not have, and of which to_jsonb makes texts. It is as
+-- STABLE as to_jsonb: else PostgreSQL would call it for each row, instead of putting its words in its place.
+CREATE OR REPLACE FUNCTION roost_json(number double precision) RETURNS jsonb LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN number > '-Infinity' AND number < 'Infinity' THEN to_jsonb(number)
+        WHEN number IS NOT NULL THEN 'null'::jsonb END
+$$;
+
 -- A number in JSON; NULL for anything else.
 CREATE OR REPLACE FUNCTION roost_number(value jsonb) RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'number' THEN value::text::double precision END
