@@ -89,6 +89,19 @@ import Testing
         }
     }
 
+    @Test("Collections whose names are cut in names of files get them whole, each from its own metadata")
+    func cutNames() async throws {
+        try await ImportFolder.run { folder in
+            for (letter, name) in [("a", "Song"), ("b", "Album"), ("c", "Artist")] {
+                let stem = String(repeating: letter, count: 208) + "%24abcdefghijklmnopqrstuvwxyz"
+                try folder.write("\(stem).bson", [])
+                try folder.write("\(stem).metadata.json", "{\"collectionName\":\"\(name)\",\"indexes\":[]}")
+            }
+            let report = try await folder.look()
+            #expect(report.classes.map(\.name) == ["Album", "Artist", "Song"] && report.notes.isEmpty)
+        }
+    }
+
     @Test("Samples are what MongoDB's own encoder makes: the lengths that its documents tell are theirs")
     func samples() throws {
         let folder = ImportFolder.samples + "/dump/parse"

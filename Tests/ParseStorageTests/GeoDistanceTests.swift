@@ -74,6 +74,30 @@ struct GeoDistanceTests {
         }
     }
 
+    @Test("Points beyond the poles, which clients may save, keep no query for what is near from its answer")
+    func beyondPoles() async throws {
+        try await TestStore.run { test in
+            var random = DifferentialRandom(seed: 1414)
+            var centers: [GeoPoint] = []
+            for _ in 0..<40 {
+                centers.append(
+                    GeoPoint(
+                        latitude: Double.random(in: -89...89, using: &random),
+                        longitude: Double.random(in: -179...0, using: &random)))
+            }
+            // Each once more, by the way over the pole.
+            var points: [String: GeoPoint] = [:]
+            for (number, center) in centers.enumerated() {
+                points["p\(number)"] = GeoPoint(latitude: 180 - center.latitude, longitude: center.longitude + 180)
+            }
+            try await Self.fill(test, points)
+            for (number, center) in centers.enumerated() {
+                let found = try await test.ids("G", .field(FieldPath("g"), .near(center, radians: nil)))
+                #expect(found.count == points.count && found.first == "p\(number)", "\(center): \(found)")
+            }
+        }
+    }
+
     @Test("Every form of a greatest distance finds what lies within it, nearest first")
     func limits() async throws {
         try await TestStore.run { test in

@@ -99,12 +99,20 @@ BEGIN
 END
 $$;
 
--- The great-circle distance between a point (longitude, latitude in degrees) and a place, in radians.
+-- The great-circle distance between a point (longitude, latitude in degrees) and a place, in radians. Clients may save
+-- points beyond the poles, where rounding leads below 0, of which there is no root.
 CREATE OR REPLACE FUNCTION roost_distance(place point, longitude double precision, latitude double precision)
 RETURNS double precision LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-    SELECT 2 * asin(sqrt(least(1.0,
+    SELECT 2 * asin(sqrt(greatest(0.0, least(1.0,
         power(sin(radians(latitude - place[1]) / 2), 2)
-        + cos(radians(latitude)) * cos(radians(place[1])) * power(sin(radians(longitude - place[0]) / 2), 2))))
+        + cos(radians(latitude)) * cos(radians(place[1])) * power(sin(radians(longitude - place[0]) / 2), 2)))))
+$$;
+
+-- A number as JSON; null for NaN and the infinities, which JSON does not have, and of which to_jsonb makes texts. It is as
+-- STABLE as to_jsonb: else PostgreSQL would call it for each row, instead of putting its words in its place.
+CREATE OR REPLACE FUNCTION roost_json(number double precision) RETURNS jsonb LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN number > '-Infinity' AND number < 'Infinity' THEN to_jsonb(number)
+        WHEN number IS NOT NULL THEN 'null'::jsonb END
 $$;
 
 -- A number in JSON; NULL for anything else.

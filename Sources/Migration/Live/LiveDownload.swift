@@ -49,8 +49,10 @@ package struct LiveDownload: Sendable {
                 notes.append("\(name.text.debugDescription) is left out: \(fault)")
                 continue
             }
-            try await fetch(name, files: &files)
-            for (field, type) in schema["fields"]?.objectValue ?? [:] where type["type"] == "Relation" {
+            let fields = schema["fields"]?.objectValue ?? [:]
+            let fileFields = Set(fields.filter { $0.value["type"] == "File" }.keys)
+            try await fetch(name, fileFields: fileFields, files: &files)
+            for (field, type) in fields where type["type"] == "Relation" {
                 guard let target = type["targetClass"]?.nameValue, Names.isFieldName(field.text, in: name.text) else {
                     continue
                 }
@@ -59,7 +61,7 @@ package struct LiveDownload: Sendable {
         }
         for name in Self.unlisted where wanted?.contains(name) ?? true {
             do {
-                try await fetch(name, files: &files)
+                try await fetch(name, fileFields: [], files: &files)
             } catch let failure as LiveServer.Failure {
                 notes.append("\(name) is left out: \(failure)")
             }
@@ -87,18 +89,25 @@ package struct LiveDownload: Sendable {
         try file.close()
     }
 
-    /// Fetches the objects of a class.
-    private func fetch(_ name: Name, files: inout LiveFiles) async throws {
+    /// Fetches the objects of a class, and notes the files that they name.
+    ///
+    /// - Parameter fileFields: The fields of the class whose type is File.
+    private func fetch(_ name: Name, fileFields: Set<Name>, files: inout LiveFiles) async throws {
         progress.begin("fetching \(name)", totalBytes: 0)
         let path = "\(folder)/\(name).json"
-        if FileManager.default.fileExists(atPath: path) { return try files.note(objectsIn: path) }
+        if FileManager.default.fileExists(atPath: path) {
+            return try files.note(objectsIn: path, fileFields: fileFields)
+        }
         var file = try LiveFile(path)
         var last: (date: JSONValue, id: JSONValue)?
         var filter: JSONValue = ["createdAt": ["$exists": true]]
         while true {
             try progress.check()
             let page = try await page(name, filter, order: "createdAt,objectId")
-            for object in page { try file.add(Self.exported(object, of: name, &files)) }
+            for object in page {
+                files.note(object, fileFields: fileFields)
+                try file.add(Self.exported(object, of: name))
+            }
             progress.add(bytes: 0, documents: Int64(page.count))
             guard let object = page.last, let created = object["createdAt"], let id = object["objectId"] else { break }
             let date: JSONValue = ["__type": "Date", "iso": created]
@@ -113,7 +122,10 @@ package struct LiveDownload: Sendable {
         var undated: JSONObject = ["createdAt": ["$exists": false]]
         while true {
             let page = try await page(name, .object(undated), order: "objectId")
-            for object in page { try file.add(Self.exported(object, of: name, &files)) }
+            for object in page {
+                files.note(object, fileFields: fileFields)
+                try file.add(Self.exported(object, of: name))
+            }
             guard let id = page.last?["objectId"], undated["objectId"] != ["$gt": id] else { break }
             undated["objectId"] = ["$gt": id]
         }
@@ -135,9 +147,8 @@ package struct LiveDownload: Sendable {
         }
     }
 
-    /// An object as exports have it, its files noted.
-    private static func exported(_ object: JSONObject, of name: Name, _ files: inout LiveFiles) -> JSONObject {
-        files.note(.object(object))
+    /// An object as exports have it.
+    private static func exported(_ object: JSONObject, of name: Name) -> JSONObject {
         guard name == "_User", let hash = object["password"]?.stringValue else { return object }
         // What the maintenance key sees of a password is its hash.
         var object = object

@@ -5,40 +5,93 @@ import NIOCore
 import Outgoing
 
 /// The uploaded files that objects name, fetched from where they lie.
+///
+/// The addresses in fields of type File are made by the old server. Whatever else looks like a file may be what somebody
+/// saved in an object or a list, and can name any address for any file: it counts only where no field names the file, and
+/// its address is one of the old server's own.
 struct LiveFiles {
     let server: LiveServer
     let folder: String
-    /// Where each is, by name.
-    private var addresses: [Name: String] = [:]
+    /// Where each lies that a field of type File names.
+    private var addressesOfFields: [Name: String] = [:]
+    /// Where each lies that another value names.
+    private var otherAddresses: [Name: String] = [:]
+    /// Files that values name with addresses which are not the old server's.
+    private var strays: Set<Name> = []
+    private var hasMoreStrays = false
 
     /// The longest name of an entry of a folder.
     private static let longestName = 255
+    /// How many strays are kept: what objects hold must not fill the memory.
+    private static let mostStrays = 10_000
+    /// How many of them are told one by one.
+    private static let mostNotes = 100
 
     init(server: LiveServer, folder: String) {
         self.server = server
         self.folder = folder
     }
 
-    /// Notes the files that a value names.
-    mutating func note(_ value: JSONValue) {
-        switch value {
-        case .array(let list): for element in list { note(element) }
-        case .object(let object):
-            if object["__type"] == "File", let name = object["name"]?.nameValue, let url = object["url"]?.stringValue,
-                url.hasPrefix("http://") || url.hasPrefix("https://")
-            {
-                addresses[name] = url
-                return
+    /// Notes the files that an object names. Of several addresses of one file the first stays.
+    ///
+    /// - Parameter fileFields: The fields of its class whose type is File.
+    mutating func note(_ object: JSONObject, fileFields: Set<Name>) {
+        for (field, value) in object {
+            if fileFields.contains(field), let (name, url) = Self.file(value) {
+                if addressesOfFields[name] == nil { addressesOfFields[name] = url }
+            } else {
+                note(value)
             }
-            for member in object.values { note(member) }
-        default: break
         }
     }
 
     /// Notes the files that the objects in a file of an export name.
-    mutating func note(objectsIn path: String) throws {
+    mutating func note(objectsIn path: String, fileFields: Set<Name>) throws {
         let reader = try LiveFile.reader(path)
-        while let record = try reader.next() { if case .rest(let object) = record { note(.object(object)) } }
+        while let record = try reader.next() {
+            if case .rest(let object) = record { note(object, fileFields: fileFields) }
+        }
+    }
+
+    /// Notes the files that a value names which is not that of a field of type File.
+    private mutating func note(_ value: JSONValue) {
+        if let (name, url) = Self.file(value) { return note(name, savedWith: url) }
+        switch value {
+        case .array(let list): for element in list { note(element) }
+        case .object(let object): for member in object.values { note(member) }
+        default: break
+        }
+    }
+
+    private mutating func note(_ name: Name, savedWith url: String) {
+        guard !isOwn(url, of: name) else {
+            if otherAddresses[name] == nil { otherAddresses[name] = url }
+            return
+        }
+        guard strays.count < Self.mostStrays, name.utf8.count <= Self.longestName else {
+            if !strays.contains(name) { hasMoreStrays = true }
+            return
+        }
+        strays.insert(name)
+    }
+
+    /// Whether an address is that of a file of this name on the old server: `…/files/<application>/<name>`.
+    private func isOwn(_ url: String, of name: Name) -> Bool {
+        guard let rest = url.dropping(prefix: "\(server.address.url)/files/"),
+            !rest.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }),
+            let path = PercentEncoding.decode(rest), let slash = path.utf8.firstIndex(of: UInt8(ascii: "/"))
+        else { return false }
+        // Steps upwards would lead anywhere on the server.
+        let steps = path.utf8.split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+        let leadsUp = steps.contains { $0.elementsEqual("..".utf8) }
+        return !leadsUp && path.utf8[slash...].dropFirst().elementsEqual(name.utf8)
+    }
+
+    private static func file(_ value: JSONValue) -> (name: Name, url: String)? {
+        guard value["__type"] == "File", let name = value["name"]?.nameValue, let url = value["url"]?.stringValue,
+            url.hasPrefix("http://") || url.hasPrefix("https://")
+        else { return nil }
+        return (name, url)
     }
 
     /// Fetches those that are not there yet.
@@ -46,6 +99,7 @@ struct LiveFiles {
     /// - Returns: What is told of those that could not be had.
     func fetch(_ progress: ImportProgress) async throws -> [String] {
         var notes: [String] = []
+        let addresses = otherAddresses.merging(addressesOfFields) { _, ofField in ofField }
         for (name, url) in addresses.sorted(by: { $0.key < $1.key }) {
             try progress.check()
             progress.begin("fetching the file \(name)", totalBytes: 0)
@@ -65,6 +119,19 @@ struct LiveFiles {
             } catch {
                 notes.append("the file \(name) is left out: \(url): \(error)")
             }
+        }
+        return notes + notesOfStrays(addresses)
+    }
+
+    /// What is told of files whose addresses are not the old server's.
+    private func notesOfStrays(_ addresses: [Name: String]) -> [String] {
+        let left = strays.filter { addresses[$0] == nil }.sorted()
+        var notes = left.prefix(Self.mostNotes).map { name in
+            "the file \(name.text.debugDescription) is left out: no field of type File names it, and its address in other "
+                + "values is not the old server's"
+        }
+        if left.count > notes.count || hasMoreStrays {
+            notes.append("more files may be left out: their addresses are not the old server's")
         }
         return notes
     }

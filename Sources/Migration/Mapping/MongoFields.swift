@@ -55,13 +55,19 @@ enum MongoFields {
         case (.file, .document(let document)):
             if let name = document["name"]?.stringValue { return .text(MongoValues.text(name, field, &losses)) }
         case (.geoPoint, .array(let pair)):
-            if pair.count == 2, let x = pair[0].numberValue, let y = pair[1].numberValue { return .point(x: x, y: y) }
+            if pair.count == 2, let x = pair[0].numberValue, let y = pair[1].numberValue {
+                let place = GeoPoint(latitude: y, longitude: x)
+                return PlaceFields.point(place, field, &losses, MongoValues.told(value))
+            }
         case (.geoPoint, .document(let document)):
             if let x = document["longitude"]?.numberValue, let y = document["latitude"]?.numberValue {
-                return .point(x: x, y: y)
+                let place = GeoPoint(latitude: y, longitude: x)
+                return PlaceFields.point(place, field, &losses, MongoValues.told(value))
             }
         case (.polygon, .document(let document)):
-            if let corners = corners(document) { return .polygon(corners) }
+            if let corners = corners(document) {
+                return PlaceFields.polygon(corners, field, &losses, MongoValues.told(value))
+            }
         case (.bytes, .binary(_, let bytes)): return self.bytes(Base64.encode(bytes))
         // What servers of the first years kept as text.
         case (.bytes, .string(let text)):
@@ -90,16 +96,16 @@ enum MongoFields {
         return Pointer(className: className, objectId: id)
     }
 
-    /// The corners of a polygon as GeoJSON has them: longitude before latitude.
-    static func corners(_ document: BSONDocument) -> [(x: Double, y: Double)]? {
+    /// The corners of a polygon, which GeoJSON has with the longitude before the latitude; nil for what is no polygon.
+    static func corners(_ document: BSONDocument) -> [GeoPoint]? {
         let isGeoJSON = document["type"]?.stringValue == "Polygon"
         let lists = document["coordinates"]?.arrayValue ?? []
         let pairs = isGeoJSON ? lists.first?.arrayValue ?? [] : lists
-        let corners = pairs.compactMap { pair -> (x: Double, y: Double)? in
+        let corners = pairs.compactMap { pair -> GeoPoint? in
             guard let list = pair.arrayValue, list.count == 2, let first = list[0].numberValue,
                 let second = list[1].numberValue
             else { return nil }
-            return isGeoJSON ? (x: first, y: second) : (x: second, y: first)
+            return GeoPoint(latitude: isGeoJSON ? second : first, longitude: isGeoJSON ? first : second)
         }
         guard corners.count == pairs.count, corners.count >= 3 else { return nil }
         return corners

@@ -6,60 +6,66 @@ import ParseModel
 enum MongoValues {
     /// The value as JSON. What JSON cannot hold becomes the nearest that it can, or null, and is told.
     ///
-    /// - Parameter field: The field, with the path inside of it, for what is told.
-    static func json(_ value: BSONValue, _ field: String, _ losses: inout Losses) -> JSONValue {
+    /// - Parameter field: The field, with the path inside of it, for what is told. It is put together only then: a list
+    ///   may have a million elements, and a key a million letters.
+    static func json(_ value: BSONValue, _ field: @autoclosure () -> String, _ losses: inout Losses) -> JSONValue {
         switch value {
         case .null, .undefined: return .null
         case .bool(let flag): return .bool(flag)
         case .double, .int32, .int64, .decimal128:
-            return number(value, field, &losses, isInJSON: true).map { .number($0) } ?? .null
-        case .string(let text): return .string(self.text(text, field, &losses))
+            return number(value, field(), &losses, isInJSON: true).map { .number($0) } ?? .null
+        case .string(let text): return .string(self.text(text, field(), &losses))
         case .objectID(let id): return .string(id.hexadecimal)
         case .date(let milliseconds):
             guard isDate(milliseconds) else {
-                losses.add(field, "a date that is out of range", .string("\(milliseconds)"))
+                losses.add(field(), "a date that is out of range", .string("\(milliseconds)"))
                 return .null
             }
             return ParseDate(milliseconds: milliseconds).json
         case .binary(_, let bytes): return ["__type": "Bytes", "base64": .string(Base64.encode(bytes))]
         case .array(let elements):
-            return .array(elements.enumerated().map { json($1, "\(field).\($0)", &losses) })
-        case .document(let document): return .object(object(document, field, &losses))
-        case .symbol(let text): return .string(self.text(text, field, &losses))
+            return .array(elements.enumerated().map { json($1, "\(field()).\($0)", &losses) })
+        case .document(let document): return .object(object(document, field(), &losses))
+        case .symbol(let text): return .string(self.text(text, field(), &losses))
         case .regularExpression, .dbPointer, .code, .codeWithScope, .timestamp, .minKey, .maxKey, .malformedText:
-            losses.add(field, "a \(value.typeName), which Parse does not have", told(value))
+            losses.add(field(), "a \(value.typeName), which Parse does not have", told(value))
             return .null
         }
     }
 
-    private static func object(_ document: BSONDocument, _ field: String, _ losses: inout Losses) -> JSONObject {
+    private static func object(_ document: BSONDocument, _ field: @autoclosure () -> String, _ losses: inout Losses)
+        -> JSONObject
+    {
         var object = JSONObject(minimumCapacity: document.members.count)
         for member in document.members {
-            var key = member.key
-            if key.utf8.contains(0) {
-                key = Name(text(key.text, "\(field).\(key)", &losses))
-            }
-            object[key] = json(member.value, field.isEmpty ? key.text : "\(field).\(key)", &losses)
+            let hasNUL = member.key.utf8.contains(0)
+            let key = hasNUL ? Name(text(member.key.text, path(field(), member.key), &losses)) : member.key
+            object[key] = json(member.value, path(field(), key), &losses)
         }
         return object
     }
 
+    /// The path to a member of what has a path itself, or an empty one.
+    private static func path(_ outer: String, _ key: Name) -> String { outer.isEmpty ? key.text : "\(outer).\(key)" }
+
     /// A number as a double; nil for what is none in JSON.
-    static func number(_ value: BSONValue, _ field: String, _ losses: inout Losses, isInJSON: Bool = false) -> Double? {
+    static func number(
+        _ value: BSONValue, _ field: @autoclosure () -> String, _ losses: inout Losses, isInJSON: Bool = false
+    ) -> Double? {
         switch value {
         case .int32(let number): return Double(number)
         case .int64(let number):
             if Double(exactly: number) == nil {
-                losses.add(field, "an integer beyond 2^53: it is rounded", .string("\(number)"))
+                losses.add(field(), "an integer beyond 2^53: it is rounded", .string("\(number)"))
             }
             return Double(number)
         case .decimal128(let number):
             let nearest = number.double
             if !isExact(number, nearest) {
-                losses.add(field, "a decimal number: it is rounded", .string(number.text))
+                losses.add(field(), "a decimal number: it is rounded", .string(number.text))
             }
-            return finite(nearest, field, &losses, isInJSON)
-        case .double(let number): return finite(number, field, &losses, isInJSON)
+            return finite(nearest, field(), &losses, isInJSON)
+        case .double(let number): return finite(number, field(), &losses, isInJSON)
         default: return nil
         }
     }
@@ -72,17 +78,19 @@ enum MongoValues {
         return digits.drop { $0 == 48 }.count <= 15
     }
 
-    private static func finite(_ number: Double, _ field: String, _ losses: inout Losses, _ isInJSON: Bool) -> Double? {
+    private static func finite(
+        _ number: Double, _ field: @autoclosure () -> String, _ losses: inout Losses, _ isInJSON: Bool
+    ) -> Double? {
         guard isInJSON, !number.isFinite else { return number }
         losses.add(
-            field, "\(number) inside of an object, where JSON has no such number: it is null", .string("\(number)"))
+            field(), "\(number) inside of an object, where JSON has no such number: it is null", .string("\(number)"))
         return nil
     }
 
     /// A text without NUL characters, which PostgreSQL does not hold.
-    static func text(_ text: String, _ field: String, _ losses: inout Losses) -> String {
+    static func text(_ text: String, _ field: @autoclosure () -> String, _ losses: inout Losses) -> String {
         guard text.utf8.contains(0) else { return text }
-        losses.add(field, "a text with NUL characters: they are left out", .string(text))
+        losses.add(field(), "a text with NUL characters: they are left out", .string(text))
         return String(decoding: text.utf8.filter { $0 != 0 }, as: UTF8.self)
     }
 

@@ -43,10 +43,10 @@ enum RESTFields {
         case (.file, .object):
             if let name = value["name"]?.stringValue { return .text(MongoValues.text(name, field, &losses)) }
         case (.geoPoint, .object):
-            if let point = GeoPoint(json: value) { return .point(x: point.longitude, y: point.latitude) }
+            if let place = GeoPoint(json: value) { return PlaceFields.point(place, field, &losses, value) }
         case (.polygon, .object):
             if let polygon = try? GeoPolygon(json: value) {
-                return .polygon(polygon.corners.map { (x: $0.longitude, y: $0.latitude) })
+                return PlaceFields.polygon(polygon.corners, field, &losses, value)
             }
         case (.relation, _), (.acl, _): return nil
         default: break
@@ -56,15 +56,18 @@ enum RESTFields {
     }
 
     /// A value without NUL characters.
-    private static func clean(_ value: JSONValue, _ field: String, _ losses: inout Losses) -> JSONValue {
+    private static func clean(_ value: JSONValue, _ field: @autoclosure () -> String, _ losses: inout Losses)
+        -> JSONValue
+    {
         guard hasNUL(value) else { return value }
         switch value {
-        case .string(let text): return .string(MongoValues.text(text, field, &losses))
-        case .array(let list): return .array(list.enumerated().map { clean($1, "\(field).\($0)", &losses) })
+        case .string(let text): return .string(MongoValues.text(text, field(), &losses))
+        case .array(let list): return .array(list.enumerated().map { clean($1, "\(field()).\($0)", &losses) })
         case .object(let object):
             var result: JSONObject = [:]
             for (key, value) in object {
-                result[Name(MongoValues.text(key.text, field, &losses))] = clean(value, "\(field).\(key)", &losses)
+                let name = Name(MongoValues.text(key.text, field(), &losses))
+                result[name] = clean(value, "\(field()).\(key)", &losses)
             }
             return .object(result)
         case .null, .bool, .number: return value

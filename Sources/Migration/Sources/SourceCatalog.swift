@@ -9,6 +9,8 @@ struct SourceCatalog: Sendable {
     static let metadataSuffixes = [".metadata.json.gz", ".metadata.json"]
     /// The list in Roost's own exports.
     static let manifest = "roost-export.json"
+    /// Up to how many bytes a file of mongodump's has the name of its collection for sure.
+    private static let longestStem = 200
 
     /// The objects of one class, or the pairs of one relation.
     struct Collection: Sendable {
@@ -57,21 +59,26 @@ struct SourceCatalog: Sendable {
         let folder = try Self.folder(of: entries)
         let prefix = folder.isEmpty ? "" : folder + "/"
         var metadata: [(Name, JSONValue)] = []
+        // What the metadata call their collection, by what their own file is called.
+        var wholeNames: [Name: Name] = [:]
         var found: [Name: SourceEntry] = [:]
         for entry in entries where entry.folder == folder && entry.name != Self.manifest {
             if let suffix = Self.metadataSuffixes.first(where: { entry.name.hasSuffix($0) }) {
                 let json = try Self.metadata(entry)
-                metadata.append((Self.name(entry, suffix, json), json))
+                let stem = entry.name.dropLast(suffix.count)
+                let whole = json["collectionName"]?.nameValue
+                if let whole { wholeNames[Name(stem)] = whole }
+                metadata.append((whole ?? Name(PathName.decode(String(stem))), json))
             }
         }
         for entry in entries where entry.folder == folder && entry.name != Self.manifest {
             guard !Self.metadataSuffixes.contains(where: { entry.name.hasSuffix($0) }),
                 let suffix = Self.dataSuffixes.first(where: { entry.name.hasSuffix($0) })
             else { continue }
-            var name = Name(PathName.decode(String(entry.name.dropLast(suffix.count))))
-            // Long names are cut in names of files, and stand whole in the metadata.
             let stem = entry.name.dropLast(suffix.count)
-            if let whole = Self.wholeName(stem, entries, folder, metadata) { name = whole }
+            // Long names are cut in names of files, and stand whole in the metadata.
+            let whole = stem.utf8.count > Self.longestStem ? wholeNames[Name(stem)] : nil
+            let name = whole ?? Name(PathName.decode(String(stem)))
             guard found[name] == nil else {
                 throw SourceDamage(place: entry.path, reason: "\(name) is there twice")
             }
@@ -107,22 +114,6 @@ struct SourceCatalog: Sendable {
         } catch {
             throw SourceDamage(place: entry.path, reason: "it is damaged: \(error)")
         }
-    }
-
-    private static func name(_ entry: SourceEntry, _ suffix: String, _ metadata: JSONValue) -> Name {
-        metadata["collectionName"]?.nameValue ?? Name(PathName.decode(String(entry.name.dropLast(suffix.count))))
-    }
-
-    private static func wholeName(
-        _ stem: Substring, _ entries: [SourceEntry], _ folder: String, _ metadata: [(Name, JSONValue)]
-    ) -> Name? {
-        guard stem.utf8.count > 200 else { return nil }
-        for entry in entries where entry.folder == folder {
-            for suffix in metadataSuffixes where entry.name == stem + suffix {
-                return metadata.first { $0.1["collectionName"] != nil && name(entry, suffix, $0.1) == $0.0 }?.0
-            }
-        }
-        return nil
     }
 
     /// The folder that holds the classes.

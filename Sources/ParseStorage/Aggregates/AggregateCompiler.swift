@@ -70,11 +70,14 @@ struct AggregateCompiler {
     /// A column as jsonb, NULL where it is.
     static func value(_ column: String, _ type: FieldType) -> String {
         switch type {
+        // Numbers that JSON does not have are null, as in all other answers.
+        case .number: "roost_json(\(column))"
         case .file: whenPresent(column, "jsonb_build_object('__type', 'File', 'name', \(column))")
         case .geoPoint:
             whenPresent(
                 column,
-                "jsonb_build_object('__type', 'GeoPoint', 'latitude', (\(column))[1], 'longitude', (\(column))[0])")
+                "jsonb_build_object('__type', 'GeoPoint', 'latitude', roost_json((\(column))[1]), "
+                    + "'longitude', roost_json((\(column))[0]))")
         case .polygon: "to_jsonb(\(column)::text)"
         case .pointer, .date: whenPresent(column, FilterCompiler.jsonValue(column, type))
         default: FilterCompiler.jsonValue(column, type)
@@ -132,8 +135,9 @@ struct AggregateCompiler {
         if let query = operand["query"] { conditions.append(try condition(query, .row(schema))) }
         let field = operand["distanceField"]?.stringValue ?? "distance"
         let name = builder.bind(.text(try Self.checked(field)))
-        return "SELECT \(document(schema, fields.names)) || jsonb_build_object(\(name)::text, \(metres)) AS doc "
-            + "FROM \(SQLBuilder.quote(schema.name)) WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(metres)"
+        return "SELECT \(document(schema, fields.names)) || jsonb_build_object(\(name)::text, roost_json(\(metres))) "
+            + "AS doc FROM \(SQLBuilder.quote(schema.name)) WHERE \(conditions.joined(separator: " AND ")) "
+            + "ORDER BY \(metres)"
     }
 
     /// A field's name, dots included, after a check of its every step.

@@ -114,7 +114,7 @@ extension AggregateCompiler {
             var numbers: [String] = []
             for operand in operands { numbers.append(try number(operand, document)) }
             guard let result = calculation(numbers) else { throw Self.unknown(name) }
-            return "to_jsonb(\(result))"
+            return "roost_json(\(result))"
         }
         // Its members are compiled once: expressions inside expressions would double with every level.
         if name == "$cond", operand["if"] != nil { return try condition(operand, [], document) }

@@ -47,7 +47,8 @@ extension AggregateCompiler {
         if let column = Self.column(id, document) {
             switch column.type {
             // parse-server groups pointers by what its column holds, which is the id alone.
-            case .string, .number, .boolean, .pointer: return (column.name, "to_jsonb(grouped)")
+            case .string, .boolean, .pointer: return (column.name, "to_jsonb(grouped)")
+            case .number: return (column.name, Self.value("grouped", .number))
             case .date: return ("date_trunc('milliseconds', \(column.name))", Self.value("grouped", .date))
             default: break
             }
@@ -66,10 +67,10 @@ extension AggregateCompiler {
         else { throw Self.malformed("$group") }
         switch name {
         case "$count": return "to_jsonb(count(*))"
-        case "$sum": return "to_jsonb(COALESCE(sum(\(try number(argument, document))), 0))"
-        case "$avg": return "to_jsonb(avg(\(try number(argument, document))))"
-        case "$stdDevPop": return "to_jsonb(stddev_pop(\(try number(argument, document))))"
-        case "$stdDevSamp": return "to_jsonb(stddev_samp(\(try number(argument, document))))"
+        case "$sum": return "roost_json(COALESCE(sum(\(try number(argument, document))), 0))"
+        case "$avg": return "roost_json(avg(\(try number(argument, document))))"
+        case "$stdDevPop": return "roost_json(stddev_pop(\(try number(argument, document))))"
+        case "$stdDevSamp": return "roost_json(stddev_samp(\(try number(argument, document))))"
         case "$min", "$max":
             if let column = Self.column(argument, document), Self.keepsOrder(column.type), column.type != .boolean {
                 return Self.value("\(name.text.dropFirst())(\(column.name))", column.type)

@@ -54,7 +54,8 @@ extension ObjectStore {
             values = "to_jsonb(to_char(\(column) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'))"
         case .column(let column, let type):
             if type == .polygon || type == .geoPoint { return nil }
-            values = FilterCompiler.jsonValue(column, type)
+            values =
+                type == .number ? AggregateCompiler.value(column, type) : FilterCompiler.jsonValue(column, type)
             presence = " AND \(column) IS NOT NULL"
         case .json(let path): values = compiler.value(at: path)
         }

@@ -1,0 +1,100 @@
+import Foundation
+import JSON
+import Migration
+import TestSupport
+import Testing
+
+/// Which files that objects name are fetched from a server that runs, and from where.
+@Suite struct LiveFileTests {
+    private static func file(_ name: String, _ url: String) -> JSONValue {
+        ["__type": "File", "name": .string(name), "url": .string(url)]
+    }
+
+    /// Answers as an old server does that has these objects in a class with two fields of type File. What is asked for by
+    /// one of the paths is the path itself.
+    private static func serve(_ objects: [JSONObject], _ paths: [String], on server: WebhookServer)
+        -> LiveServer.Address
+    {
+        let fields: JSONValue = [
+            "cover": ["type": "File"], "back": ["type": "File"], "extra": ["type": "Object"], "list": ["type": "Array"],
+        ]
+        let schemas: JSONValue = ["results": [["className": "Song", "fields": fields]]]
+        server.on("schemas") { _ in .text(schemas.text) }
+        let rows = objects.enumerated().map { place, fields -> JSONValue in
+            var object = fields
+            object["objectId"] = .string("s\(place)")
+            object["createdAt"] = "2020-01-01T00:00:00.000Z"
+            return .object(object)
+        }
+        let page: JSONValue = ["results": .array(rows)]
+        // The second page has no objects.
+        server.on("classes/Song") { call in
+            .text(call["where"]?["createdAt"]?["$exists"] == true ? page.text : "{\"results\":[]}")
+        }
+        for path in paths { server.on(path) { _ in .text(path) } }
+        return LiveServer.Address(
+            url: String(server.url("").dropLast()), applicationID: "a", masterKey: "m", maintenanceKey: "m")
+    }
+
+    @Test("A file comes from the address that a field of type File tells; others count on the old server alone")
+    func addresses() async throws {
+        try await WebhookServer.run { server in
+            let (cover, listed) = (server.url("files/a/cover.txt"), server.url("files/a/listed.txt"))
+            let elsewhere = server.url("elsewhere")
+            let objects: [JSONObject] = [
+                // Somebody saved it in an object, before and after the field that has the file.
+                ["extra": ["deep": [Self.file("cover.txt", elsewhere)]]],
+                ["extra": Self.file("cover.txt", listed), "cover": Self.file("cover.txt", cover)],
+                ["list": [Self.file("cover.txt", elsewhere)], "back": Self.file("cover.txt", elsewhere)],
+                // Files may lie in a storage of their own: the server tells where.
+                ["back": Self.file("bucket.txt", server.url("bucket/b.txt"))],
+                ["list": [Self.file("listed.txt", elsewhere), Self.file("listed.txt", listed)]],
+                ["list": [[Self.file("a b.txt", server.url("files/a/a%20b.txt"))]]],
+                ["extra": Self.file("stray.txt", elsewhere), "list": [Self.file("stray.txt", elsewhere)]],
+                ["extra": Self.file("up.txt", server.url("files/a/../../up.txt"))],
+                ["extra": Self.file("other.txt", listed)],
+                ["extra": Self.file("query.txt", server.url("files/a?b=/query.txt"))],
+                ["extra": Self.file("host.txt", "http://127.0.0.1.example/files/a/host.txt")],
+            ]
+            let paths = ["files/a/cover.txt", "files/a/listed.txt", "files/a/a b.txt", "bucket/b.txt", "elsewhere"]
+            let address = Self.serve(objects, paths, on: server)
+            try await ImportFolder.run { folder in
+                // The second run reads the classes of the first.
+                for _ in 0..<2 {
+                    let notes = try await LiveServerTests.download(address, to: folder)
+                    let left = notes.filter { $0.hasPrefix("the file ") }
+                    #expect(left.count == 5, "\(left)")
+                    for name in ["stray", "up", "other", "query", "host"] {
+                        #expect(left.contains { $0.contains("\"\(name).txt\" is left out") }, "\(name): \(left)")
+                    }
+                    let files = FileManager.default
+                    let names = try files.contentsOfDirectory(atPath: folder.path + "/live/files").sorted()
+                    #expect(names == ["a%20b.txt", "bucket.txt", "cover.txt", "listed.txt"])
+                    for (name, path) in zip(names, ["files/a/a b.txt", "bucket/b.txt", paths[0], paths[1]]) {
+                        let data = files.contents(atPath: "\(folder.path)/live/files/\(name)") ?? Data()
+                        #expect(String(decoding: data, as: UTF8.self) == path, "\(name)")
+                    }
+                    try files.removeItem(atPath: folder.path + "/live/roost-export.json")
+                }
+            }
+            #expect(server.calls("elsewhere").isEmpty)
+        }
+    }
+
+    @Test("Files without end that lie elsewhere are told by so many names as can be read")
+    func strays() async throws {
+        try await WebhookServer.run { server in
+            let elsewhere = server.url("elsewhere")
+            let list = (0..<300).map { Self.file("f\($0 % 150).txt", elsewhere) }
+            let long = Self.file(String(repeating: "x", count: 300), elsewhere)
+            let address = Self.serve([["list": .array(list)], ["extra": long]], [], on: server)
+            try await ImportFolder.run { folder in
+                let notes = try await LiveServerTests.download(address, to: folder)
+                let left = notes.filter { $0.hasPrefix("the file ") }
+                #expect(left.count == 100 && Set(left).count == 100, "\(left.count)")
+                #expect(notes.last?.hasPrefix("more files may be left out") == true, "\(notes.last ?? "-")")
+                #expect(notes.allSatisfy { $0.utf8.count < 300 })
+            }
+        }
+    }
+}
