@@ -140,6 +140,49 @@ struct WorkerLifeTests {
         """
     }
 
+    @Test(
+        "A process that dies while the code is loaded again is replaced once, whichever of the new ones is ready first",
+        arguments: [(1, [2, 3]), (1, [3, 2]), (2, [4, 3, 5])])
+    func deathWhileReloading(workers: Int, order: [Int]) async throws {
+        // Those of the reload, and the one in place of the dead, are ready when the test lets them.
+        let code = """
+            const fs = require('fs');
+            fs.appendFileSync(`${__dirname}/started`, `${process.pid}\\n`);
+            const number = fs.readFileSync(`${__dirname}/started`, 'utf8').trim().split('\\n').length;
+            Parse.Cloud.define('pid', () => process.pid);
+            module.exports = new Promise(resolve => {
+              const look = () => {
+                if (number <= \(workers) || fs.existsSync(`${__dirname}/ready${number}`)) resolve();
+                else setTimeout(look, 20);
+              };
+              look();
+            });
+            """
+        try await TunedServer(code) { $0.workers = workers }.run { server, app, host in
+            let first = try Self.started(app)
+            #expect(first.count == workers)
+            async let reload: Void = host.reload()
+            #expect(try await eventually { try Self.started(app).count == workers + 1 })
+            kill(try #require(first.first), SIGKILL)
+            #expect(try await eventually { try Self.started(app).count == workers + 2 })
+            for number in order {
+                try app.write("", to: "ready\(number)")
+                try await Task.sleep(for: .milliseconds(500))
+            }
+            await reload
+            #expect(try await eventually { try Self.started(app).filter { kill($0, 0) == 0 }.count == workers })
+            let serving = try #require(try await Self.pid(server))
+            #expect(!first.contains(serving))
+            #expect(try Self.started(app).count == 2 * workers + 1)
+        }
+    }
+
+    /// The processes that have begun to load the code, in their order.
+    private static func started(_ app: CloudApp) throws -> [pid_t] {
+        try String(contentsOfFile: app.folder + "/cloud/started", encoding: .utf8).split(separator: "\n")
+            .compactMap { pid_t($0) }
+    }
+
     @Test("With the option watch, a file that changes is loaded again")
     func watch() async throws {
         let files = ["main.js": "const part = require('./part'); Parse.Cloud.define('part', () => part);"]
