@@ -104,6 +104,34 @@ struct WorkerLifeTests {
         }
     }
 
+    @Test("Who says to stand in calls of the code waits as others do, and is believed with the master key alone")
+    func claimedDepth() async throws {
+        let code = """
+            let running = 0;
+            Parse.Cloud.define('wait', async request => {
+              running++;
+              await new Promise(resolve => setTimeout(resolve, request.params.ms));
+              return 'done';
+            });
+            Parse.Cloud.define('running', () => running);
+            """
+        try await TunedServer(code) { settings in
+            settings.openCalls = 1
+            settings.waitingCalls = 0
+        }.run { server, _, _ in
+            async let open = server.call("wait", ["ms": 3000])
+            let depth = ["X-Parse-Cloud-Depth": "5"]
+            // A call within calls takes no place from the one that is waited for.
+            let isRunning = try await eventually {
+                try await server.call("running", as: .master, headers: depth)["result"] == 1
+            }
+            #expect(isRunning)
+            let refused = try await server.call("running", headers: depth)
+            #expect(refused.code == 155, "\(refused.text)")
+            #expect(try await open["result"] == "done")
+        }
+    }
+
     @Test("A call that takes too long ends with 124, and its late answer changes nothing")
     func timeLimit() async throws {
         try await TunedServer(Self.code) { $0.timeLimit = .milliseconds(300) }.run { server, _, _ in
