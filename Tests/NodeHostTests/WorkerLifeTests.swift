@@ -191,7 +191,8 @@ struct WorkerLifeTests {
             #expect(first.count == workers)
             async let reload: Void = host.reload()
             #expect(try await eventually { try Self.started(app).count == workers + 1 })
-            kill(try #require(first.first), SIGKILL)
+            let dying = try #require(first.first)
+            kill(dying, SIGKILL)
             #expect(try await eventually { try Self.started(app).count == workers + 2 })
             for number in order {
                 try app.write("", to: "ready\(number)")
