@@ -27,7 +27,7 @@ package final class NodeHost: CloudHost {
     private let settings: NodeSettings
     private let sendMail: SendMail?
     private let logger: Logger
-    private let pool = WorkerPool()
+    private let pool: WorkerPool
     private let state = Mutex(State())
     private let reloading = Mutex(false)
 
@@ -51,6 +51,7 @@ package final class NodeHost: CloudHost {
         self.settings = settings
         self.sendMail = sendMail
         self.logger = logger
+        pool = WorkerPool(places: settings.workers)
         state.withLock { $0.serverURL = settings.serverURL }
     }
 
@@ -106,13 +107,25 @@ package final class NodeHost: CloudHost {
         return try await NodeWorker.start(settings, owner: owner, serverURL: serverURL, on: group, logger: logger)
     }
 
-    /// Puts a process to work.
-    private func use(_ worker: NodeWorker, inPlaceOf old: NodeWorker? = nil) {
+    /// Puts a process to work, and lets the one end whose place it takes. It ends itself where others have filled all places
+    /// while it started.
+    ///
+    /// - Parameter moment: A process whose start began before it gives up its place; nil where only a free one is taken.
+    @inline(never)
+    private func use(_ worker: NodeWorker, inPlaceOfThoseBefore moment: ContinuousClock.Instant? = nil) {
+        guard case .taken(from: let old) = pool.place(worker, inPlaceOfThoseBefore: moment) else {
+            worker.retire()
+            return worker.end(nil)
+        }
         old?.retire()
-        pool.add(worker, inPlaceOf: old)
         worker.tellOffer()
         keepAlive(worker)
+        if let old { Task { await old.drain() } }
     }
+
+    /// Whether the host is being stopped.
+    @inline(never)
+    private func isStopping() -> Bool { state.withLock { $0.isStopping } }
 
     private func offer(_ offer: HostOffer, _ services: CloudServices) {
         for problem in offer.problems { logger.warning("cloud code: \(problem)") }
@@ -153,28 +166,45 @@ package final class NodeHost: CloudHost {
     /// Starts processes that load the file anew; they take the calls once they have, and the old ones end when theirs are
     /// answered. Where the file cannot be loaded, the old ones stay.
     package func reload() async {
-        let isFirst = reloading.withLock { isReloading in
-            defer { isReloading = true }
-            return !isReloading
-        }
-        guard isFirst, !state.withLock({ $0.isStopping }) else { return }
-        defer { reloading.withLock { $0 = false } }
-        let old = pool.workers
+        guard !isStopping(), beginReload() else { return }
+        defer { endReload() }
+        let moment = ContinuousClock.now
         do {
-            for index in 0..<settings.workers {
+            for _ in 0..<settings.workers {
                 let worker = try await startWorker()
-                if state.withLock({ $0.isStopping }) { return worker.end(nil) }
-                let replaced = index < old.count ? old[index] : nil
-                use(worker, inPlaceOf: replaced)
-                if let replaced { Task { await replaced.drain() } }
+                if isStopping() { return worker.end(nil) }
+                use(worker, inPlaceOfThoseBefore: moment)
             }
-            state.withLock { $0.crashes = CrashHistory() }
+            forgetCrashes()
             logger.info("cloud code is loaded again", metadata: ["file": "\(settings.main)"])
         } catch {
             logger.error(
                 "cloud code cannot be loaded again: what ran before goes on",
                 metadata: ["file": "\(settings.main)", "error": "\(error)"])
         }
+    }
+
+    /// Says that the file is being loaded anew; false when it is already.
+    @inline(never)
+    private func beginReload() -> Bool {
+        reloading.withLock { isReloading in
+            defer { isReloading = true }
+            return !isReloading
+        }
+    }
+
+    @inline(never)
+    private func endReload() { reloading.withLock { $0 = false } }
+
+    @inline(never)
+    private func forgetCrashes() { state.withLock { $0.crashes = CrashHistory() } }
+
+    /// Notes that a process died.
+    ///
+    /// - Returns: How long to wait before the next one; nil to start none.
+    @inline(never)
+    private func noteDeath(after lifetime: Duration) -> Duration? {
+        state.withLock { $0.crashes.note(at: .now, after: lifetime, backOff: settings.backOff) }
     }
 
     /// Starts another process when one dies.
@@ -190,11 +220,8 @@ package final class NodeHost: CloudHost {
     private func restart(after lifetime: Duration, _ way: String) async {
         var lifetime = lifetime
         var way = way
-        while !state.withLock({ $0.isStopping }) {
-            let pause = state.withLock { state in
-                state.crashes.note(at: .now, after: lifetime, backOff: settings.backOff)
-            }
-            guard let pause else {
+        while !isStopping() {
+            guard let pause = noteDeath(after: lifetime) else {
                 logger.critical(
                     "cloud code died \(CrashHistory.most) times within a minute: it stays down until it is loaded again",
                     metadata: ["end": "\(way)"])
@@ -203,10 +230,10 @@ package final class NodeHost: CloudHost {
             logger.error("cloud code died", metadata: ["end": "\(way)", "nextStart": "\(pause)"])
             try? await Task.sleep(for: pause)
             // A reload may have filled the place meanwhile.
-            guard !state.withLock({ $0.isStopping }), pool.workers.count < settings.workers else { return }
+            guard !isStopping(), pool.hasFreePlace else { return }
             do {
                 let worker = try await startWorker()
-                if state.withLock({ $0.isStopping }) { return worker.end(nil) }
+                if isStopping() { return worker.end(nil) }
                 return use(worker)
             } catch {
                 lifetime = .zero

@@ -20,7 +20,7 @@ struct Route: Sendable {
         static let withoutSession = Traits(rawValue: 1 << 4)
         /// It is about the session of the token, whatever keys come with it.
         static let aboutSession = Traits(rawValue: 1 << 6)
-        /// The body may be a form with a file.
+        /// The body may be a form with files.
         static let form = Traits(rawValue: 1 << 5)
     }
 

@@ -190,4 +190,30 @@ struct FunctionScenarioTests {
         _ = try await server.call("late").succeeded()
         #expect(try await eventually { try await server.call("later")["result"] == "here" })
     }
+
+    @Test("The files of a form are buffers, for a validator as well; what only looks like one in JSON is not")
+    func forms() async throws {
+        let code = """
+            const check = request => {
+              if (!Buffer.isBuffer(request.params.file.data)) throw new Parse.Error(142, 'no file');
+            };
+            Parse.Cloud.define('store', ({ params: { file, note } }) => ({
+              hex: file.data.toString('hex'), filename: file.filename, contentType: file.contentType, note,
+            }), check);
+            """
+        try await CloudApp.serve(["main.js": code]) { server, _ in
+            let answer = try await server.sendForm(
+                "/functions/store", [.text("note", "5"), .file("file", "a.bin", [0, 255, 128], type: "image/png")])
+            let expected: JSONValue = [
+                "hex": "00ff80", "filename": "a.bin", "contentType": "image/png", "note": "5",
+            ]
+            #expect(same(answer["result"], expected), "\(answer.text)")
+            let claimed = try await server.call(
+                "store", ["file": ["filename": "a.bin", "contentType": "image/png", "data": "AP+A"]])
+            #expect(claimed.code == 142, "\(claimed.text)")
+            // A parameter of the query string takes the place of the file.
+            let replaced = try await server.sendForm("/functions/store?file=text", [.file("file", "a.bin", [1])])
+            #expect(replaced.code == 142, "\(replaced.text)")
+        }
+    }
 }

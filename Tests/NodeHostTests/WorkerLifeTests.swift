@@ -104,6 +104,34 @@ struct WorkerLifeTests {
         }
     }
 
+    @Test("Who says to stand in calls of the code waits as others do, and is believed with the master key alone")
+    func claimedDepth() async throws {
+        let code = """
+            let running = 0;
+            Parse.Cloud.define('wait', async request => {
+              running++;
+              await new Promise(resolve => setTimeout(resolve, request.params.ms));
+              return 'done';
+            });
+            Parse.Cloud.define('running', () => running);
+            """
+        try await TunedServer(code) { settings in
+            settings.openCalls = 1
+            settings.waitingCalls = 0
+        }.run { server, _, _ in
+            async let open = server.call("wait", ["ms": 3000])
+            let depth = ["X-Parse-Cloud-Depth": "5"]
+            // A call within calls takes no place from the one that is waited for.
+            let isRunning = try await eventually {
+                try await server.call("running", as: .master, headers: depth)["result"] == 1
+            }
+            #expect(isRunning)
+            let refused = try await server.call("running", headers: depth)
+            #expect(refused.code == 155, "\(refused.text)")
+            #expect(try await open["result"] == "done")
+        }
+    }
+
     @Test("A call that takes too long ends with 124, and its late answer changes nothing")
     func timeLimit() async throws {
         try await TunedServer(Self.code) { $0.timeLimit = .milliseconds(300) }.run { server, _, _ in
@@ -138,6 +166,50 @@ struct WorkerLifeTests {
         Parse.Cloud.define('version', () => \(number));
         Parse.Cloud.define('slow', () => new Promise(resolve => setTimeout(() => resolve(\(number)), 1500)));
         """
+    }
+
+    @Test(
+        "A process that dies while the code is loaded again is replaced once, whichever of the new ones is ready first",
+        arguments: [(1, [2, 3]), (1, [3, 2]), (2, [4, 3, 5])])
+    func deathWhileReloading(workers: Int, order: [Int]) async throws {
+        // Those of the reload, and the one in place of the dead, are ready when the test lets them.
+        let code = """
+            const fs = require('fs');
+            fs.appendFileSync(`${__dirname}/started`, `${process.pid}\\n`);
+            const number = fs.readFileSync(`${__dirname}/started`, 'utf8').trim().split('\\n').length;
+            Parse.Cloud.define('pid', () => process.pid);
+            module.exports = new Promise(resolve => {
+              const look = () => {
+                if (number <= \(workers) || fs.existsSync(`${__dirname}/ready${number}`)) resolve();
+                else setTimeout(look, 20);
+              };
+              look();
+            });
+            """
+        try await TunedServer(code) { $0.workers = workers }.run { server, app, host in
+            let first = try Self.started(app)
+            #expect(first.count == workers)
+            async let reload: Void = host.reload()
+            #expect(try await eventually { try Self.started(app).count == workers + 1 })
+            let dying = try #require(first.first)
+            kill(dying, SIGKILL)
+            #expect(try await eventually { try Self.started(app).count == workers + 2 })
+            for number in order {
+                try app.write("", to: "ready\(number)")
+                try await Task.sleep(for: .milliseconds(500))
+            }
+            await reload
+            #expect(try await eventually { try Self.started(app).filter { kill($0, 0) == 0 }.count == workers })
+            let serving = try #require(try await Self.pid(server))
+            #expect(!first.contains(serving))
+            #expect(try Self.started(app).count == 2 * workers + 1)
+        }
+    }
+
+    /// The processes that have begun to load the code, in their order.
+    private static func started(_ app: CloudApp) throws -> [pid_t] {
+        try String(contentsOfFile: app.folder + "/cloud/started", encoding: .utf8).split(separator: "\n")
+            .compactMap { pid_t($0) }
     }
 
     @Test("With the option watch, a file that changes is loaded again")

@@ -7,6 +7,8 @@ public struct CloudCall: Sendable {
     public var target: CloudTarget
     /// What a function or a job was given; in the life of live queries, what else is told.
     public var params: JSONObject = [:]
+    /// Which parameters are files of a form: objects with `filename`, `contentType`, and `data` in base64.
+    public var uploads: [Name] = []
     /// The object, with `className`. Before a save: the stored object with the changes in it, where fields that the client sent
     /// as operators are operators. For `@Config`: `{"className":"@Config","params":{…}}`.
     public var object: JSONObject?

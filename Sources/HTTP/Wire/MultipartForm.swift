@@ -7,7 +7,7 @@ package struct MultipartForm {
     /// The parts without a file name, as the texts that they are.
     package private(set) var fields: JSONObject = [:]
     /// The parts with a file name.
-    package private(set) var files: [Name: [UInt8]] = [:]
+    package private(set) var files: [Name: FormFile] = [:]
 
     /// How many parts a body has at most.
     package static let mostParts = 32
@@ -35,9 +35,9 @@ package struct MultipartForm {
         while try !isLastDelimiter() {
             count += 1
             guard count <= Self.mostParts else { throw Self.malformed("it has too many parts") }
-            let disposition = try header()
+            let header = try header()
             let content = try content(before: Self.lineEnd + delimiter)
-            try add(bytes[content], disposition)
+            try add(bytes[content], header)
         }
     }
 
@@ -45,7 +45,7 @@ package struct MultipartForm {
     private static let lineEnd = Array("\r\n".utf8)
 
     private static func malformed(_ reason: String) -> HTTPError {
-        HTTPError(status: 400, message: "Malformed form: \(reason).")
+        HTTPError(status: 400, message: "Invalid multipart request: \(reason).")
     }
 
     /// The boundary, of which RFC 2046 says what it may be made of.
@@ -92,10 +92,16 @@ package struct MultipartForm {
         return false
     }
 
-    /// Reads the header of a part, and gives its disposition.
-    private mutating func header() throws(HTTPError) -> HeaderParameters {
+    /// What the header of a part says.
+    private struct PartHeader {
+        var disposition: HeaderParameters
+        var contentType: String
+    }
+
+    private mutating func header() throws(HTTPError) -> PartHeader {
         let end = min(position + Self.mostHeaderBytes, bytes.count)
         var disposition: HeaderParameters?
+        var contentType: String?
         while true {
             let line = try line(upTo: end)
             if line.isEmpty { break }
@@ -109,6 +115,9 @@ package struct MultipartForm {
                     throw Self.malformed("a part has a wrong disposition")
                 }
                 disposition = parsed
+            case "content-type":
+                guard contentType == nil else { throw Self.malformed("a part has two types") }
+                contentType = MediaType(String(decoding: value, as: UTF8.self))?.essence ?? FormFile.unknownType
             case "content-transfer-encoding":
                 let encoding = String(decoding: value, as: UTF8.self).trimmingSpaces().asciiLowercased
                 guard ["7bit", "8bit", "binary"].contains(encoding) else {
@@ -120,7 +129,7 @@ package struct MultipartForm {
         guard let disposition, disposition.value == "form-data" else {
             throw Self.malformed("a part has no disposition")
         }
-        return disposition
+        return PartHeader(disposition: disposition, contentType: contentType ?? FormFile.unknownType)
     }
 
     private mutating func line(upTo end: Int) throws(HTTPError) -> ArraySlice<UInt8> {
@@ -132,18 +141,21 @@ package struct MultipartForm {
         return bytes[position..<carriageReturn]
     }
 
-    private mutating func add(_ content: ArraySlice<UInt8>, _ disposition: HeaderParameters) throws(HTTPError) {
-        guard let name = disposition.parameters["name"], !name.isEmpty, fields[name] == nil, files[name] == nil else {
+    private mutating func add(_ content: ArraySlice<UInt8>, _ header: PartHeader) throws(HTTPError) {
+        let parameters = header.disposition.parameters
+        guard let name = parameters["name"], !name.isEmpty, fields[name] == nil, files[name] == nil else {
             throw Self.malformed("a part has no name, or that of another")
         }
-        if disposition.parameters["filename"] != nil {
-            files[name] = Array(content)
+        guard !name.utf8.contains(0) else { throw JSONBody.nullCharacter }
+        if let path = parameters["filename"] {
+            guard !path.utf8.contains(0) else { throw JSONBody.nullCharacter }
+            files[name] = FormFile(path: path, contentType: header.contentType, bytes: Array(content))
             return
         }
         guard let text = String(validating: content, as: UTF8.self) else {
             throw Self.malformed("a text is no UTF-8")
         }
-        guard !text.utf8.contains(0), !name.utf8.contains(0) else { throw JSONBody.nullCharacter }
+        guard !text.utf8.contains(0) else { throw JSONBody.nullCharacter }
         fields[name] = .string(text)
     }
 }

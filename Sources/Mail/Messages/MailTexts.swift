@@ -50,7 +50,7 @@ struct MailTexts: Sendable {
         case .emailChanged:
             (
                 "Your e-mail address for \(appName) was changed",
-                "The account at \(appName)\(known) now has another e-mail address.",
+                "The account at \(appName)\(known) now has another e-mail address, or none.",
                 "If that was not you, please write to those who run \(appName)."
             )
         case .passwordChanged:
@@ -79,7 +79,7 @@ struct MailTexts: Sendable {
         case .emailChanged:
             (
                 "\(appName): Deine E-Mail-Adresse wurde geändert",
-                "das Konto bei \(appName)\(known) hat jetzt eine andere E-Mail-Adresse.",
+                "das Konto bei \(appName)\(known) hat jetzt eine andere E-Mail-Adresse oder keine mehr.",
                 "Wenn du das nicht warst, melde dich bitte bei den Betreibern von \(appName)."
             )
         case .passwordChanged:

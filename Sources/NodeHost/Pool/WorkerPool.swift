@@ -8,17 +8,40 @@ final class WorkerPool: Sendable {
         var changed = OneTime<Void>()
     }
 
+    /// What became of a process that was to be put to work.
+    enum Placement: Sendable {
+        /// It takes calls, in the place of another where it was given that of one.
+        case taken(from: NodeWorker?)
+        /// There is no place for it.
+        case full
+    }
+
     private let state = Mutex(State())
+    private let places: Int
+
+    /// - Parameter places: The most processes.
+    init(places: Int) { self.places = places }
 
     /// All processes.
     var workers: [NodeWorker] { state.withLock { $0.workers } }
 
-    /// Puts a process to work, in the place of another where there is one.
-    func add(_ worker: NodeWorker, inPlaceOf old: NodeWorker? = nil) {
+    /// Whether a process is missing.
+    var hasFreePlace: Bool { state.withLock { $0.workers.count < places } }
+
+    /// Puts a process to work, where there is a place for it.
+    ///
+    /// What replaces a process that died, and what loads the file anew, go on side by side: the place is looked for and taken
+    /// in one step, so that nobody else takes it in between.
+    ///
+    /// - Parameter moment: A process whose start began before it gives up its place; nil where only a free one is taken.
+    func place(_ worker: NodeWorker, inPlaceOfThoseBefore moment: ContinuousClock.Instant? = nil) -> Placement {
         change { state in
-            state.workers.removeAll { $0 === old }
+            let index = moment.flatMap { moment in state.workers.firstIndex { $0.startBegan < moment } }
+            guard index != nil || state.workers.count < places else { return .full }
+            let old = index.map { state.workers.remove(at: $0) }
             state.workers.append(worker)
             state.hasGivenUp = false
+            return .taken(from: old)
         }
     }
 
@@ -28,13 +51,14 @@ final class WorkerPool: Sendable {
     /// Says that no process will come.
     func giveUp() { change { $0.hasGivenUp = true } }
 
-    private func change(_ body: (inout State) -> Void) {
-        let changed = state.withLock { state in
-            body(&state)
+    private func change<Outcome: Sendable>(_ body: (inout State) -> Outcome) -> Outcome {
+        let (outcome, changed) = state.withLock { state in
+            let outcome = body(&state)
             defer { state.changed = OneTime() }
-            return state.changed
+            return (outcome, state.changed)
         }
         changed.set(())
+        return outcome
     }
 
     /// The process with the fewest calls.

@@ -39,6 +39,8 @@ final class NodeWorker: Sendable {
     private let gate: CallGate
     private let clock = Mutex(ContinuousClock.now)
 
+    /// When its start began: it runs what the file was then, or later.
+    let startBegan = ContinuousClock.now
     /// Set with the way it went when the process has ended and all calls with it.
     let ended = OneTime<String>()
 

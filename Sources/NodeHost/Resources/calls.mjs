@@ -188,7 +188,9 @@ export class Calls {
   }
 
   #params(call) {
-    return decodeParams(call.request.params ?? {}, this.#settings.decodesPointers);
+    const params = decodeParams(call.request.params ?? {}, this.#settings.decodesPointers);
+    for (const name of call.request.uploads ?? []) params[name].data = Buffer.from(params[name].data, 'base64');
+    return params;
   }
 
   /** What the code is given. */

@@ -27,6 +27,7 @@ enum CallWriter {
             message["kind"] = "function"
             message["name"] = .string(name.text)
             request["params"] = .object(call.params)
+            if !call.uploads.isEmpty { request["uploads"] = .array(call.uploads.map { .string($0.text) }) }
         case .job(let name):
             message["kind"] = "job"
             message["name"] = .string(name.text)

@@ -50,13 +50,16 @@ extension Backend {
                 user: user.shown, userId: user.id, languages: context.languages), through: store)
     }
 
-    /// Tells a user what happened to the account.
-    ///
-    /// Servers before 9 tell nobody.
+    /// Whether users are told what happens to their accounts. Servers before 9 tell nobody.
+    var sendsNotices: Bool {
+        configuration.preset >= 9 && mailer != nil && configuration.accountMail.appName != nil
+    }
+
+    /// Tells a user what happened to the account, where users are told.
     func notify(_ kind: AccountMail.Kind, at address: String, _ user: MailRecipient, _ context: RequestContext)
         async throws
     {
-        guard configuration.preset >= 9, let mailer, configuration.accountMail.appName != nil else { return }
+        guard sendsNotices, let mailer else { return }
         try await mailer.enqueue(
             AccountMail(kind, to: address, user: user.shown, userId: user.id, languages: context.languages),
             through: store)

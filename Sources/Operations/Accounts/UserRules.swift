@@ -15,8 +15,10 @@ struct UserRules: SaveRules {
     /// Whether the user needs a name that says nothing, unless a trigger gives another.
     private var needsName = false
     private var changesPassword = false
-    /// The link that confirms the address, and the address before it where it was another.
-    private var verification: (token: String, username: String, former: String?)?
+    /// The link that confirms the address.
+    private var verification: (token: String, username: String)?
+    /// The address that the user has no more, where that is told at it.
+    private var notice: (address: String, username: String)?
 
     /// How often a user may change the address within ten minutes.
     private static let mostAddressChanges = 10
@@ -97,7 +99,7 @@ struct UserRules: SaveRules {
             // What a provider's token says of the address is worth as much as a link.
             if backend.configuration.accountMail.verifyUserEmails { save.body["emailVerified"] = true }
         } else if let token = backend.beginVerification(of: &save) {
-            verification = (token, save.body["username"]?.stringValue ?? "", nil)
+            verification = (token, save.body["username"]?.stringValue ?? "")
         }
         save.acl = try ObjectACL.ofUser(
             save.body["ACL"], objectId: objectId, isPrivate: backend.configuration.enforcePrivateUsers)
@@ -140,17 +142,24 @@ struct UserRules: SaveRules {
         }
     }
 
-    /// An address that is changed is to be confirmed anew; one that is sent again as it is, is not.
+    /// An address that is changed is to be confirmed anew; one that is sent again as it is, is not. That the user has an
+    /// address no more is told at it, whether there is another one or none.
     private mutating func completeAddress(_ save: inout Save, _ objectId: String, _ backend: Backend) async throws {
-        guard backend.configuration.accountMail.verifyUserEmails, let email = save.body["email"]?.stringValue,
-            let user = try await backend.store.mailUser(objectId, .verification)
+        guard let change = save.body["email"],
+            change.stringValue != nil || change.isNull || change["__op"]?.stringValue == "Delete"
         else { return }
-        if let known = user.email, known.hasSameBytes(as: email) {
+        let email = change.stringValue ?? ""
+        let confirms = backend.configuration.accountMail.verifyUserEmails && !email.isEmpty
+        guard confirms || backend.sendsNotices, let user = try await backend.store.mailUser(objectId, .verification)
+        else { return }
+        if let known = user.email, change.stringValue != nil, known.hasSameBytes(as: email) {
             // Nor is it written: another request may have changed it meanwhile, and have the other one confirmed.
             save.body["email"] = nil
             return
         }
-        // Each new address is sent a mail, whoever's it is.
+        let former = backend.sendsNotices ? user.email ?? "" : ""
+        guard confirms || !former.isEmpty else { return }
+        // The new address is sent a mail, and so is the one before it, whoever's they are.
         guard
             save.caller.writesEverything
                 || backend.addressChanges.countOneMore(Name(objectId), most: Self.mostAddressChanges)
@@ -158,20 +167,21 @@ struct UserRules: SaveRules {
             throw ParseError(
                 ParseError.requestLimitExceeded, "The address was changed too often. Please try again later.")
         }
-        guard let token = backend.beginVerification(of: &save) else { return }
-        verification = (token, save.body["username"]?.stringValue ?? user.username, user.email)
+        let username = save.body["username"]?.stringValue ?? user.username
+        if !former.isEmpty { notice = (former, username) }
+        if let token = backend.beginVerification(of: &save) { verification = (token, username) }
     }
 
     /// Mails wait in the same transaction in which their users are stored.
     private func sendMails(_ save: Save, _ backend: Backend) async throws {
-        guard let verification, let email = save.body["email"]?.stringValue, let id = save.objectId ?? save.newId else {
-            return
+        guard let id = save.objectId ?? save.newId else { return }
+        let email = save.body["email"]?.stringValue
+        if let notice {
+            let user = MailRecipient(id: id, username: notice.username, email: email)
+            try await backend.notify(.emailChanged, at: notice.address, user, save.context)
         }
+        guard let verification, let email, backend.configuration.accountMail.sendUserEmailVerification else { return }
         let user = MailRecipient(id: id, username: verification.username, email: email)
-        if let former = verification.former, save.objectId != nil {
-            try await backend.notify(.emailChanged, at: former, user, save.context)
-        }
-        guard backend.configuration.accountMail.sendUserEmailVerification else { return }
         try await backend.send(.verification, to: email, token: verification.token, of: user, save.context)
     }
 
@@ -183,7 +193,7 @@ struct UserRules: SaveRules {
         let save = planned.save
         let names = backend.claimedNames(save.body)
         do {
-            guard !names.isEmpty || changesPassword || (linking != nil && !save.isNew) else {
+            guard !names.isEmpty || changesPassword || notice != nil || (linking != nil && !save.isNew) else {
                 try await backend.checkUnique(save.body, except: save.objectId)
                 return try await backend.carryOut(planned)
             }

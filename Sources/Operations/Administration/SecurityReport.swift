@@ -18,6 +18,9 @@ extension Backend {
             }
             return .object(object)
         }
+
+        /// What no configuration can make otherwise.
+        static func met(_ title: String) -> Check { Check(title: title, isPassed: true, warning: "", solution: "") }
     }
 
     /// The report; nil where the deployment does not want one.
@@ -40,8 +43,7 @@ extension Backend {
     }
 
     private var configurationChecks: [Check] {
-        let limits = configuration.requestComplexity
-        var checks = [
+        let checks = [
             Check(
                 title: "Secure master key", isPassed: Self.isStrong(configuration.masterKey),
                 warning: "The master key is insecure and vulnerable to brute force attacks.",
@@ -59,8 +61,20 @@ extension Backend {
                 warning: "Users with public read access are exposed to anyone who knows their object IDs.",
                 solution: "Change the configuration to 'enforcePrivateUsers: true'."),
         ]
-        guard configuration.preset >= 9 else { return checks }
-        checks += [
+        return configuration.preset >= 9 ? checks + laterChecks : checks
+    }
+
+    /// What servers before 9 do not look at.
+    private var laterChecks: [Check] {
+        let limits = configuration.requestComplexity
+        let depths = [limits.includeDepth, limits.includeCount, limits.subqueryDepth, limits.queryDepth]
+        return [
+            Check(
+                title: "Insecure auth adapters disabled", isPassed: !configuration.enableInsecureAuthAdapters,
+                warning: "Attackers may log in as other users by providers that believe clients.",
+                solution: "Change the configuration to 'enableInsecureAuthAdapters: false'."),
+            // There is no GraphQL that anybody could look into, or play with.
+            .met("GraphQL public introspection disabled"), .met("GraphQL Playground disabled"),
             Check(
                 title: "Master key IP range restricted", isPassed: !Self.admitEverybody(configuration.masterKeyIps),
                 warning: "The master key can be used from any address.",
@@ -76,12 +90,22 @@ extension Backend {
                 warning: "The read-only master key can be used from any address.",
                 solution: "Set 'readOnlyMasterKeyIps' to the addresses that need it."),
             Check(
-                title: "Request complexity limits enabled",
-                isPassed: limits.includeDepth != nil && limits.includeCount != nil && limits.subqueryDepth != nil,
+                title: "Request complexity limits enabled", isPassed: depths.allSatisfy { $0 != nil },
                 warning: "Requests may be as complex as their senders like.",
-                solution: "Set 'requestComplexity.includeDepth', 'includeCount' and 'subqueryDepth'."),
+                solution: "Set 'requestComplexity.includeDepth', 'includeCount', 'subqueryDepth' and 'queryDepth'."),
+            Check(
+                title: "Password reset endpoint user enumeration mitigated",
+                isPassed: configuration.accountMail.resetPasswordSuccessOnInvalidEmail,
+                warning: "Who asks for a new password is told which addresses have accounts.",
+                solution: "Change the configuration to 'passwordPolicy.resetPasswordSuccessOnInvalidEmail: true'."),
+            Check(
+                title: "Email verification endpoint user enumeration mitigated",
+                isPassed: configuration.accountMail.emailVerifySuccessOnInvalidEmail,
+                warning: "Who asks for a link that confirms an address is told which addresses have accounts.",
+                solution: "Change the configuration to 'emailVerifySuccessOnInvalidEmail: true'."),
+            // What a pattern of a live query takes grows with the text alone, whatever the pattern is.
+            .met("LiveQuery regex timeout enabled"),
         ]
-        return checks
     }
 
     /// Whether a list of addresses leaves out nobody, or nobody of a family.

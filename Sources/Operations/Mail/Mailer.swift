@@ -16,7 +16,7 @@ public struct AccountMail: Sendable {
     public enum Kind: String, Sendable, CaseIterable {
         case verification = "verificationEmail"
         case passwordReset = "passwordResetEmail"
-        /// To the old address, when an account has a new one.
+        /// To the old address, when an account has another one or none.
         case emailChanged = "emailChangedEmail"
         /// When a password was set by a link.
         case passwordChanged = "passwordChangedEmail"

@@ -14,8 +14,14 @@ extension Backend {
             return Identifiers.alphanumeric(configuration.objectIdSize)
         }
         guard let given = body["objectId"] else { return Identifiers.alphanumeric(configuration.objectIdSize) }
-        guard let id = given.stringValue ?? given.numberValue.map({ JSONValue.number($0).text }), !id.isEmpty else {
+        guard given.isTruthy else {
             throw ParseError(ParseError.missingObjectId, "objectId must not be empty, null or undefined")
+        }
+        guard let id = given.stringValue else {
+            let type = try FieldType.inferred(from: given) ?? .object
+            throw ParseError(
+                ParseError.incorrectType,
+                "schema mismatch for \(className).objectId; expected String but got \(type)")
         }
         guard className != "_User" || !Principal.isReserved(Name(id)) else {
             throw ParseError(ParseError.operationForbidden, "Invalid object ID.")

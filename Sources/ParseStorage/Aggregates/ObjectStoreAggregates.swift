@@ -32,6 +32,7 @@ extension ObjectStore {
     public func distinct(_ className: String, _ field: String, _ filter: Filter, place: ReadPlace = .primary)
         async throws -> [JSONValue]
     {
+        let field = try AggregateCompiler.checked(field)
         do {
             return try await fresh(className, otherwise: []) { schema in
                 guard let statement = try distinct(schema, field, filter) else { return [] }

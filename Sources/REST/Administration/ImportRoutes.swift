@@ -57,8 +57,8 @@ extension ParseRoutes {
     /// The rows of the form's file, or of the body: a list, or an object with the list as `results` or `rows`.
     private static func rows(of envelope: Envelope) throws(ParseError) -> [JSONValue] {
         let content: JSONValue
-        if let file = envelope.uploads["importFile"] ?? envelope.body["importFile"]?.stringValue.map({ Array($0.utf8) })
-        {
+        let text = envelope.body["importFile"]?.stringValue
+        if let file = envelope.uploads["importFile"]?.bytes ?? text.map({ Array($0.utf8) }) {
             do {
                 content = try JSONValue(
                     parsing: JSONBody.withoutByteOrderMark(file), maximumDepth: JSONBody.maximumDepth)

@@ -7,7 +7,8 @@ import ParseModel
 /// `POST /functions/<name>`.
 extension RouteTable {
     static let functions = [
-        Route(.post, "functions/:name", [.batchable, .idempotent]) { routes, call in try await routes.callFunction(call)
+        Route(.post, "functions/:name", [.batchable, .idempotent, .form]) { routes, call in
+            try await routes.callFunction(call)
         }
     ]
 }
@@ -22,8 +23,12 @@ extension ParseRoutes {
         guard let cloud, cloud.offers(target) else { throw Self.noFunction(name) }
         var request = CloudCall(target, call.context, user: try await backend.userRecord(call.context))
         request.params = call.envelope.body
+        let uploads = call.envelope.uploads
+        for (name, file) in uploads { request.params[name] = file.json }
         // What stands in a query string is taken as the text that it is.
-        if !call.envelope.queryString.isEmpty { request.params.merge(call.envelope.queryText) { $1 } }
+        let query = call.envelope.queryString.isEmpty ? [:] : call.envelope.queryText
+        request.params.merge(query) { $1 }
+        request.uploads = uploads.keys.filter { query[$0] == nil }
         guard let result = try await cloud.call(request) else { throw Self.noFunction(name) }
         return try Self.reply(to: result)
     }
@@ -60,5 +65,15 @@ extension ParseRoutes {
 
     private static func noFunction(_ name: String) -> ParseError {
         ParseError(ParseError.scriptFailed, "Invalid function: \"\(name)\"")
+    }
+}
+
+extension FormFile {
+    /// The file as code is given it.
+    fileprivate var json: JSONValue {
+        [
+            "filename": .string(filename), "contentType": .string(contentType),
+            "data": .string(Base64.encode(bytes)),
+        ]
     }
 }

@@ -83,7 +83,7 @@ package struct Dispatcher: HTTPHandler {
                 languages: request.headers[.acceptLanguage].map { String($0) })
             if let reply = try await pages.respond(to: request, target, below: path, context) { return reply }
         }
-        let body = try await opener.readBody(of: request)
+        let body = try await opener.readBody(of: request, target)
         return try await turns.take(bytes: body.count + request.target.utf8.count) {
             try opener.checkCanName(body, in: request)
             let envelope = try opener.open(request, body: body, target: target)

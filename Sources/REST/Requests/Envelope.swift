@@ -1,4 +1,4 @@
-import HTTP
+public import HTTP
 public import JSON
 public import OrderedCollections
 import Rules
@@ -22,7 +22,7 @@ public struct Envelope: Sendable {
     /// `0`, `1`, ...; no body as an empty object.
     public var body: JSONObject
     /// The files of a form (`multipart/form-data`), by the names of their parts; the body holds its other parts.
-    public var uploads: [Name: [UInt8]]
+    public var uploads: [Name: FormFile]
     /// Whether this is one element of a batch.
     public var isBatchElement: Bool
     /// Whether it came as a POST that says in its body to be something else.
@@ -31,7 +31,7 @@ public struct Envelope: Sendable {
     /// Puts a request together.
     public init(
         from origin: RequestOrigin, method: Method, path: [String], rawPath: String, query: JSONObject = [:],
-        queryString: String = "", body: JSONObject = [:], uploads: [Name: [UInt8]] = [:],
+        queryString: String = "", body: JSONObject = [:], uploads: [Name: FormFile] = [:],
         isBatchElement: Bool = false
     ) {
         self.origin = origin

@@ -1,6 +1,7 @@
 import Encoding
 import HTTP
 import JSON
+import ParseModel
 
 /// Makes envelopes of requests.
 struct EnvelopeOpener: Sendable {
@@ -19,7 +20,7 @@ struct EnvelopeOpener: Sendable {
     /// Takes the method override and the credentials out of the body, and checks the keys.
     ///
     /// - Throws: ``HTTPError`` when the body makes no sense, the keys are not good enough, or no such method exists;
-    ///   `ParseError` when the context is malformed.
+    ///   `ParseError` when the context or a form is malformed.
     func open(_ request: IncomingRequest, body bytes: [UInt8], target: RequestTarget) throws -> Envelope {
         var (body, uploads) = try Self.parse(bytes, of: request, target: target)
         let methodName = MethodOverride.apply(to: request.method, body: &body)
@@ -75,12 +76,17 @@ struct EnvelopeOpener: Sendable {
     /// Reads the body; empty when the request has none. Of a body that is not small, the keys in the header fields are
     /// checked before.
     ///
-    /// - Throws: ``HTTPError`` when it is too large, compressed, or does not arrive, or the keys are not good enough.
-    func readBody(of request: IncomingRequest) async throws -> [UInt8] {
+    /// - Throws: ``HTTPError`` when it is too large, compressed, or does not arrive, or the keys are not good enough; 116 for
+    ///   a form that is too large.
+    func readBody(of request: IncomingRequest, _ target: RequestTarget) async throws -> [UInt8] {
         guard !request.body.isComplete else { return [] }
         try Self.refuseEncodings(request.headers)
         if request.body.declaredLength ?? .max > RequestTurns.longSize { try checkKeys(of: request) }
-        return try await request.body.collect(upTo: settings.maximumBodySize)
+        do {
+            return try await request.body.collect(upTo: settings.maximumBodySize)
+        } catch let error as HTTPError where error == .bodyTooLarge && Self.isForm(request, target) {
+            throw ParseError(ParseError.objectTooLarge, "Multipart request exceeds maximum upload size.")
+        }
     }
 
     /// Checks the keys in the header fields, where these name the application: no body then says anything else.
@@ -102,23 +108,32 @@ struct EnvelopeOpener: Sendable {
     }
 
     private static func parse(_ bytes: [UInt8], of request: IncomingRequest, target: RequestTarget) throws -> (
-        JSONObject, uploads: [Name: [UInt8]]
+        JSONObject, uploads: [Name: FormFile]
     ) {
         if bytes.isEmpty { return ([:], [:]) }
         let contentType = request.headers[.contentType]
-        if let contentType, MediaType(contentType)?.essence == "multipart/form-data", takesForms(request, target) {
-            let form = try MultipartForm(bytes, contentType: contentType)
+        if let contentType, isForm(request, target) {
+            let form = try form(bytes, contentType)
             return (form.fields, form.files)
         }
         try refuseCharset(contentType)
         return (try JSONBody.parse(bytes, contentType: contentType), [:])
     }
 
-    /// Whether the route that a path leads to takes files out of a form; everywhere else a body is JSON.
-    private static func takesForms(_ request: IncomingRequest, _ target: RequestTarget) -> Bool {
-        guard let method = Method(name: request.method), let path = try? target.components.map(decodeComponent) else {
-            return false
+    private static func form(_ bytes: [UInt8], _ contentType: String) throws(ParseError) -> MultipartForm {
+        do {
+            return try MultipartForm(bytes, contentType: contentType)
+        } catch {
+            throw ParseError(ParseError.invalidJSON, error.message)
         }
+    }
+
+    /// Whether the body is a form, and the route one that takes files out of forms; everywhere else a body is JSON.
+    private static func isForm(_ request: IncomingRequest, _ target: RequestTarget) -> Bool {
+        guard let contentType = request.headers[.contentType],
+            MediaType(contentType)?.essence == "multipart/form-data", let method = Method(name: request.method),
+            let path = try? target.components.map(decodeComponent)
+        else { return false }
         return RouteTable.match(method, path)?.route.traits.contains(.form) == true
     }
 

@@ -83,10 +83,11 @@ extension RequestOrigin: RequestFacts {
 
     public var logID: String { parent?.requestID ?? "\(requestID)" }
 
-    /// Servers of webhooks that hand the field on with their own requests say how deep they stand in one another.
+    /// Servers of webhooks that hand the field on with their own requests say how deep they stand in one another. A key tells
+    /// them from strangers: who is believed does not wait for a turn, and has what the code does refused as too deep.
     public var cloudDepth: Int {
         if let parent { return parent.depth }
-        guard let text = headers?[.parseCloudDepth], let depth = Int(text) else { return 0 }
+        guard power != .client, let text = headers?[.parseCloudDepth], let depth = Int(text) else { return 0 }
         return min(max(depth, 0), 1_000)
     }
 }

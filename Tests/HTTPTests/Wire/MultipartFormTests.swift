@@ -38,7 +38,7 @@ struct MultipartFormTests {
         body += Array(
             "\r\n--limit\r\ncontent-disposition:form-data;name=mail\r\n\r\nkim@example.com\r\n--limit--\r\n".utf8)
         let form = try MultipartForm(body, contentType: Self.type)
-        #expect(form.files == ["f": content])
+        #expect(form.files == ["f": FormFile(path: "a.json", contentType: "application/json", bytes: content)])
         #expect(form.fields == ["mail": "kim@example.com"])
     }
 
@@ -61,7 +61,23 @@ struct MultipartFormTests {
     func empty() throws {
         let form = try Self.read(
             ["--limit \t", "Content-Disposition: form-data; name=\"a\"; filename=\"\"", "", "", "--limit--"])
-        #expect(form.files == ["a": []])
+        #expect(form.files == ["a": FormFile(path: "", bytes: [])])
+    }
+
+    @Test(
+        "A file has the name without folders, and the type without parameters; one that says none has no known type",
+        arguments: [
+            ("a.png", "image/PNG; q=1", "a.png", "image/png"), ("../../a", "text/plain", "a", "text/plain"),
+            (#"C:\d\é.txt"#, "nonsense", "é.txt", "application/octet-stream"),
+            ("a/", "", "", "application/octet-stream"),
+        ])
+    func descriptions(path: String, type: String, filename: String, contentType: String) throws {
+        let header = "Content-Disposition: form-data; name=a; filename=\"\(path)\""
+        let form = try Self.read(["--limit", header, "Content-Type: \(type)", "", "x", "--limit--"])
+        let file = try #require(form.files["a"])
+        #expect(file.filename == filename && file.contentType == contentType)
+        let untold = try Self.read(["--limit", header, "", "x", "--limit--"])
+        #expect(untold.files["a"]?.contentType == "application/octet-stream")
     }
 
     @Test(
@@ -102,6 +118,10 @@ struct MultipartFormTests {
             ["--limit", ": form-data; name=a", "", "1", "--limit--"],
             [
                 "--limit", "Content-Disposition: form-data; name=a", "Content-Disposition: form-data; name=b", "", "1",
+                "--limit--",
+            ],
+            [
+                "--limit", "Content-Disposition: form-data; name=a", "Content-Type: a/b", "Content-Type: a/c", "", "1",
                 "--limit--",
             ],
             [

@@ -74,6 +74,30 @@ import Testing
         }
     }
 
+    @Test("Where addresses are not confirmed, too, a user has ten mails sent by changing the address, and no more")
+    func manyNotices() async throws {
+        try await MailCatcher.run { catcher in
+            try await TestServer.run(catcher.options()) { server in
+                let ann = try await server.signUp("ann", ["email": "ann@m.example"])
+                func change(_ email: JSONValue) async throws -> TestAnswer {
+                    try await server.send("PUT", "/users/\(ann.id)", ["email": email], as: .session(ann.token))
+                }
+                for number in 0..<10 {
+                    #expect(try await change(.string("ann\(number)@m.example")).status == 200)
+                }
+                for email: JSONValue in ["other@m.example", ["__op": "Delete"]] {
+                    let refused = try await change(email)
+                    #expect(refused.code == 155, "\(refused.text)")
+                }
+                #expect(try await server.user(ann.id)["email"] == "ann9@m.example")
+                for address in ["ann"] + (0..<9).map({ "ann\($0)" }) {
+                    #expect(try await catcher.mail(to: "\(address)@m.example").link.isEmpty)
+                }
+                #expect(try catcher.mails().count == 10)
+            }
+        }
+    }
+
     @Test("A forgotten password is replaced by the link in a mail: sessions end, and the link is worth nothing after")
     func reset() async throws {
         try await MailCatcher.run { catcher in

@@ -26,7 +26,7 @@ import Testing
         return try catcher.mails().count
     }
 
-    @Test("The first address of a user is confirmed whenever it comes; deleting it starts nothing")
+    @Test("The first address of a user is confirmed whenever it comes; deleting it starts nothing but a notice, once")
     func laterAddress() async throws {
         try await Self.run { server, catcher in
             let ann = try await server.signUp("ann")
@@ -34,8 +34,31 @@ import Testing
             for email in [JSONValue.string("ann@m.example"), ["__op": "Delete"], .null] {
                 _ = try await server.send("PUT", "/users/\(ann.id)", ["email": email], as: .session(ann.token))
             }
-            #expect(try await Self.sentMails(server, catcher) == 1)
-            _ = try await catcher.mail(to: "ann@m.example")
+            #expect(try await Self.sentMails(server, catcher) == 2)
+            #expect(try catcher.mails().map(\.recipients) == [["ann@m.example"], ["ann@m.example"]])
+            #expect(try catcher.mails().count { $0.link.isEmpty } == 1)
+        }
+    }
+
+    @Test(
+        "That an address is a user's no more is told at it, whether there is another or none, and whether addresses are confirmed",
+        arguments: [true, false])
+    func formerAddress(confirms: Bool) async throws {
+        try await Self.run(["verifyUserEmails": .bool(confirms)]) { server, catcher in
+            let ann = try await server.signUp("ann", ["email": "ann@m.example"])
+            let changes: [JSONValue] = [
+                ["__op": "Delete"], "two@m.example", "two@m.example", "three@m.example", .null, "four@m.example",
+            ]
+            for email in changes {
+                let path = "/users/\(ann.id)"
+                _ = try await server.send("PUT", path, ["email": email], as: .session(ann.token)).succeeded()
+            }
+            // Each new address is sent a link, each former one a notice.
+            #expect(try await Self.sentMails(server, catcher) == (confirms ? 7 : 3))
+            let notices = try catcher.mails().filter { $0.subject == "Your e-mail address for Größe was changed" }
+            #expect(notices.count == 3)
+            #expect(Set(notices.flatMap(\.recipients)) == ["ann@m.example", "two@m.example", "three@m.example"])
+            #expect(notices.allSatisfy { $0.link.isEmpty && !$0.text.contains("@m.example") })
         }
     }
 

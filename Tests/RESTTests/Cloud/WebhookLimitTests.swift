@@ -97,13 +97,34 @@ import Testing
                 try await hooks.trigger("beforeSave", "Echo", on: server) { call in
                     let depth = call.headers["x-parse-cloud-depth"] ?? ""
                     let inner = try await server.send(
-                        "POST", "/classes/Echo", [:], headers: ["X-Parse-Cloud-Depth": depth])
+                        "POST", "/classes/Echo", [:], as: .master, headers: ["X-Parse-Cloud-Depth": depth])
                     return inner.error.map { .error(.string($0)) } ?? .nothing
                 }
                 let answer = try await server.send("POST", "/classes/Echo", [:])
                 #expect(answer.json == ["code": 141, "error": "Trigger recursion is too deep."])
                 #expect(hooks.calls.count == 16)
                 #expect(try await server.find("Echo").results.isEmpty)
+            }
+        }
+    }
+
+    @Test("How deep a request says that it stands in calls of code counts with a key alone")
+    func claimedDepth() async throws {
+        try await WebhookServer.run { hooks in
+            try await TestServer.run { server in
+                try await hooks.function("f", on: server) { .success(.string($0.headers["x-parse-cloud-depth"] ?? "")) }
+                func depth(_ claimed: String, as identity: TestServer.Identity) async throws -> TestAnswer {
+                    try await server.send(
+                        "POST", "/functions/f", [:], as: identity, headers: ["X-Parse-Cloud-Depth": claimed])
+                }
+                let kim = try await server.signUp("kim")
+                for identity in [TestServer.Identity.anonymous, .session(kim.token)] {
+                    for claimed in ["15", "16", "1000"] {
+                        #expect(try await depth(claimed, as: identity)["result"] == "1", "\(claimed)")
+                    }
+                }
+                #expect(try await depth("15", as: .master)["result"] == "16")
+                #expect(try await depth("16", as: .master).error == "Trigger recursion is too deep.")
             }
         }
     }

@@ -227,6 +227,45 @@ import Testing
         }
     }
 
+    /// What line 9 reports on besides, with options by which it fails; nil for what cannot.
+    private static let laterChecks: [(title: String, failing: JSONObject?)] = [
+        ("Insecure auth adapters disabled", ["enableInsecureAuthAdapters": true]),
+        ("GraphQL public introspection disabled", nil), ("GraphQL Playground disabled", nil),
+        ("Public database explain disabled", ["databaseOptions": ["allowPublicExplain": true]]),
+        ("Request complexity limits enabled", ["requestComplexity": .object(complexity(queryDepth: -1))]),
+        (
+            "Password reset endpoint user enumeration mitigated",
+            ["passwordPolicy": ["resetPasswordSuccessOnInvalidEmail": false]]
+        ),
+        ("Email verification endpoint user enumeration mitigated", ["emailVerifySuccessOnInvalidEmail": false]),
+        ("LiveQuery regex timeout enabled", nil),
+    ]
+
+    private static func complexity(queryDepth: Double) -> JSONObject {
+        ["includeDepth": 10, "includeCount": 100, "subqueryDepth": 10, "queryDepth": .number(queryDepth)]
+    }
+
+    @Test(
+        "What line 9 reports on besides fails by the options that it names",
+        arguments: [(7, true), (9, true), (9, false)])
+    func laterReports(preset: Int, isWell: Bool) async throws {
+        var options: JSONObject = [
+            "security": ["enableCheck": true], "requestComplexity": .object(Self.complexity(queryDepth: 10)),
+        ]
+        if !isWell { for check in Self.laterChecks { options.merge(check.failing ?? [:]) { $1 } } }
+        try await Self.run(preset, options) { server in
+            let report = try await server.send("GET", "/security", as: .master)
+            let checks = (report["report"]?["groups"]?.arrayValue ?? []).flatMap { $0["checks"]?.arrayValue ?? [] }
+            for (title, failing) in Self.laterChecks {
+                let check = checks.first { $0["title"]?.stringValue == title }
+                let fails = !isWell && failing != nil
+                let state = fails ? "fail" : "success"
+                #expect(check?["state"]?.stringValue == (preset == 9 ? state : nil), "\(title): \(report.text)")
+                #expect((check?["solution"] != nil) == fails, "\(title)")
+            }
+        }
+    }
+
     @Test(
         "The report names a master key that works from everywhere, however the list of addresses says so",
         arguments: [
