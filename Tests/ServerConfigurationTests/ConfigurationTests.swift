@@ -177,6 +177,28 @@ struct OptionParserTests {
         #expect(try load(environment: ["PARSE_SERVER_TRUST_PROXY": "10.0.0.1"]).trustProxy == .addresses(["10.0.0.1"]))
     }
 
+    @Test(
+        "An element of a list that is no text is refused, and does not get lost",
+        arguments: [
+            (["idempotencyOptions": ["paths": ["a", 1]]], "Key idempotencyOptions.paths has invalid value [\"a\",1]"),
+            (["fileUpload": ["fileExtensions": [nil]]], "Key fileUpload.fileExtensions has invalid value [null]"),
+            (
+                ["fileUpload": ["allowedFileUrlDomains": [["a.example"]]]],
+                "Key fileUpload.allowedFileUrlDomains has invalid value [[\"a.example\"]]"
+            ),
+            (["trustProxy": ["10.0.0.1", 2]], "Key trustProxy has invalid value [\"10.0.0.1\",2]"),
+            (["trustProxy": ["hops": 2]], "Key trustProxy has invalid value {\"hops\":2}"),
+            (["masterKeyIps": [true]], "Key masterKeyIps has invalid value [true]"),
+            (["allowHeaders": [5]], "Key allowHeaders has invalid value [5]"),
+            (["allowOrigin": ["*", 5]], "Key allowOrigin has invalid value [\"*\",5]"),
+            (["userSensitiveFields": [5]], "Key userSensitiveFields has invalid value [5]"),
+            (["schema": ["beforeMigration": ["a", 5]]], "Key schema.beforeMigration has invalid value [\"a\",5]"),
+            (["requestKeywordDenylist": ["a"]], "Key requestKeywordDenylist has invalid value \"a\""),
+        ] as [(JSONObject, String)])
+    func elements(file: JSONObject, expected: String) {
+        #expect(refusal(file) == expected)
+    }
+
     @Test("Origins are one text or a list")
     func origins() throws {
         #expect(try load(["allowOrigin": "https://a.example"]).allowOrigin == ["https://a.example"])

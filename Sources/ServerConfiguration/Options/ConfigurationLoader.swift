@@ -75,7 +75,7 @@ extension Configuration {
         var values: [String: JSONValue] = [:]
         for definition in OptionTable.all {
             guard let text = environment[definition.environment], !text.isEmpty else { continue }
-            values[definition.name] = try parse(text, definition)
+            values[definition.name] = try definition.kind.read(text, definition.name)
         }
         return values
     }
@@ -90,9 +90,9 @@ extension Configuration {
                 throw ConfigurationError("error: unknown option \(flag)")
             }
             if parts.count == 2 {
-                values[name] = try parse(String(parts[1]), definition)
+                values[name] = try definition.kind.read(String(parts[1]), name)
             } else if let next = rest.first, !next.hasPrefix("--") {
-                values[name] = try parse(next, definition)
+                values[name] = try definition.kind.read(next, name)
                 rest.removeFirst()
             } else if definition.kind == .boolean {
                 values[name] = true
@@ -103,34 +103,8 @@ extension Configuration {
         return values
     }
 
-    /// Reads a text of the environment or of a flag by the option's kind.
-    private static func parse(_ text: String, _ definition: OptionDefinition) throws(ConfigurationError) -> JSONValue {
-        let json = try? JSONValue(parsing: Array(text.utf8))
-        switch definition.kind {
-        case .string: return .string(text)
-        case .number:
-            guard let number = Double(text) else {
-                throw ConfigurationError("Key \(definition.name) has invalid value \(text)")
-            }
-            return .number(number)
-        case .boolean: return .bool(text == "true" || text == "1")
-        case .array, .stringOrArray:
-            if let list = json?.arrayValue { return .array(list) }
-            return .array(
-                text.split(separator: ",").map { part in
-                    .string(String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()))
-                })
-        case .object:
-            guard let json, json.objectValue != nil else {
-                throw ConfigurationError("Key \(definition.name) has invalid value \(text)")
-            }
-            return json
-        case .any: return json ?? .string(text)
-        }
-    }
-
     private static func check(_ definition: OptionDefinition, _ value: JSONValue) throws(ConfigurationError) {
-        guard fits(value, definition.kind) else {
+        guard definition.kind.fits(value) else {
             throw ConfigurationError("Key \(definition.name) has invalid value \(value.text)")
         }
         guard let keys = definition.keys, let object = value.objectValue else { return }
@@ -138,21 +112,9 @@ extension Configuration {
             guard let kind = keys[key.text] else {
                 throw ConfigurationError("error: unknown option \(definition.name).\(key)")
             }
-            guard fits(member, kind) || member.isNull else {
+            guard kind.fits(member) || member.isNull else {
                 throw ConfigurationError("Key \(definition.name).\(key) has invalid value \(member.text)")
             }
-        }
-    }
-
-    private static func fits(_ value: JSONValue, _ kind: OptionDefinition.Kind) -> Bool {
-        switch kind {
-        case .string: value.stringValue != nil
-        case .number: value.numberValue != nil
-        case .boolean: value.boolValue != nil
-        case .array: value.arrayValue != nil
-        case .object: value.objectValue != nil
-        case .stringOrArray: value.stringValue != nil || value.arrayValue != nil
-        case .any: true
         }
     }
 

@@ -76,9 +76,6 @@ struct OptionReader {
     /// Addresses and networks.
     private func addresses(_ name: String, _ fallback: [String]) throws(ConfigurationError) -> [String] {
         let list = list(name, fallback)
-        if let values = values[name]?.arrayValue, values.count != list.count {
-            throw ConfigurationError("Key \(name) has invalid value \(JSONValue.array(values).text)")
-        }
         do {
             _ = try AddressList(list)
         } catch {
@@ -137,7 +134,7 @@ struct OptionReader {
         configuration.databaseOptions.disableIndexFieldValidation =
             options["disableIndexFieldValidation"]?.boolValue ?? false
         configuration.databaseOptions.transactionPooler = options["transactionPooler"]?.boolValue ?? false
-        configuration.trustProxy = trustProxy()
+        configuration.trustProxy = try trustProxy()
         if let text = string("maxUploadSize") {
             guard let bytes = ByteCount.parse(text) else {
                 throw ConfigurationError("Key maxUploadSize has invalid value \(text)")
@@ -164,14 +161,21 @@ struct OptionReader {
         return text
     }
 
-    private func trustProxy() -> Configuration.TrustProxy {
-        switch values["trustProxy"] {
-        case .bool(true): .everybody
-        case .number(let hops) where hops >= 1 && hops < 100: .hops(Int(hops))
+    private func trustProxy() throws(ConfigurationError) -> Configuration.TrustProxy {
+        guard let value = values["trustProxy"] else { return .nobody }
+        switch value {
+        case .bool(true): return .everybody
+        case .number(let hops) where hops >= 1 && hops < 100: return .hops(Int(hops))
         case .string(let text) where !text.isEmpty:
-            .addresses(text.split { $0 == "," || $0 == " " }.map(String.init))
-        case .array(let list) where !list.isEmpty: .addresses(list.compactMap(\.stringValue))
-        default: .nobody
+            return .addresses(text.split { $0 == "," || $0 == " " }.map(String.init))
+        case .array(let list) where !list.isEmpty:
+            guard OptionDefinition.Kind.texts.fits(value) else {
+                throw ConfigurationError("Key trustProxy has invalid value \(value.text)")
+            }
+            return .addresses(list.compactMap(\.stringValue))
+        case .object(let members) where !members.isEmpty:
+            throw ConfigurationError("Key trustProxy has invalid value \(value.text)")
+        default: return .nobody
         }
     }
 
@@ -212,10 +216,9 @@ struct OptionReader {
         }
         if let rules = values["requestKeywordDenylist"]?.arrayValue {
             for rule in rules {
-                for part in ["key", "value"] {
-                    if let pattern = rule[part]?.stringValue, !Pattern.isValid(pattern) {
-                        throw ConfigurationError("Key requestKeywordDenylist has invalid value \(rule.text)")
-                    }
+                let patterns = [rule["key"], rule["value"]].compactMap { $0?.stringValue }
+                guard rule.objectValue != nil, patterns.allSatisfy(Pattern.isValid) else {
+                    throw ConfigurationError("Key requestKeywordDenylist has invalid value \(rule.text)")
                 }
             }
             configuration.requestKeywordDenylist = KeywordRules(rules)

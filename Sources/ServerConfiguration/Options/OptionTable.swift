@@ -101,12 +101,12 @@ public enum OptionTable {
         OptionDefinition(
             "readOnlyMasterKey", "PARSE_SERVER_READ_ONLY_MASTER_KEY", .string, "A master key that only reads"),
         OptionDefinition(
-            "masterKeyIps", "PARSE_SERVER_MASTER_KEY_IPS", .array,
+            "masterKeyIps", "PARSE_SERVER_MASTER_KEY_IPS", .texts,
             "Addresses from which the master key is taken; default 127.0.0.1, ::1"),
         OptionDefinition(
-            "maintenanceKeyIps", "PARSE_SERVER_MAINTENANCE_KEY_IPS", .array, "The same for the maintenance key"),
+            "maintenanceKeyIps", "PARSE_SERVER_MAINTENANCE_KEY_IPS", .texts, "The same for the maintenance key"),
         OptionDefinition(
-            "readOnlyMasterKeyIps", "PARSE_SERVER_READ_ONLY_MASTER_KEY_IPS", .array,
+            "readOnlyMasterKeyIps", "PARSE_SERVER_READ_ONLY_MASTER_KEY_IPS", .texts,
             "The same for the read-only master key; default everywhere"),
         OptionDefinition(
             "clientKey", "PARSE_SERVER_CLIENT_KEY", .string,
@@ -114,7 +114,7 @@ public enum OptionTable {
         OptionDefinition("javascriptKey", "PARSE_SERVER_JAVASCRIPT_KEY", .string, "A key for JavaScript clients"),
         OptionDefinition("restAPIKey", "PARSE_SERVER_REST_API_KEY", .string, "A key for REST callers"),
         OptionDefinition("dotNetKey", "PARSE_SERVER_DOT_NET_KEY", .string, "A key for .NET and Unity clients"),
-        OptionDefinition("allowHeaders", "PARSE_SERVER_ALLOW_HEADERS", .array, "Further request headers for browsers"),
+        OptionDefinition("allowHeaders", "PARSE_SERVER_ALLOW_HEADERS", .texts, "Further request headers for browsers"),
         OptionDefinition("allowOrigin", "PARSE_SERVER_ALLOW_ORIGIN", .stringOrArray, "Origins for browsers; default *"),
         OptionDefinition(
             "allowClientClassCreation", "PARSE_SERVER_ALLOW_CLIENT_CLASS_CREATION", .boolean,
@@ -128,7 +128,7 @@ public enum OptionTable {
             "protectedFields", "PARSE_SERVER_PROTECTED_FIELDS", .object,
             "Hidden fields by class and entity; default hides _User.email from everybody else"),
         OptionDefinition(
-            "userSensitiveFields", "PARSE_SERVER_USER_SENSITIVE_FIELDS", .array,
+            "userSensitiveFields", "PARSE_SERVER_USER_SENSITIVE_FIELDS", .texts,
             "Further hidden fields of _User (deprecated by parse-server)"),
         OptionDefinition(
             "enforcePrivateUsers", "PARSE_SERVER_ENFORCE_PRIVATE_USERS", .boolean,
@@ -233,7 +233,7 @@ public enum OptionTable {
             "fileUpload", "PARSE_SERVER_FILE_UPLOAD_OPTIONS", .object, "Who may upload what",
             keys: [
                 "enableForPublic": .boolean, "enableForAnonymousUser": .boolean, "enableForAuthenticatedUser": .boolean,
-                "fileExtensions": .array, "allowedFileUrlDomains": .array,
+                "fileExtensions": .texts, "allowedFileUrlDomains": .texts,
             ]),
         OptionDefinition(
             "fileDownload", "PARSE_SERVER_FILE_DOWNLOAD_OPTIONS", .object, "Who may download",
@@ -252,7 +252,7 @@ public enum OptionTable {
         OptionDefinition(
             "idempotencyOptions", "PARSE_SERVER_EXPERIMENTAL_IDEMPOTENCY_OPTIONS", .object,
             "Paths whose requests are served once by X-Parse-Request-Id, and for how many seconds",
-            keys: ["paths": .array, "ttl": .number]),
+            keys: ["paths": .texts, "ttl": .number]),
         OptionDefinition(
             "requestComplexity", "PARSE_SERVER_REQUEST_COMPLEXITY", .object, "Limits on requests; -1 for none",
             keys: [
