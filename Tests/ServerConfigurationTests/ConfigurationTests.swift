@@ -164,6 +164,21 @@ struct OptionParserTests {
         #expect(refusal(["maxUploadSize": .string(text)]) == "Key maxUploadSize has invalid value \(text)")
     }
 
+    @Test("Sizes may be numbers of bytes, and none is too large to add to others")
+    func numericSizes() throws {
+        #expect(try load(["maxUploadSize": 1_048_576]).maxUploadSize == 1_048_576)
+        #expect(try load(["maxUploadSize": 1000.5]).maxUploadSize == 1000)
+        #expect(try load(["maxResponseSize": 2048, "transferMemory": 4096]).maxResponseSize == 2048)
+        #expect(try load(["maxResponseSize": 2048, "transferMemory": 4096]).transferMemory == 4096)
+        #expect(try load(environment: ["PARSE_SERVER_MAX_UPLOAD_SIZE": "2048"]).maxUploadSize == 2048)
+        for size: JSONValue in [1e18, 1e300, "8000000tb"] {
+            #expect(try load(["maxUploadSize": size]).maxUploadSize == 1 << 50)
+        }
+        #expect(refusal(["maxUploadSize": -1]) == "Key maxUploadSize has invalid value -1")
+        #expect(refusal(["maxResponseSize": 5]) == "Key maxResponseSize has invalid value 5")
+        #expect(refusal(["maxUploadSize": true]) == "Key maxUploadSize has invalid value true")
+    }
+
     @Test("Proxies are all, a number of hops, or addresses")
     func proxies() throws {
         #expect(try load().trustProxy == .nobody)

@@ -15,6 +15,14 @@ struct OptionReader {
         return integer
     }
 
+    private func size(_ name: String, _ fallback: Int, atLeast least: Int = 0) throws(ConfigurationError) -> Int {
+        guard let value = values[name], value != "" else { return fallback }
+        guard let bytes = ByteCount.read(value), bytes >= least else {
+            throw ConfigurationError("Key \(name) has invalid value \(value.stringValue ?? value.text)")
+        }
+        return bytes
+    }
+
     private func list(_ name: String, _ fallback: [String]) -> [String] {
         if let text = values[name]?.stringValue { return [text] }
         return values[name]?.arrayValue?.compactMap(\.stringValue) ?? fallback
@@ -135,19 +143,9 @@ struct OptionReader {
             options["disableIndexFieldValidation"]?.boolValue ?? false
         configuration.databaseOptions.transactionPooler = options["transactionPooler"]?.boolValue ?? false
         configuration.trustProxy = try trustProxy()
-        if let text = string("maxUploadSize") {
-            guard let bytes = ByteCount.parse(text) else {
-                throw ConfigurationError("Key maxUploadSize has invalid value \(text)")
-            }
-            configuration.maxUploadSize = bytes
-        }
+        configuration.maxUploadSize = try size("maxUploadSize", configuration.maxUploadSize)
         configuration.maximumConnections = try int("maximumConnections", 10_000, in: 16...1_000_000)
-        if let text = string("transferMemory") {
-            guard let bytes = ByteCount.parse(text), bytes > 0 else {
-                throw ConfigurationError("Key transferMemory has invalid value \(text)")
-            }
-            configuration.transferMemory = bytes
-        }
+        configuration.transferMemory = try size("transferMemory", configuration.transferMemory, atLeast: 1)
         configuration.allowHeaders = list("allowHeaders", [])
         configuration.allowOrigin = list("allowOrigin", ["*"])
     }
@@ -190,12 +188,7 @@ struct OptionReader {
         configuration.enforcePrivateUsers = bool("enforcePrivateUsers", preset >= 6)
         configuration.enableAnonymousUsers = bool("enableAnonymousUsers", true)
         configuration.defaultLimit = try int("defaultLimit", 100, in: 1...1_000_000)
-        if let text = string("maxResponseSize") {
-            guard let bytes = ByteCount.parse(text), bytes >= 1024 else {
-                throw ConfigurationError("Key maxResponseSize has invalid value \(text)")
-            }
-            configuration.maxResponseSize = bytes
-        }
+        configuration.maxResponseSize = try size("maxResponseSize", configuration.maxResponseSize, atLeast: 1024)
         if values["maxLimit"] != nil { configuration.maxLimit = try int("maxLimit", 0, in: 1...1_000_000_000) }
         configuration.allowAggregationForReadOnlyMasterKey = bool("allowAggregationForReadOnlyMasterKey", true)
         configuration.enableSanitizedErrorResponse = bool("enableSanitizedErrorResponse", preset >= 8)

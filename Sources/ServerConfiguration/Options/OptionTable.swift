@@ -62,7 +62,7 @@ public enum OptionTable {
             "The most connections of clients at a time; default 10000, or fewer where the system gives fewer descriptors"
         ),
         OptionDefinition(
-            "transferMemory", "ROOST_TRANSFER_MEMORY", .string,
+            "transferMemory", "ROOST_TRANSFER_MEMORY", .stringOrNumber,
             "The most memory of large bodies and of answers that clients have not read; default 256mb"),
     ]
 
@@ -91,7 +91,7 @@ public enum OptionTable {
             "trustProxy", "PARSE_SERVER_TRUST_PROXY", .any,
             "Which proxies are believed about the client's address: true, a number of hops, or a list of addresses"),
         OptionDefinition(
-            "maxUploadSize", "PARSE_SERVER_MAX_UPLOAD_SIZE", .string, "The largest request body; default 20mb"),
+            "maxUploadSize", "PARSE_SERVER_MAX_UPLOAD_SIZE", .stringOrNumber, "The largest request body; default 20mb"),
     ]
 
     private static let access = [
@@ -142,7 +142,7 @@ public enum OptionTable {
         OptionDefinition(
             "maxLimit", "PARSE_SERVER_MAX_LIMIT", .number, "The most objects that a find gives; default no limit"),
         OptionDefinition(
-            "maxResponseSize", "PARSE_SERVER_MAX_RESPONSE_SIZE", .string,
+            "maxResponseSize", "PARSE_SERVER_MAX_RESPONSE_SIZE", .stringOrNumber,
             "The largest answer, for the master key as well; default 64mb"),
         OptionDefinition(
             "requestKeywordDenylist", "PARSE_SERVER_REQUEST_KEYWORD_DENYLIST", .array,
