@@ -296,6 +296,34 @@ struct OptionRuleTests {
         #expect(refusal(file) == expected)
     }
 
+    @Test("Sessions and ids of requests may last for a hundred years; for ever is a thousand")
+    func longTimes() throws {
+        #expect(try load(["sessionLength": 3_155_760_000]).sessionLength == 3_155_760_000)
+        #expect(try load(["sessionLength": 0.5]).sessionLength == 1)
+        for length: JSONValue in [1e12, 1e300] {
+            let configuration = try load(["sessionLength": length, "idempotencyOptions": ["ttl": length]])
+            #expect(configuration.sessionLength == 31_557_600_000)
+            #expect(configuration.idempotencyOptions.ttl == 31_557_600_000)
+        }
+    }
+
+    @Test("Limits are as large as JSON says them, and ids as long as tables of relations hold them")
+    func largeNumbers() throws {
+        #expect(try load(["defaultLimit": 5_000_000]).defaultLimit == 5_000_000)
+        #expect(try load(["maxLimit": 5_000_000_000]).maxLimit == 5_000_000_000)
+        #expect(refusal(["defaultLimit": 1e300])?.hasPrefix("Key defaultLimit has invalid value") == true)
+        #expect(try load(["objectIdSize": 120]).objectIdSize == 120)
+        #expect(refusal(["objectIdSize": 121]) == "Key objectIdSize has invalid value 121")
+    }
+
+    @Test("No groups of checks may be asked for, and none of one's own")
+    func checkGroups() throws {
+        #expect(try load(["security": ["enableCheck": true, "checkGroups": []]]).security.enableCheck)
+        #expect(
+            refusal(["security": ["checkGroups": ["./own.js"]]])
+                == "option security.checkGroups is not built into Roost: checks are JavaScript classes")
+    }
+
     @Test("Locks that no new password ends are parse-server's default")
     func unlocking() throws {
         let lockout: JSONValue = ["threshold": 3, "duration": 5, "unlockOnPasswordReset": false]

@@ -54,6 +54,9 @@ struct OptionReader {
         return configuration
     }
 
+    /// The largest number of objects that JSON says exactly.
+    private static let largestLimit = 1 << 53
+
     private static let logLevels = ["error", "warn", "info", "verbose", "debug", "silly", "silent"]
 
     private func readIdentity(_ configuration: inout Configuration) throws(ConfigurationError) {
@@ -181,15 +184,16 @@ struct OptionReader {
         let preset = configuration.preset
         configuration.allowClientClassCreation = bool("allowClientClassCreation", preset <= 6)
         configuration.allowCustomObjectId = bool("allowCustomObjectId", false)
-        configuration.objectIdSize = try int("objectIdSize", 10, in: 1...100)
+        // The tables of relations, parse-server's as well, have columns of 120 characters for ids.
+        configuration.objectIdSize = try int("objectIdSize", 10, in: 1...120)
         configuration.protectedFieldsOwnerExempt = bool("protectedFieldsOwnerExempt", true)
         configuration.protectedFieldsSaveResponseExempt = bool("protectedFieldsSaveResponseExempt", true)
         try readInstallation(&configuration)
         configuration.enforcePrivateUsers = bool("enforcePrivateUsers", preset >= 6)
         configuration.enableAnonymousUsers = bool("enableAnonymousUsers", true)
-        configuration.defaultLimit = try int("defaultLimit", 100, in: 1...1_000_000)
+        configuration.defaultLimit = try int("defaultLimit", 100, in: 1...Self.largestLimit)
         configuration.maxResponseSize = try size("maxResponseSize", configuration.maxResponseSize, atLeast: 1024)
-        if values["maxLimit"] != nil { configuration.maxLimit = try int("maxLimit", 0, in: 1...1_000_000_000) }
+        if values["maxLimit"] != nil { configuration.maxLimit = try int("maxLimit", 0, in: 1...Self.largestLimit) }
         configuration.allowAggregationForReadOnlyMasterKey = bool("allowAggregationForReadOnlyMasterKey", true)
         configuration.enableSanitizedErrorResponse = bool("enableSanitizedErrorResponse", preset >= 8)
         for (className, entities) in values["protectedFields"]?.objectValue ?? [:] {
@@ -239,11 +243,9 @@ struct OptionReader {
 
     private func readUsers(_ configuration: inout Configuration) throws(ConfigurationError) {
         configuration.expireInactiveSessions = bool("expireInactiveSessions", true)
-        if configuration.expireInactiveSessions {
-            if let length = values["sessionLength"]?.numberValue, length <= 0 {
-                throw ConfigurationError("Session length must be a value greater than 0.")
-            }
-            configuration.sessionLength = try int("sessionLength", 31_536_000, in: 1...3_000_000_000)
+        if configuration.expireInactiveSessions, let length = values["sessionLength"]?.numberValue {
+            guard length > 0 else { throw ConfigurationError("Session length must be a value greater than 0.") }
+            configuration.sessionLength = max(1, Int(min(length, LongTime.seconds)))
         }
         configuration.extendSessionOnUse = bool("extendSessionOnUse", false)
         configuration.revokeSessionOnPasswordReset = bool("revokeSessionOnPasswordReset", true)
@@ -350,7 +352,7 @@ struct OptionReader {
             configuration.idempotencyOptions.paths = paths
             if let ttl = options["ttl"]?.numberValue {
                 guard ttl > 0 else { throw ConfigurationError("idempotency TTL value must be greater than 0 seconds") }
-                configuration.idempotencyOptions.ttl = ttl
+                configuration.idempotencyOptions.ttl = min(ttl, LongTime.seconds)
             }
         }
         configuration.routeAllowList = try values["routeAllowList"].map(RouteAllowList.init(json:))
@@ -363,6 +365,10 @@ struct OptionReader {
         configuration.maximumJobs = try int("maximumJobs", 100, in: 1...100_000)
         configuration.security.enableCheck = values["security"]?["enableCheck"]?.boolValue ?? false
         configuration.security.enableCheckLog = values["security"]?["enableCheckLog"]?.boolValue ?? false
+        if values["security"]?["checkGroups"]?.arrayValue?.isEmpty == false {
+            throw ConfigurationError(
+                "option security.checkGroups is not built into Roost: checks are JavaScript classes")
+        }
         let limits = values["requestComplexity"]?.objectValue ?? [:]
         func limit(_ key: String) throws(ConfigurationError) -> Int? {
             guard let number = limits[key]?.numberValue, number != -1 else { return nil }

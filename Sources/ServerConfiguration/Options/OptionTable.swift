@@ -123,7 +123,8 @@ public enum OptionTable {
             "allowCustomObjectId", "PARSE_SERVER_ALLOW_CUSTOM_OBJECT_ID", .boolean,
             "Whether clients may choose ids; default false"),
         OptionDefinition(
-            "objectIdSize", "PARSE_SERVER_OBJECT_ID_SIZE", .number, "The length of generated ids; default 10"),
+            "objectIdSize", "PARSE_SERVER_OBJECT_ID_SIZE", .number,
+            "The length of generated ids, 120 at most; default 10"),
         OptionDefinition(
             "protectedFields", "PARSE_SERVER_PROTECTED_FIELDS", .object,
             "Hidden fields by class and entity; default hides _User.email from everybody else"),
@@ -277,7 +278,7 @@ public enum OptionTable {
     private static let reports = [
         OptionDefinition(
             "security", "PARSE_SERVER_SECURITY", .object, "The report of GET /security",
-            keys: ["enableCheck": .boolean, "enableCheckLog": .boolean])
+            keys: ["enableCheck": .boolean, "enableCheckLog": .boolean, "checkGroups": .array])
     ]
 
     private static func none(_ name: String, _ environment: String, _ kind: OptionDefinition.Kind, _ help: String)
