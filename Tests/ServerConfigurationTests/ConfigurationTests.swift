@@ -9,6 +9,13 @@ func load(_ file: JSONObject = [:], environment: [String: String] = [:], flags: 
     return try Configuration.load(file: object.serialized(), environment: environment, flags: flags).configuration
 }
 
+/// What is told about options without effect.
+func told(_ file: JSONObject, environment: [String: String] = [:]) throws -> [String] {
+    var object: JSONObject = ["appId": "app", "masterKey": "master"]
+    for (name, value) in file { object[name] = value }
+    return try Configuration.load(file: object.serialized(), environment: environment, flags: []).warnings
+}
+
 /// The words with which a configuration is refused; nil when it is taken.
 func refusal(_ file: JSONObject = [:], environment: [String: String] = [:], flags: [String] = []) -> String? {
     do {

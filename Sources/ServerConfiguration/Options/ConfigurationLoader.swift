@@ -36,13 +36,15 @@ extension Configuration {
             case .built: break
             case .ignored(let why): warnings.append("option \(name) has no effect: \(why)")
             case .notBuilt:
-                guard isHarmless(definition, value) else {
+                guard isHarmless(value) else {
                     throw ConfigurationError(
                         "option \(name) is not built into this version of Roost: \(definition.help)")
                 }
             }
         }
-        let configuration = try OptionReader(values: values).configuration()
+        let reader = OptionReader(values: values)
+        let configuration = try reader.configuration()
+        warnings += reader.warnings(configuration)
         return (configuration, warnings + configuration.pages.warnings + configuration.accountMail.warnings)
     }
 
@@ -119,7 +121,7 @@ extension Configuration {
     }
 
     /// Whether the value of an option that is not built asks for nothing.
-    private static func isHarmless(_ definition: OptionDefinition, _ value: JSONValue) -> Bool {
+    static func isHarmless(_ value: JSONValue) -> Bool {
         switch value {
         case .null, .bool(false), .string(""): return true
         case .array(let list): return list.isEmpty

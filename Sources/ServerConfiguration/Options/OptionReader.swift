@@ -124,27 +124,8 @@ struct OptionReader {
             ?? "\(configuration.scheme)://localhost:\(configuration.port)\(configuration.mountPath)"
         configuration.databaseURI = try databaseURI("databaseURI")
         configuration.readReplicaURI = try databaseURI("readReplicaURI")
-        let options = values["databaseOptions"]?.objectValue ?? [:]
-        configuration.databaseOptions.allowPublicExplain =
-            options["allowPublicExplain"]?.boolValue ?? (configuration.preset <= 8)
-        func setting(_ key: String, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
-            guard let value = options[key], !value.isNull else { return nil }
-            let number = value.numberValue.flatMap { Int(exactly: $0.rounded(.towardZero)) }
-            guard let number, range.contains(number) else {
-                throw ConfigurationError("Key databaseOptions.\(key) has invalid value \(value.text)")
-            }
-            return number
-        }
-        let settings = configuration.databaseOptions
-        let most = try setting("max", in: 1...1000)
-        configuration.databaseOptions.poolSize = try setting("poolSize", in: 1...1000) ?? most ?? settings.poolSize
-        configuration.databaseOptions.sharedConnections = try setting("sharedConnections", in: 1...1000)
-        configuration.databaseOptions.heavyStatements = try setting("heavyStatements", in: 1...1000)
-        configuration.databaseOptions.schemaCacheTtl =
-            try setting("schemaCacheTtl", in: 1...86_400_000) ?? settings.schemaCacheTtl
-        configuration.databaseOptions.disableIndexFieldValidation =
-            options["disableIndexFieldValidation"]?.boolValue ?? false
-        configuration.databaseOptions.transactionPooler = options["transactionPooler"]?.boolValue ?? false
+        configuration.databaseOptions = try Configuration.DatabaseOptions(
+            json: values["databaseOptions"]?.objectValue ?? [:], preset: configuration.preset)
         configuration.trustProxy = try trustProxy()
         configuration.maxUploadSize = try size("maxUploadSize", configuration.maxUploadSize)
         configuration.maximumConnections = try int("maximumConnections", 10_000, in: 16...1_000_000)
