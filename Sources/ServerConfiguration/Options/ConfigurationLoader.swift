@@ -26,6 +26,7 @@ extension Configuration {
         var values = fallbacks
         for (name, value) in try fileOptions(file) { values[name.text] = value }
         for (name, value) in try environmentOptions(environment) { values[name] = value }
+        for variables in MemberVariables.all { try variables.merge(environment, into: &values) }
         for (name, value) in try flagOptions(flags) { values[name] = value }
         values = values.filter { !$0.value.isNull }
         var warnings: [String] = []
