@@ -15,7 +15,7 @@ enum ByteCount {
     }
 
     /// The number of bytes; nil for what is no size.
-    static func parse(_ text: String) -> Int? {
+    private static func parse(_ text: String) -> Int? {
         let lower = text.lowercased()
         let units: [(String, Double)] = [
             ("tb", 1_099_511_627_776), ("gb", 1_073_741_824), ("mb", 1_048_576), ("kb", 1024), ("b", 1),

@@ -15,6 +15,7 @@ struct OptionReader {
         return integer
     }
 
+    /// A number of bytes.
     private func size(_ name: String, _ fallback: Int, atLeast least: Int = 0) throws(ConfigurationError) -> Int {
         guard let value = values[name], value != "" else { return fallback }
         guard let bytes = ByteCount.read(value), bytes >= least else {
@@ -147,7 +148,7 @@ struct OptionReader {
         guard let value = values["trustProxy"] else { return .nobody }
         switch value {
         case .bool(true): return .everybody
-        case .number(let hops) where hops >= 1 && hops < 100: return .hops(Int(hops))
+        case .number(let hops) where hops >= 1: return .hops(Int(min(hops, 1000)))
         case .string(let text) where !text.isEmpty:
             return .addresses(text.split { $0 == "," || $0 == " " }.map(String.init))
         case .array(let list) where !list.isEmpty:
