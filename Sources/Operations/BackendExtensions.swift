@@ -43,6 +43,8 @@ public struct BackendExtensions: Sendable {
     public func checkProviders(_ configuration: Configuration) throws(ConfigurationError) -> [String] {
         var warnings: [String] = []
         for (name, value) in configuration.auth {
+            // What is not there is as good as switched off.
+            if value["enabled"] == false, value["module"] != nil || Self.unbuiltProviders.contains(name) { continue }
             if value["module"] != nil {
                 throw ConfigurationError(
                     "option auth.\(name).module: adapters in JavaScript cannot run here. An issuer of OpenID Connect is named "
@@ -58,7 +60,8 @@ public struct BackendExtensions: Sendable {
                 throw ConfigurationError("Key auth.\(name) has an invalid value")
             }
             let options = value.objectValue ?? [:]
-            try provider.check(name, options)
+            let isEnabled = options["enabled"] != false
+            if isEnabled { try provider.check(name, options) }
             let forms = (provider.optionForms ?? [:]).merging(["enabled": .flag]) { $1 }
             for (key, form) in forms {
                 guard let value = options[key], !form.takes(value) else { continue }
@@ -69,7 +72,7 @@ public struct BackendExtensions: Sendable {
                     "option auth.\(name).\($0) has no effect"
                 }
             }
-            if options["enabled"] != false { warnings += provider.warnings(name, options) }
+            if isEnabled { warnings += provider.warnings(name, options) }
         }
         return warnings
     }

@@ -9,6 +9,13 @@ func load(_ file: JSONObject = [:], environment: [String: String] = [:], flags: 
     return try Configuration.load(file: object.serialized(), environment: environment, flags: flags).configuration
 }
 
+/// What is told about options without effect.
+func told(_ file: JSONObject, environment: [String: String] = [:]) throws -> [String] {
+    var object: JSONObject = ["appId": "app", "masterKey": "master"]
+    for (name, value) in file { object[name] = value }
+    return try Configuration.load(file: object.serialized(), environment: environment, flags: []).warnings
+}
+
 /// The words with which a configuration is refused; nil when it is taken.
 func refusal(_ file: JSONObject = [:], environment: [String: String] = [:], flags: [String] = []) -> String? {
     do {
@@ -164,17 +171,55 @@ struct OptionParserTests {
         #expect(refusal(["maxUploadSize": .string(text)]) == "Key maxUploadSize has invalid value \(text)")
     }
 
+    @Test("Sizes may be numbers of bytes, and none is too large to add to others")
+    func numericSizes() throws {
+        #expect(try load(["maxUploadSize": 1_048_576]).maxUploadSize == 1_048_576)
+        #expect(try load(["maxUploadSize": 1000.5]).maxUploadSize == 1000)
+        #expect(try load(["maxResponseSize": 2048, "transferMemory": 4096]).maxResponseSize == 2048)
+        #expect(try load(["maxResponseSize": 2048, "transferMemory": 4096]).transferMemory == 4096)
+        #expect(try load(environment: ["PARSE_SERVER_MAX_UPLOAD_SIZE": "2048"]).maxUploadSize == 2048)
+        for size: JSONValue in [1e18, 1e300, "8000000tb"] {
+            #expect(try load(["maxUploadSize": size]).maxUploadSize == 1 << 50)
+        }
+        #expect(refusal(["maxUploadSize": -1]) == "Key maxUploadSize has invalid value -1")
+        #expect(refusal(["maxResponseSize": 5]) == "Key maxResponseSize has invalid value 5")
+        #expect(refusal(["maxUploadSize": true]) == "Key maxUploadSize has invalid value true")
+    }
+
     @Test("Proxies are all, a number of hops, or addresses")
     func proxies() throws {
         #expect(try load().trustProxy == .nobody)
         #expect(try load(["trustProxy": true]).trustProxy == .everybody)
         #expect(try load(["trustProxy": false]).trustProxy == .nobody)
         #expect(try load(["trustProxy": 2]).trustProxy == .hops(2))
+        #expect(try load(["trustProxy": 100]).trustProxy == .hops(100))
         #expect(try load(["trustProxy": "::1, 10.0.0.1"]).trustProxy == .addresses(["::1", "10.0.0.1"]))
         #expect(try load(["trustProxy": ["10.0.0.0/8"]]).trustProxy == .addresses(["10.0.0.0/8"]))
         #expect(try load(environment: ["PARSE_SERVER_TRUST_PROXY": "1"]).trustProxy == .hops(1))
         #expect(try load(environment: ["PARSE_SERVER_TRUST_PROXY": "true"]).trustProxy == .everybody)
         #expect(try load(environment: ["PARSE_SERVER_TRUST_PROXY": "10.0.0.1"]).trustProxy == .addresses(["10.0.0.1"]))
+    }
+
+    @Test(
+        "An element of a list that is no text is refused, and does not get lost",
+        arguments: [
+            (["idempotencyOptions": ["paths": ["a", 1]]], "Key idempotencyOptions.paths has invalid value [\"a\",1]"),
+            (["fileUpload": ["fileExtensions": [nil]]], "Key fileUpload.fileExtensions has invalid value [null]"),
+            (
+                ["fileUpload": ["allowedFileUrlDomains": [["a.example"]]]],
+                "Key fileUpload.allowedFileUrlDomains has invalid value [[\"a.example\"]]"
+            ),
+            (["trustProxy": ["10.0.0.1", 2]], "Key trustProxy has invalid value [\"10.0.0.1\",2]"),
+            (["trustProxy": ["hops": 2]], "Key trustProxy has invalid value {\"hops\":2}"),
+            (["masterKeyIps": [true]], "Key masterKeyIps has invalid value [true]"),
+            (["allowHeaders": [5]], "Key allowHeaders has invalid value [5]"),
+            (["allowOrigin": ["*", 5]], "Key allowOrigin has invalid value [\"*\",5]"),
+            (["userSensitiveFields": [5]], "Key userSensitiveFields has invalid value [5]"),
+            (["schema": ["beforeMigration": ["a", 5]]], "Key schema.beforeMigration has invalid value [\"a\",5]"),
+            (["requestKeywordDenylist": ["a"]], "Key requestKeywordDenylist has invalid value \"a\""),
+        ] as [(JSONObject, String)])
+    func elements(file: JSONObject, expected: String) {
+        #expect(refusal(file) == expected)
     }
 
     @Test("Origins are one text or a list")

@@ -79,6 +79,44 @@ struct OptionRuleTests {
         #expect(warnings.contains("option collectionPrefix has no effect: MongoDB only"))
     }
 
+    @Test("Settings of other drivers have no effect, and that is told; one that names a schema is refused")
+    func driverSettings() throws {
+        let options: JSONObject = [
+            "poolSize": 5, "enableSchemaHooks": true, "retryWrites": true, "ssl": nil, "maxPoolSize": 5,
+            "initOptions": ["schema": ""],
+        ]
+        let unread = ["initOptions", "maxPoolSize", "retryWrites"].map {
+            "option databaseOptions.\($0) has no effect: parameters of the connection stand in databaseURI"
+        }
+        #expect(try told(["databaseOptions": .object(options)]).sorted() == unread)
+        for schema: JSONValue in ["mine", ["mine", "public"]] {
+            #expect(
+                refusal(["databaseOptions": ["initOptions": ["schema": schema]]])?.hasPrefix(
+                    "option databaseOptions.initOptions.schema is not built into Roost: name the schema in databaseURI")
+                    == true)
+        }
+        #expect(
+            refusal(["databaseOptions": ["allowPublicExplain": "yes"]])
+                == "Key databaseOptions.allowPublicExplain has invalid value \"yes\"")
+    }
+
+    @Test("What a line no longer lets choose has no effect there, and that is told")
+    func removed() throws {
+        let pages: JSONValue = ["invalidLink": "https://w.example/i", "parseFrameURL": "https://w.example/f"]
+        let refusing: JSONObject = [
+            "encodeParseObjectInCloudFunction": false, "pages": ["enableRouter": false], "customPages": pages,
+        ]
+        #expect(try told(refusing.merging(["preset": 8]) { $1 }).isEmpty)
+        let warnings = try told(refusing)
+        #expect(warnings.count == 3)
+        for name in ["encodeParseObjectInCloudFunction", "pages.enableRouter", "customPages.invalidLink"] {
+            #expect(warnings.contains { $0.hasPrefix("option \(name) has no effect: ") }, "\(name)")
+        }
+        let asking: JSONObject = ["encodeParseObjectInCloudFunction": true, "pages": ["enableRouter": true]]
+        #expect(try told(asking).isEmpty)
+        #expect(try told(asking.merging(["preset": 8, "customPages": pages]) { $1 }).count == 1)
+    }
+
     @Test("Each line of parse-server has its defaults", arguments: 4...9)
     func presets(preset: Int) throws {
         let configuration = try load(["preset": .number(Double(preset))])
@@ -294,6 +332,34 @@ struct OptionRuleTests {
         ] as [(JSONObject, String)])
     func ranges(file: JSONObject, expected: String) {
         #expect(refusal(file) == expected)
+    }
+
+    @Test("Sessions and ids of requests may last for a hundred years; for ever is a thousand")
+    func longTimes() throws {
+        #expect(try load(["sessionLength": 3_155_760_000]).sessionLength == 3_155_760_000)
+        #expect(try load(["sessionLength": 0.5]).sessionLength == 1)
+        for length: JSONValue in [1e12, 1e300] {
+            let configuration = try load(["sessionLength": length, "idempotencyOptions": ["ttl": length]])
+            #expect(configuration.sessionLength == 31_557_600_000)
+            #expect(configuration.idempotencyOptions.ttl == 31_557_600_000)
+        }
+    }
+
+    @Test("Limits are as large as JSON says them, and ids as long as tables of relations hold them")
+    func largeNumbers() throws {
+        #expect(try load(["defaultLimit": 5_000_000]).defaultLimit == 5_000_000)
+        #expect(try load(["maxLimit": 5_000_000_000]).maxLimit == 5_000_000_000)
+        #expect(refusal(["defaultLimit": 1e300])?.hasPrefix("Key defaultLimit has invalid value") == true)
+        #expect(try load(["objectIdSize": 120]).objectIdSize == 120)
+        #expect(refusal(["objectIdSize": 121]) == "Key objectIdSize has invalid value 121")
+    }
+
+    @Test("No groups of checks may be asked for, and none of one's own")
+    func checkGroups() throws {
+        #expect(try load(["security": ["enableCheck": true, "checkGroups": []]]).security.enableCheck)
+        #expect(
+            refusal(["security": ["checkGroups": ["./own.js"]]])
+                == "option security.checkGroups is not built into Roost: checks are JavaScript classes")
     }
 
     @Test("Locks that no new password ends are parse-server's default")

@@ -6,7 +6,7 @@ enum HostEnvironment {
     /// Options that are secrets: the code gets what it needs of them by the socket, and its children nothing.
     private static let secrets = [
         "masterKey", "maintenanceKey", "readOnlyMasterKey", "databaseURI", "readReplicaURI", "encryptionKey",
-        "webhookKey", "emailAdapter",
+        "webhookKey", "emailAdapter", "liveQueryServerOptions",
     ]
 
     /// What changes of the server's environment; nil takes away.
@@ -15,7 +15,7 @@ enum HostEnvironment {
             "ROOST_CLOUD_SOCKET": socket, "ROOST_CLOUD_SECRET": secret, "ROOST_CLOUD_SERVER": "\(getpid())",
         ]
         for name in secrets {
-            if let variable = OptionTable.find(name)?.environment { changes.updateValue(nil, forKey: variable) }
+            for variable in OptionTable.variables(of: name) { changes.updateValue(nil, forKey: variable) }
         }
         return changes
     }

@@ -119,7 +119,7 @@ extension Configuration.AccountMail {
             guard seconds > 0 else {
                 throw ConfigurationError("Email verify token validity duration must be a value greater than 0.")
             }
-            emailVerifyTokenValidityDuration = min(seconds, Self.longest)
+            emailVerifyTokenValidityDuration = min(seconds, LongTime.seconds)
         }
         if emailVerifyTokenReuseIfValid, emailVerifyTokenValidityDuration == nil {
             throw ConfigurationError(
@@ -135,13 +135,10 @@ extension Configuration.AccountMail {
             guard let seconds = duration.numberValue, seconds > 0, seconds.isFinite else {
                 throw ConfigurationError("passwordPolicy.resetTokenValidityDuration must be a positive number")
             }
-            resetTokenValidityDuration = min(seconds, Self.longest)
+            resetTokenValidityDuration = min(seconds, LongTime.seconds)
         }
         if resetTokenReuseIfValid, resetTokenValidityDuration == nil {
             throw ConfigurationError("You cannot use resetTokenReuseIfValid without resetTokenValidityDuration")
         }
     }
-
-    /// A hundred years, in seconds: what is longer counts as that.
-    private static let longest: Double = 3_155_760_000
 }

@@ -26,6 +26,7 @@ extension Configuration {
         var values = fallbacks
         for (name, value) in try fileOptions(file) { values[name.text] = value }
         for (name, value) in try environmentOptions(environment) { values[name] = value }
+        for variables in MemberVariables.all { try variables.merge(environment, into: &values) }
         for (name, value) in try flagOptions(flags) { values[name] = value }
         values = values.filter { !$0.value.isNull }
         var warnings: [String] = []
@@ -36,13 +37,15 @@ extension Configuration {
             case .built: break
             case .ignored(let why): warnings.append("option \(name) has no effect: \(why)")
             case .notBuilt:
-                guard isHarmless(definition, value) else {
+                guard isHarmless(value) else {
                     throw ConfigurationError(
                         "option \(name) is not built into this version of Roost: \(definition.help)")
                 }
             }
         }
-        let configuration = try OptionReader(values: values).configuration()
+        let reader = OptionReader(values: values)
+        let configuration = try reader.configuration()
+        warnings += reader.warnings(configuration)
         return (configuration, warnings + configuration.pages.warnings + configuration.accountMail.warnings)
     }
 
@@ -75,7 +78,7 @@ extension Configuration {
         var values: [String: JSONValue] = [:]
         for definition in OptionTable.all {
             guard let text = environment[definition.environment], !text.isEmpty else { continue }
-            values[definition.name] = try parse(text, definition)
+            values[definition.name] = try definition.kind.read(text, definition.name)
         }
         return values
     }
@@ -90,9 +93,9 @@ extension Configuration {
                 throw ConfigurationError("error: unknown option \(flag)")
             }
             if parts.count == 2 {
-                values[name] = try parse(String(parts[1]), definition)
+                values[name] = try definition.kind.read(String(parts[1]), name)
             } else if let next = rest.first, !next.hasPrefix("--") {
-                values[name] = try parse(next, definition)
+                values[name] = try definition.kind.read(next, name)
                 rest.removeFirst()
             } else if definition.kind == .boolean {
                 values[name] = true
@@ -103,34 +106,8 @@ extension Configuration {
         return values
     }
 
-    /// Reads a text of the environment or of a flag by the option's kind.
-    private static func parse(_ text: String, _ definition: OptionDefinition) throws(ConfigurationError) -> JSONValue {
-        let json = try? JSONValue(parsing: Array(text.utf8))
-        switch definition.kind {
-        case .string: return .string(text)
-        case .number:
-            guard let number = Double(text) else {
-                throw ConfigurationError("Key \(definition.name) has invalid value \(text)")
-            }
-            return .number(number)
-        case .boolean: return .bool(text == "true" || text == "1")
-        case .array, .stringOrArray:
-            if let list = json?.arrayValue { return .array(list) }
-            return .array(
-                text.split(separator: ",").map { part in
-                    .string(String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()))
-                })
-        case .object:
-            guard let json, json.objectValue != nil else {
-                throw ConfigurationError("Key \(definition.name) has invalid value \(text)")
-            }
-            return json
-        case .any: return json ?? .string(text)
-        }
-    }
-
     private static func check(_ definition: OptionDefinition, _ value: JSONValue) throws(ConfigurationError) {
-        guard fits(value, definition.kind) else {
+        guard definition.kind.fits(value) else {
             throw ConfigurationError("Key \(definition.name) has invalid value \(value.text)")
         }
         guard let keys = definition.keys, let object = value.objectValue else { return }
@@ -138,26 +115,14 @@ extension Configuration {
             guard let kind = keys[key.text] else {
                 throw ConfigurationError("error: unknown option \(definition.name).\(key)")
             }
-            guard fits(member, kind) || member.isNull else {
+            guard kind.fits(member) || member.isNull else {
                 throw ConfigurationError("Key \(definition.name).\(key) has invalid value \(member.text)")
             }
         }
     }
 
-    private static func fits(_ value: JSONValue, _ kind: OptionDefinition.Kind) -> Bool {
-        switch kind {
-        case .string: value.stringValue != nil
-        case .number: value.numberValue != nil
-        case .boolean: value.boolValue != nil
-        case .array: value.arrayValue != nil
-        case .object: value.objectValue != nil
-        case .stringOrArray: value.stringValue != nil || value.arrayValue != nil
-        case .any: true
-        }
-    }
-
     /// Whether the value of an option that is not built asks for nothing.
-    private static func isHarmless(_ definition: OptionDefinition, _ value: JSONValue) -> Bool {
+    static func isHarmless(_ value: JSONValue) -> Bool {
         switch value {
         case .null, .bool(false), .string(""): return true
         case .array(let list): return list.isEmpty

@@ -3,8 +3,12 @@ public struct OptionDefinition: Sendable {
     /// What an option takes.
     public enum Kind: String, Sendable {
         case string, number, boolean, array, object
+        /// A list of texts.
+        case texts = "array of strings"
         /// A text or a list of texts.
         case stringOrArray = "string or array"
+        /// A text or a number.
+        case stringOrNumber = "string or number"
         /// Anything that JSON can say.
         case any
     }

@@ -15,6 +15,15 @@ struct OptionReader {
         return integer
     }
 
+    /// A number of bytes.
+    private func size(_ name: String, _ fallback: Int, atLeast least: Int = 0) throws(ConfigurationError) -> Int {
+        guard let value = values[name], value != "" else { return fallback }
+        guard let bytes = ByteCount.read(value), bytes >= least else {
+            throw ConfigurationError("Key \(name) has invalid value \(value.stringValue ?? value.text)")
+        }
+        return bytes
+    }
+
     private func list(_ name: String, _ fallback: [String]) -> [String] {
         if let text = values[name]?.stringValue { return [text] }
         return values[name]?.arrayValue?.compactMap(\.stringValue) ?? fallback
@@ -46,6 +55,9 @@ struct OptionReader {
         return configuration
     }
 
+    /// The largest number of objects that JSON says exactly.
+    private static let largestLimit = 1 << 53
+
     private static let logLevels = ["error", "warn", "info", "verbose", "debug", "silly", "silent"]
 
     private func readIdentity(_ configuration: inout Configuration) throws(ConfigurationError) {
@@ -76,9 +88,6 @@ struct OptionReader {
     /// Addresses and networks.
     private func addresses(_ name: String, _ fallback: [String]) throws(ConfigurationError) -> [String] {
         let list = list(name, fallback)
-        if let values = values[name]?.arrayValue, values.count != list.count {
-            throw ConfigurationError("Key \(name) has invalid value \(JSONValue.array(values).text)")
-        }
         do {
             _ = try AddressList(list)
         } catch {
@@ -116,41 +125,12 @@ struct OptionReader {
             ?? "\(configuration.scheme)://localhost:\(configuration.port)\(configuration.mountPath)"
         configuration.databaseURI = try databaseURI("databaseURI")
         configuration.readReplicaURI = try databaseURI("readReplicaURI")
-        let options = values["databaseOptions"]?.objectValue ?? [:]
-        configuration.databaseOptions.allowPublicExplain =
-            options["allowPublicExplain"]?.boolValue ?? (configuration.preset <= 8)
-        func setting(_ key: String, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
-            guard let value = options[key], !value.isNull else { return nil }
-            let number = value.numberValue.flatMap { Int(exactly: $0.rounded(.towardZero)) }
-            guard let number, range.contains(number) else {
-                throw ConfigurationError("Key databaseOptions.\(key) has invalid value \(value.text)")
-            }
-            return number
-        }
-        let settings = configuration.databaseOptions
-        let most = try setting("max", in: 1...1000)
-        configuration.databaseOptions.poolSize = try setting("poolSize", in: 1...1000) ?? most ?? settings.poolSize
-        configuration.databaseOptions.sharedConnections = try setting("sharedConnections", in: 1...1000)
-        configuration.databaseOptions.heavyStatements = try setting("heavyStatements", in: 1...1000)
-        configuration.databaseOptions.schemaCacheTtl =
-            try setting("schemaCacheTtl", in: 1...86_400_000) ?? settings.schemaCacheTtl
-        configuration.databaseOptions.disableIndexFieldValidation =
-            options["disableIndexFieldValidation"]?.boolValue ?? false
-        configuration.databaseOptions.transactionPooler = options["transactionPooler"]?.boolValue ?? false
-        configuration.trustProxy = trustProxy()
-        if let text = string("maxUploadSize") {
-            guard let bytes = ByteCount.parse(text) else {
-                throw ConfigurationError("Key maxUploadSize has invalid value \(text)")
-            }
-            configuration.maxUploadSize = bytes
-        }
+        configuration.databaseOptions = try Configuration.DatabaseOptions(
+            json: values["databaseOptions"]?.objectValue ?? [:], preset: configuration.preset)
+        configuration.trustProxy = try trustProxy()
+        configuration.maxUploadSize = try size("maxUploadSize", configuration.maxUploadSize)
         configuration.maximumConnections = try int("maximumConnections", 10_000, in: 16...1_000_000)
-        if let text = string("transferMemory") {
-            guard let bytes = ByteCount.parse(text), bytes > 0 else {
-                throw ConfigurationError("Key transferMemory has invalid value \(text)")
-            }
-            configuration.transferMemory = bytes
-        }
+        configuration.transferMemory = try size("transferMemory", configuration.transferMemory, atLeast: 1)
         configuration.allowHeaders = list("allowHeaders", [])
         configuration.allowOrigin = list("allowOrigin", ["*"])
     }
@@ -164,14 +144,21 @@ struct OptionReader {
         return text
     }
 
-    private func trustProxy() -> Configuration.TrustProxy {
-        switch values["trustProxy"] {
-        case .bool(true): .everybody
-        case .number(let hops) where hops >= 1 && hops < 100: .hops(Int(hops))
+    private func trustProxy() throws(ConfigurationError) -> Configuration.TrustProxy {
+        guard let value = values["trustProxy"] else { return .nobody }
+        switch value {
+        case .bool(true): return .everybody
+        case .number(let hops) where hops >= 1: return .hops(Int(min(hops, 1000)))
         case .string(let text) where !text.isEmpty:
-            .addresses(text.split { $0 == "," || $0 == " " }.map(String.init))
-        case .array(let list) where !list.isEmpty: .addresses(list.compactMap(\.stringValue))
-        default: .nobody
+            return .addresses(text.split { $0 == "," || $0 == " " }.map(String.init))
+        case .array(let list) where !list.isEmpty:
+            guard OptionDefinition.Kind.texts.fits(value) else {
+                throw ConfigurationError("Key trustProxy has invalid value \(value.text)")
+            }
+            return .addresses(list.compactMap(\.stringValue))
+        case .object(let members) where !members.isEmpty:
+            throw ConfigurationError("Key trustProxy has invalid value \(value.text)")
+        default: return .nobody
         }
     }
 
@@ -179,20 +166,16 @@ struct OptionReader {
         let preset = configuration.preset
         configuration.allowClientClassCreation = bool("allowClientClassCreation", preset <= 6)
         configuration.allowCustomObjectId = bool("allowCustomObjectId", false)
-        configuration.objectIdSize = try int("objectIdSize", 10, in: 1...100)
+        // The tables of relations, parse-server's as well, have columns of 120 characters for ids.
+        configuration.objectIdSize = try int("objectIdSize", 10, in: 1...120)
         configuration.protectedFieldsOwnerExempt = bool("protectedFieldsOwnerExempt", true)
         configuration.protectedFieldsSaveResponseExempt = bool("protectedFieldsSaveResponseExempt", true)
         try readInstallation(&configuration)
         configuration.enforcePrivateUsers = bool("enforcePrivateUsers", preset >= 6)
         configuration.enableAnonymousUsers = bool("enableAnonymousUsers", true)
-        configuration.defaultLimit = try int("defaultLimit", 100, in: 1...1_000_000)
-        if let text = string("maxResponseSize") {
-            guard let bytes = ByteCount.parse(text), bytes >= 1024 else {
-                throw ConfigurationError("Key maxResponseSize has invalid value \(text)")
-            }
-            configuration.maxResponseSize = bytes
-        }
-        if values["maxLimit"] != nil { configuration.maxLimit = try int("maxLimit", 0, in: 1...1_000_000_000) }
+        configuration.defaultLimit = try int("defaultLimit", 100, in: 1...Self.largestLimit)
+        configuration.maxResponseSize = try size("maxResponseSize", configuration.maxResponseSize, atLeast: 1024)
+        if values["maxLimit"] != nil { configuration.maxLimit = try int("maxLimit", 0, in: 1...Self.largestLimit) }
         configuration.allowAggregationForReadOnlyMasterKey = bool("allowAggregationForReadOnlyMasterKey", true)
         configuration.enableSanitizedErrorResponse = bool("enableSanitizedErrorResponse", preset >= 8)
         for (className, entities) in values["protectedFields"]?.objectValue ?? [:] {
@@ -212,10 +195,9 @@ struct OptionReader {
         }
         if let rules = values["requestKeywordDenylist"]?.arrayValue {
             for rule in rules {
-                for part in ["key", "value"] {
-                    if let pattern = rule[part]?.stringValue, !Pattern.isValid(pattern) {
-                        throw ConfigurationError("Key requestKeywordDenylist has invalid value \(rule.text)")
-                    }
+                let patterns = [rule["key"], rule["value"]].compactMap { $0?.stringValue }
+                guard rule.objectValue != nil, patterns.allSatisfy(Pattern.isValid) else {
+                    throw ConfigurationError("Key requestKeywordDenylist has invalid value \(rule.text)")
                 }
             }
             configuration.requestKeywordDenylist = KeywordRules(rules)
@@ -243,11 +225,9 @@ struct OptionReader {
 
     private func readUsers(_ configuration: inout Configuration) throws(ConfigurationError) {
         configuration.expireInactiveSessions = bool("expireInactiveSessions", true)
-        if configuration.expireInactiveSessions {
-            if let length = values["sessionLength"]?.numberValue, length <= 0 {
-                throw ConfigurationError("Session length must be a value greater than 0.")
-            }
-            configuration.sessionLength = try int("sessionLength", 31_536_000, in: 1...3_000_000_000)
+        if configuration.expireInactiveSessions, let length = values["sessionLength"]?.numberValue {
+            guard length > 0 else { throw ConfigurationError("Session length must be a value greater than 0.") }
+            configuration.sessionLength = max(1, Int(min(length, LongTime.seconds)))
         }
         configuration.extendSessionOnUse = bool("extendSessionOnUse", false)
         configuration.revokeSessionOnPasswordReset = bool("revokeSessionOnPasswordReset", true)
@@ -354,7 +334,7 @@ struct OptionReader {
             configuration.idempotencyOptions.paths = paths
             if let ttl = options["ttl"]?.numberValue {
                 guard ttl > 0 else { throw ConfigurationError("idempotency TTL value must be greater than 0 seconds") }
-                configuration.idempotencyOptions.ttl = ttl
+                configuration.idempotencyOptions.ttl = min(ttl, LongTime.seconds)
             }
         }
         configuration.routeAllowList = try values["routeAllowList"].map(RouteAllowList.init(json:))
@@ -367,6 +347,10 @@ struct OptionReader {
         configuration.maximumJobs = try int("maximumJobs", 100, in: 1...100_000)
         configuration.security.enableCheck = values["security"]?["enableCheck"]?.boolValue ?? false
         configuration.security.enableCheckLog = values["security"]?["enableCheckLog"]?.boolValue ?? false
+        if values["security"]?["checkGroups"]?.arrayValue?.isEmpty == false {
+            throw ConfigurationError(
+                "option security.checkGroups is not built into Roost: checks are JavaScript classes")
+        }
         let limits = values["requestComplexity"]?.objectValue ?? [:]
         func limit(_ key: String) throws(ConfigurationError) -> Int? {
             guard let number = limits[key]?.numberValue, number != -1 else { return nil }

@@ -13,6 +13,12 @@ public enum OptionTable {
     /// The option of a name.
     public static func find(_ name: String) -> OptionDefinition? { byName[name] }
 
+    /// The environment variables of an option, those of its members included.
+    public static func variables(of name: String) -> [String] {
+        (find(name).map { [$0.environment] } ?? [])
+            + MemberVariables.all.filter { $0.path.first == name }.flatMap(\.names)
+    }
+
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
     private static let roost = [
@@ -62,7 +68,7 @@ public enum OptionTable {
             "The most connections of clients at a time; default 10000, or fewer where the system gives fewer descriptors"
         ),
         OptionDefinition(
-            "transferMemory", "ROOST_TRANSFER_MEMORY", .string,
+            "transferMemory", "ROOST_TRANSFER_MEMORY", .stringOrNumber,
             "The most memory of large bodies and of answers that clients have not read; default 256mb"),
     ]
 
@@ -91,7 +97,7 @@ public enum OptionTable {
             "trustProxy", "PARSE_SERVER_TRUST_PROXY", .any,
             "Which proxies are believed about the client's address: true, a number of hops, or a list of addresses"),
         OptionDefinition(
-            "maxUploadSize", "PARSE_SERVER_MAX_UPLOAD_SIZE", .string, "The largest request body; default 20mb"),
+            "maxUploadSize", "PARSE_SERVER_MAX_UPLOAD_SIZE", .stringOrNumber, "The largest request body; default 20mb"),
     ]
 
     private static let access = [
@@ -101,12 +107,12 @@ public enum OptionTable {
         OptionDefinition(
             "readOnlyMasterKey", "PARSE_SERVER_READ_ONLY_MASTER_KEY", .string, "A master key that only reads"),
         OptionDefinition(
-            "masterKeyIps", "PARSE_SERVER_MASTER_KEY_IPS", .array,
+            "masterKeyIps", "PARSE_SERVER_MASTER_KEY_IPS", .texts,
             "Addresses from which the master key is taken; default 127.0.0.1, ::1"),
         OptionDefinition(
-            "maintenanceKeyIps", "PARSE_SERVER_MAINTENANCE_KEY_IPS", .array, "The same for the maintenance key"),
+            "maintenanceKeyIps", "PARSE_SERVER_MAINTENANCE_KEY_IPS", .texts, "The same for the maintenance key"),
         OptionDefinition(
-            "readOnlyMasterKeyIps", "PARSE_SERVER_READ_ONLY_MASTER_KEY_IPS", .array,
+            "readOnlyMasterKeyIps", "PARSE_SERVER_READ_ONLY_MASTER_KEY_IPS", .texts,
             "The same for the read-only master key; default everywhere"),
         OptionDefinition(
             "clientKey", "PARSE_SERVER_CLIENT_KEY", .string,
@@ -114,7 +120,7 @@ public enum OptionTable {
         OptionDefinition("javascriptKey", "PARSE_SERVER_JAVASCRIPT_KEY", .string, "A key for JavaScript clients"),
         OptionDefinition("restAPIKey", "PARSE_SERVER_REST_API_KEY", .string, "A key for REST callers"),
         OptionDefinition("dotNetKey", "PARSE_SERVER_DOT_NET_KEY", .string, "A key for .NET and Unity clients"),
-        OptionDefinition("allowHeaders", "PARSE_SERVER_ALLOW_HEADERS", .array, "Further request headers for browsers"),
+        OptionDefinition("allowHeaders", "PARSE_SERVER_ALLOW_HEADERS", .texts, "Further request headers for browsers"),
         OptionDefinition("allowOrigin", "PARSE_SERVER_ALLOW_ORIGIN", .stringOrArray, "Origins for browsers; default *"),
         OptionDefinition(
             "allowClientClassCreation", "PARSE_SERVER_ALLOW_CLIENT_CLASS_CREATION", .boolean,
@@ -123,12 +129,13 @@ public enum OptionTable {
             "allowCustomObjectId", "PARSE_SERVER_ALLOW_CUSTOM_OBJECT_ID", .boolean,
             "Whether clients may choose ids; default false"),
         OptionDefinition(
-            "objectIdSize", "PARSE_SERVER_OBJECT_ID_SIZE", .number, "The length of generated ids; default 10"),
+            "objectIdSize", "PARSE_SERVER_OBJECT_ID_SIZE", .number,
+            "The length of generated ids, 120 at most; default 10"),
         OptionDefinition(
             "protectedFields", "PARSE_SERVER_PROTECTED_FIELDS", .object,
             "Hidden fields by class and entity; default hides _User.email from everybody else"),
         OptionDefinition(
-            "userSensitiveFields", "PARSE_SERVER_USER_SENSITIVE_FIELDS", .array,
+            "userSensitiveFields", "PARSE_SERVER_USER_SENSITIVE_FIELDS", .texts,
             "Further hidden fields of _User (deprecated by parse-server)"),
         OptionDefinition(
             "enforcePrivateUsers", "PARSE_SERVER_ENFORCE_PRIVATE_USERS", .boolean,
@@ -142,7 +149,7 @@ public enum OptionTable {
         OptionDefinition(
             "maxLimit", "PARSE_SERVER_MAX_LIMIT", .number, "The most objects that a find gives; default no limit"),
         OptionDefinition(
-            "maxResponseSize", "PARSE_SERVER_MAX_RESPONSE_SIZE", .string,
+            "maxResponseSize", "PARSE_SERVER_MAX_RESPONSE_SIZE", .stringOrNumber,
             "The largest answer, for the master key as well; default 64mb"),
         OptionDefinition(
             "requestKeywordDenylist", "PARSE_SERVER_REQUEST_KEYWORD_DENYLIST", .array,
@@ -233,7 +240,7 @@ public enum OptionTable {
             "fileUpload", "PARSE_SERVER_FILE_UPLOAD_OPTIONS", .object, "Who may upload what",
             keys: [
                 "enableForPublic": .boolean, "enableForAnonymousUser": .boolean, "enableForAuthenticatedUser": .boolean,
-                "fileExtensions": .array, "allowedFileUrlDomains": .array,
+                "fileExtensions": .texts, "allowedFileUrlDomains": .texts,
             ]),
         OptionDefinition(
             "fileDownload", "PARSE_SERVER_FILE_DOWNLOAD_OPTIONS", .object, "Who may download",
@@ -252,7 +259,7 @@ public enum OptionTable {
         OptionDefinition(
             "idempotencyOptions", "PARSE_SERVER_EXPERIMENTAL_IDEMPOTENCY_OPTIONS", .object,
             "Paths whose requests are served once by X-Parse-Request-Id, and for how many seconds",
-            keys: ["paths": .array, "ttl": .number]),
+            keys: ["paths": .texts, "ttl": .number]),
         OptionDefinition(
             "requestComplexity", "PARSE_SERVER_REQUEST_COMPLEXITY", .object, "Limits on requests; -1 for none",
             keys: [
@@ -277,7 +284,7 @@ public enum OptionTable {
     private static let reports = [
         OptionDefinition(
             "security", "PARSE_SERVER_SECURITY", .object, "The report of GET /security",
-            keys: ["enableCheck": .boolean, "enableCheckLog": .boolean])
+            keys: ["enableCheck": .boolean, "enableCheckLog": .boolean, "checkGroups": .array])
     ]
 
     private static func none(_ name: String, _ environment: String, _ kind: OptionDefinition.Kind, _ help: String)

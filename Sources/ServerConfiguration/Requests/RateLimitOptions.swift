@@ -16,9 +16,11 @@ enum RateLimitOptions {
                 + "preset 8)"),
     ]
 
-    private static let keys: Set<Name> = [
-        "requestPath", "requestTimeWindow", "requestCount", "requestMethods", "errorResponseMessage",
-        "includeInternalRequests", "includeMasterKey", "redisUrl", "zone",
+    /// The keys of a limit, each with what it takes.
+    static let keys: [String: OptionDefinition.Kind] = [
+        "requestPath": .string, "requestTimeWindow": .number, "requestCount": .number, "requestMethods": .array,
+        "errorResponseMessage": .string, "includeInternalRequests": .boolean, "includeMasterKey": .boolean,
+        "redisUrl": .string, "zone": .string,
     ]
 
     /// Reads the option `rateLimit`.
@@ -46,7 +48,7 @@ enum RateLimitOptions {
     static func limit(
         _ json: JSONObject, of subject: RateLimitSubject? = nil
     ) throws(ConfigurationError) -> RateLimit {
-        for key in json.keys where !keys.contains(key) {
+        for key in json.keys where keys[key.text] == nil {
             throw ConfigurationError("Invalid rate limit option \"\(key)\"")
         }
         if let url = json["redisUrl"], !url.isNull, url != "" {

@@ -285,6 +285,24 @@ import Testing
         }
     }
 
+    @Test("Providers that are switched off need not be there, nor be set up")
+    func switchedOff() async throws {
+        let auth: JSONValue = [
+            "ldap": ["enabled": false, "url": "ldap://h"], "own": ["module": "./own.js", "enabled": false],
+            "mfa": ["enabled": false], "google": ["enabled": false],
+        ]
+        try await TestServer.run(["auth": auth]) { server in
+            for name: Name in ["ldap", "own", "mfa", "google"] {
+                let answer = try await Self.logIn(server, name, ["id": "1", "password": "x"])
+                #expect(answer.code == 252, "\(name): \(answer.text)")
+            }
+        }
+        let error = await #expect(throws: (any Error).self) {
+            try await TestServer.run(["auth": ["gogle": ["enabled": false]]]) { _ in }
+        }
+        #expect("\(error.map { "\($0)" } ?? "")".contains("unknown option auth.gogle"))
+    }
+
     @Test("Options that have no effect are told at the start, and so is who takes tokens of clients")
     func warnings() async throws {
         let lines = LogLines()

@@ -34,6 +34,17 @@ import Testing
         }
     }
 
+    @Test("The longest ids that objectIdSize takes fit into relations")
+    func longestIds() async throws {
+        try await TestServer.run(["objectIdSize": 120]) { server in
+            let kim = try await server.signUp("kim")
+            #expect(kim.id.utf8.count == 120)
+            _ = try await Self.role(server, "Editors", users: [kim.id])
+            let id = try await Self.document(server, role: "Editors")
+            #expect(try await server.send("GET", "/classes/Document/\(id)", as: .session(kim.token)).status == 200)
+        }
+    }
+
     @Test("Members of a child role have the rights of its parents, through several levels, not the other way round")
     func inheritance() async throws {
         try await TestServer.run { server in

@@ -30,6 +30,20 @@ import Testing
         }
     }
 
+    @Test("A session may last for a hundred years, and one for ever ends on a day that every client can read")
+    func longLives() async throws {
+        for (length, years) in [(3_155_760_000.0, 2100...2200), (1e300, 3000...3100)] {
+            let options: JSONObject = ["sessionLength": .number(length), "extendSessionOnUse": true]
+            try await TestServer.run(options) { server in
+                let kim = try await server.signUp("kim")
+                let mine = try await server.send("GET", "/sessions/me", as: .session(kim.token))
+                let end = mine["expiresAt"]?["iso"]?.stringValue ?? ""
+                #expect(years.contains(Int(end.prefix(4)) ?? 0) && end.utf8.count == 24, "\(end)")
+                #expect(try await server.send("GET", "/users/me", as: .session(kim.token)).status == 200)
+            }
+        }
+    }
+
     @Test(
         "Use in the second half of its life extends a session, once for many requests and processes; before that none does"
     )

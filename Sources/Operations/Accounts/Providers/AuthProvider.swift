@@ -5,7 +5,8 @@ public import ServerConfiguration
 /// A service that knows users: a way to log in other than by a password, or something to prove besides one. A new one
 /// is a type with the method ``validate``, and a line where the server is put together.
 public protocol AuthProvider: Sendable {
-    /// Refuses options that the provider cannot work with. Called once, before the server starts.
+    /// Refuses options that the provider cannot work with. Called once, before the server starts, unless the provider is
+    /// switched off.
     ///
     /// - Parameters:
     ///   - name: The name of the provider in the option `auth`, for the text of the error.

@@ -1,0 +1,81 @@
+import JSON
+
+/// The environment variables of the members of an object, by parse-server's names: the member `duration` of
+/// `accountLockout` is `PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION`.
+struct MemberVariables: Sendable {
+    /// The option, and in it the object whose members they are.
+    let path: [String]
+    /// What the names of the variables begin with.
+    let prefix: String
+    /// The members, each with what it takes.
+    let members: [String: OptionDefinition.Kind]
+    /// Whether the members are together one more element of a list.
+    let isElement: Bool
+
+    /// Names the variables of the members that the table of options has, and of others.
+    init(
+        _ prefix: String, of path: String..., others: [String: OptionDefinition.Kind] = [:], isElement: Bool = false
+    ) {
+        let known = path.count == 1 ? OptionTable.find(path[0])?.keys : nil
+        self.path = path
+        self.prefix = prefix
+        members = (known ?? [:]).merging(others) { $1 }
+        self.isElement = isElement
+    }
+
+    /// The names of the variables.
+    var names: [String] { members.keys.map { variable(of: $0) } }
+
+    /// Puts what the environment says of the members into the values of the options, where it outweighs the same members.
+    ///
+    /// - Throws: `ConfigurationError` for a text that is not what the member takes.
+    func merge(
+        _ environment: [String: String], into values: inout [String: JSONValue]
+    ) throws(ConfigurationError) {
+        var given: JSONObject = [:]
+        for (member, kind) in members.sorted(by: { $0.key < $1.key }) {
+            guard let text = environment[variable(of: member)], !text.isEmpty else { continue }
+            given[member] = try kind.read(text, "\(path.joined(separator: ".")).\(member)")
+        }
+        guard !given.isEmpty, let option = path.first else { return }
+        values[option] = adding(given, to: values[option] ?? .null, at: path.dropFirst())
+    }
+
+    /// A value with the members at a place inside it. What is of another kind stays, and is refused as such.
+    private func adding(_ given: JSONObject, to value: JSONValue, at path: ArraySlice<String>) -> JSONValue {
+        if path.isEmpty, isElement {
+            switch value {
+            case .null: return .array([.object(given)])
+            case .array(let list): return .array(list + [.object(given)])
+            case .object: return .array([value, .object(given)])
+            default: return value
+            }
+        }
+        guard value.isNull || value.objectValue != nil else { return value }
+        var object = value.objectValue ?? [:]
+        if let key = path.first {
+            object[key] = adding(given, to: object[key] ?? .null, at: path.dropFirst())
+        } else {
+            for (member, value) in given { object[member] = value }
+        }
+        return .object(object)
+    }
+
+    /// The variable of a member.
+    func variable(of member: String) -> String {
+        if let irregular = Self.irregular[member] { return "\(prefix)_\(irregular)" }
+        var name = prefix + "_"
+        var followsCapital = true
+        for letter in member {
+            if letter.isUppercase, !followsCapital { name += "_" }
+            followsCapital = letter.isUppercase
+            name += letter.uppercased()
+        }
+        return name
+    }
+
+    /// Members whose variables are not called as the others.
+    private static let irregular = [
+        "classNames": "CLASSNAMES", "graphQLDepth": "GRAPHQL_DEPTH", "graphQLFields": "GRAPHQL_FIELDS",
+    ]
+}

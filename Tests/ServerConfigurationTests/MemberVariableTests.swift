@@ -1,0 +1,126 @@
+import JSON
+import Testing
+
+@testable import ServerConfiguration
+
+@Suite("Environment variables of the members of objects")
+struct MemberVariableTests {
+    @Test("A member has a variable of its own, by parse-server's name")
+    func members() throws {
+        let configuration = try load(environment: [
+            "PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION": "5", "PARSE_SERVER_ACCOUNT_LOCKOUT_THRESHOLD": "3",
+            "PARSE_SERVER_ACCOUNT_LOCKOUT_UNLOCK_ON_PASSWORD_RESET": "true",
+            "PARSE_SERVER_CUSTOM_PAGES_PARSE_FRAME_URL": "https://w.example/f",
+            "PARSE_SERVER_DATABASE_ALLOW_PUBLIC_EXPLAIN": "1", "PARSE_SERVER_DATABASE_SCHEMA_CACHE_TTL": "100",
+            "PARSE_SERVER_EXPERIMENTAL_IDEMPOTENCY_PATHS": "functions/a, functions/b",
+            "PARSE_SERVER_EXPERIMENTAL_IDEMPOTENCY_TTL": "60",
+            "PARSE_SERVER_FILE_DOWNLOAD_ENABLE_FOR_PUBLIC": "false",
+            "PARSE_SERVER_FILE_UPLOAD_ENABLE_FOR_PUBLIC": "true",
+            "PARSE_SERVER_FILE_UPLOAD_FILE_EXTENSIONS": #"["png","jpe?g"]"#,
+            "PARSE_SERVER_INSTALLATION_DUPLICATE_DEVICE_TOKEN_ACTION": "update",
+            "PARSE_SERVER_LIVEQUERY_CLASSNAMES": "Song,Album",
+            "PARSE_LIVE_QUERY_SERVER_KEY_PAIRS": #"{"clientKey":"c"}"#,
+            "PARSE_LIVE_QUERY_SERVER_WEBSOCKET_TIMEOUT": "5000",
+            "PARSE_SERVER_PAGES_FORCE_REDIRECT": "true", "PARSE_SERVER_PAGES_PAGES_ENDPOINT": "acc",
+            "PARSE_SERVER_PAGES_CUSTOM_URL_PASSWORD_RESET": "https://w.example/r",
+            "PARSE_SERVER_PASSWORD_POLICY_MAX_PASSWORD_HISTORY": "4",
+            "PARSE_SERVER_REQUEST_COMPLEXITY_INCLUDE_DEPTH": "6",
+            "PARSE_SERVER_REQUEST_COMPLEXITY_GRAPHQL_DEPTH": "6",
+            "PARSE_SERVER_SCHEMA_LOCK_SCHEMAS": "true", "PARSE_SERVER_SCHEMA_DEFINITIONS": #"[{"className":"A"}]"#,
+            "PARSE_SERVER_SECURITY_ENABLE_CHECK": "true",
+        ])
+        #expect(configuration.accountLockout?.duration == 5 && configuration.accountLockout?.threshold == 3)
+        #expect(configuration.accountLockout?.unlockOnPasswordReset == true)
+        #expect(configuration.customPages.parseFrameURL == "https://w.example/f")
+        #expect(configuration.databaseOptions.allowPublicExplain)
+        #expect(configuration.databaseOptions.schemaCacheTtl == 100)
+        #expect(configuration.idempotencyOptions.paths == ["functions/a", "functions/b"])
+        #expect(configuration.idempotencyOptions.ttl == 60)
+        #expect(!configuration.fileDownload.enableForPublic && configuration.fileUpload.enableForPublic)
+        #expect(configuration.fileUpload.fileExtensions == ["png", "jpe?g"])
+        #expect(configuration.installation.action == .update)
+        #expect(configuration.liveQuery.classNames == ["Song", "Album"])
+        #expect(configuration.liveQuery.isServed && configuration.liveQuery.pingInterval == 5000)
+        #expect(configuration.liveQuery.keyPairs.map(\.key) == ["c"])
+        #expect(configuration.pages.forceRedirect && configuration.pages.pagesEndpoint == "acc")
+        #expect(configuration.pages.customUrls == ["passwordReset": "https://w.example/r"])
+        #expect(configuration.passwordPolicy?.maxPasswordHistory == 4)
+        #expect(configuration.requestComplexity.includeDepth == 6)
+        #expect(configuration.schema?.lockSchemas == true && configuration.schema?.definitions.count == 1)
+        #expect(configuration.security.enableCheck)
+    }
+
+    @Test("It outweighs the member in the option's variable and in the file, leaves the others, and yields to a flag")
+    func precedence() throws {
+        let file: JSONObject = ["accountLockout": ["threshold": 1, "duration": 1]]
+        let member = ["PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION": "7"]
+        let lockout = try load(file, environment: member).accountLockout
+        #expect(lockout?.threshold == 1 && lockout?.duration == 7)
+        let own = member.merging(["PARSE_SERVER_ACCOUNT_LOCKOUT": #"{"threshold":2,"duration":2}"#]) { $1 }
+        let outweighed = try load(file, environment: own).accountLockout
+        #expect(outweighed?.threshold == 2 && outweighed?.duration == 7)
+        let flag = ["--accountLockout", #"{"threshold":3,"duration":3}"#]
+        #expect(try load(file, environment: own, flags: flag).accountLockout?.duration == 3)
+        let empty = ["PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION": ""]
+        #expect(try load(file, environment: empty).accountLockout?.duration == 1)
+        #expect(refusal(["accountLockout": 5], environment: member) == "Key accountLockout has invalid value 5")
+    }
+
+    @Test("Those of a limit on requests make one more limit")
+    func limits() throws {
+        let limit: JSONValue = ["requestPath": "/a", "requestTimeWindow": 1000, "requestCount": 5]
+        let variables = [
+            "PARSE_SERVER_RATE_LIMIT_REQUEST_PATH": "/b", "PARSE_SERVER_RATE_LIMIT_REQUEST_TIME_WINDOW": "1000",
+            "PARSE_SERVER_RATE_LIMIT_REQUEST_COUNT": "6", "PARSE_SERVER_RATE_LIMIT_REQUEST_METHODS": "POST,PUT",
+            "PARSE_SERVER_RATE_LIMIT_INCLUDE_MASTER_KEY": "true",
+        ]
+        let cases: [(given: JSONValue, counts: [Int])] = [
+            (.null, [6]), (limit, [5, 6]), (.array([limit, limit]), [5, 5, 6]),
+        ]
+        for (given, counts) in cases {
+            let file: JSONObject = ["rateLimit": given, "accountRateLimit": false]
+            let limits = try load(file, environment: variables).rateLimits
+            #expect(limits.map(\.count) == counts)
+            #expect(limits.last?.methods == ["POST", "PUT"] && limits.last?.includesMasterKey == true)
+        }
+    }
+
+    @Test(
+        "What cannot be is refused by the member's name",
+        arguments: [
+            (
+                ["PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION": "x"], "Key accountLockout.duration has invalid value x"
+            ),
+            (["PARSE_SERVER_LIVEQUERY_WSS_ADAPTER": "x"], "option liveQuery.wssAdapter"),
+            (["PARSE_SERVER_PAGES_ROUTE_PATH": "x"], "option pages.customRoutes is not built into Roost"),
+            (
+                ["PARSE_SERVER_PASSWORD_POLICY_VALIDATOR_CALLBACK": "x"],
+                "error: unknown option passwordPolicy.validatorCallback"
+            ),
+            (["PARSE_SERVER_RATE_LIMIT_REDIS_URL": "redis://h"], "rateLimit.redisUrl is not built into Roost"),
+            (["PARSE_SERVER_SECURITY_CHECK_GROUPS": "x"], "option security.checkGroups is not built into Roost"),
+        ] as [([String: String], String)])
+    func refusals(environment: [String: String], text: String) {
+        #expect(refusal(environment: environment)?.hasPrefix(text) == true)
+    }
+
+    @Test("What has no effect as a member is told of when it comes by its variable")
+    func withoutEffect() throws {
+        let warnings = try told([:], environment: ["PARSE_SERVER_DATABASE_RETRY_WRITES": "true"])
+        #expect(warnings.map { $0.hasPrefix("option databaseOptions.retryWrites has no effect") } == [true])
+        let levels = try told([:], environment: ["PARSE_SERVER_LOG_LEVELS_TRIGGER_AFTER": "info"])
+        #expect(levels.map { $0.hasPrefix("option logLevels has no effect") } == [true])
+    }
+
+    @Test("No two have one variable, and none has an option's")
+    func names() {
+        let names = MemberVariables.all.flatMap(\.names)
+        #expect(Set(names).count == names.count)
+        #expect(Set(names).isDisjoint(with: OptionTable.all.map(\.environment)))
+        #expect(MemberVariables.all.allSatisfy { !$0.members.isEmpty && OptionTable.find($0.path[0]) != nil })
+        let variables = OptionTable.variables(of: "liveQueryServerOptions")
+        #expect(variables.contains("PARSE_SERVER_LIVE_QUERY_SERVER_OPTIONS"))
+        #expect(variables.contains("PARSE_LIVE_QUERY_SERVER_MASTER_KEY"))
+        #expect(OptionTable.variables(of: "port") == ["PORT"])
+    }
+}
