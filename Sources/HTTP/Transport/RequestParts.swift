@@ -32,9 +32,13 @@ final class RequestParts: Sendable {
     /// The number of parts that may wait before nothing more is read from the connection.
     private static let most = 16
 
-    /// Whether so much waits that nothing more should be read.
+    /// Whether nothing more should be read: so much waits, or what comes can no longer be told apart, and would be thrown
+    /// away for as long as the requests before it take.
     var isFull: Bool {
-        state.withLock { $0.parts.count >= Self.most }
+        state.withLock { state in
+            if case .failure? = state.end { return true }
+            return state.parts.count >= Self.most
+        }
     }
 
     /// Takes the next part; waits until there is one.

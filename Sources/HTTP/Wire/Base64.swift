@@ -20,31 +20,11 @@ package enum Base64 {
         return result
     }
 
-    /// Encodes bytes in the usual alphabet, with padding.
-    package static func encode(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        var bits: UInt32 = 0
-        var count = 0
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
-            count += 8
-            while count >= 6 {
-                count -= 6
-                text.append(alphabet[Int(bits >> UInt32(count) & 63)])
-            }
-        }
-        if count > 0 { text.append(alphabet[Int(bits << UInt32(6 - count) & 63)]) }
-        while text.count % 4 != 0 { text.append(UInt8(ascii: "=")) }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
     /// The value of each character, -1 for those that have none.
     private static let values: [Int8] = {
         var values = [Int8](repeating: -1, count: 256)
-        for (index, byte) in alphabet.enumerated() { values[Int(byte)] = Int8(index) }
+        let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+        for (index, byte) in alphabet.utf8.enumerated() { values[Int(byte)] = Int8(index) }
         values[Int(UInt8(ascii: "-"))] = 62
         values[Int(UInt8(ascii: "_"))] = 63
         return values

@@ -1,5 +1,6 @@
 import CloudCode
 import Encoding
+import Foundation
 import HTTP
 import JSON
 import ParseModel
@@ -73,7 +74,7 @@ extension FormFile {
     fileprivate var json: JSONValue {
         [
             "filename": .string(filename), "contentType": .string(contentType),
-            "data": .string(Base64.encode(bytes)),
+            "data": .string(Data(bytes).base64EncodedString()),
         ]
     }
 }
