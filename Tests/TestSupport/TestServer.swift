@@ -102,8 +102,8 @@ public struct TestServer: Sendable {
         var description: String { "a test took more than three minutes with its server" }
     }
 
-    /// How many tests run servers at the same time.
-    private static let gate = Gate(places: 4)
+    /// How many tests run servers at the same time: more than there are processors, since many wait for what takes its time.
+    private static let gate = Gate(places: min(2 + 2 * ProcessInfo.processInfo.activeProcessorCount, 12))
 
     private static func serve<R: Sendable>(
         _ uri: String, _ options: JSONObject?, _ passwordCost: Int, _ logger: Logger,

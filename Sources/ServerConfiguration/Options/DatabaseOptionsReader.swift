@@ -25,7 +25,7 @@ extension Configuration.DatabaseOptions {
         if let schema = json["initOptions"]?["schema"], !Configuration.isHarmless(schema) {
             throw ConfigurationError(
                 "option databaseOptions.initOptions.schema is not built into Roost: name the schema in databaseURI, as "
-                    + "postgres://host/database?options=-c%20search_path%3DmySchema")
+                    + "postgres://host/database?options=-c%20search_path%3D%22mySchema%22")
         }
         func setting(_ key: String, in range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
             guard let value = json[key]?.numberValue else { return nil }
