@@ -13,10 +13,12 @@ struct JobScenarioTests {
     func jobs() async throws {
         try await CloudApp.serve(try CloudApp.files("scenarios")) { server, _ in
             #expect(try await server.send("POST", "/jobs/count", [:]).status == 403)
-            let started = try await server.send("POST", "/jobs/count", ["things": "sheep"], as: .master)
+            let started = try await server.send(
+                "POST", "/jobs/count", ["things": "sheep", "until": "Morning"], as: .master)
             #expect(started.status == 200 && started.json == [:], "\(started.text)")
             let id = try #require(started.headers["x-parse-job-status-id"])
             #expect(try await eventually { try await Self.row(server, id)["message"] == "counting sheep" })
+            _ = try await server.create("Morning", [:])
             #expect(try await eventually { try await Self.row(server, id)["status"] == "succeeded" })
             #expect(try await Self.row(server, id)["message"] == "ok")
             let broken = try await server.send("POST", "/jobs/break", [:], as: .master)

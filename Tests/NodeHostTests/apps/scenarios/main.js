@@ -150,7 +150,11 @@ beforeSave(Parse.Config, request => {
 // Jobs.
 Parse.Cloud.job('count', async request => {
   request.message(`counting ${request.params.things}`);
-  await new Promise(resolve => setTimeout(resolve, 300));
+  // It goes on when an object of this class is there, so that what it says can be seen before, however slow the machine is.
+  for (let turn = 0; request.params.until && turn < 1000; turn += 1) {
+    if (await new Parse.Query(request.params.until).first({ useMasterKey: true })) break;
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
   return 'ok';
 });
 Parse.Cloud.job('break', () => { throw new Error('broken'); });
