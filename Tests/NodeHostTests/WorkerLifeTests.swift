@@ -150,7 +150,7 @@ struct WorkerLifeTests {
         try await TunedServer(Self.version(1)).run { server, app, host in
             #expect(try await server.call("version")["result"] == 1)
             async let open = server.call("slow")
-            try await Task.sleep(for: .milliseconds(200))
+            #expect(try await eventually { try await server.call("slowCalls")["result"] == 1 })
             try app.write(Self.version(2), to: "main.js")
             await host.reload()
             #expect(try await server.call("version")["result"] == 2)
@@ -164,7 +164,12 @@ struct WorkerLifeTests {
     private static func version(_ number: Int) -> String {
         """
         Parse.Cloud.define('version', () => \(number));
-        Parse.Cloud.define('slow', () => new Promise(resolve => setTimeout(() => resolve(\(number)), 1500)));
+        let slowCalls = 0;
+        Parse.Cloud.define('slowCalls', () => slowCalls);
+        Parse.Cloud.define('slow', () => {
+          slowCalls += 1;
+          return new Promise(resolve => setTimeout(() => resolve(\(number)), 1500));
+        });
         """
     }
 
