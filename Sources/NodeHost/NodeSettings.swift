@@ -33,6 +33,8 @@ package struct NodeSettings: Sendable {
     package var waitingCalls = 1000
     /// The most bytes of a message from a process.
     package var messageLimit = 64 * 1024 * 1024
+    /// The most bytes of a message to a process: as long as the longest text of V8.
+    package var frameLimit = 0x1fff_ffe8
     /// Keys that the SDK in the process is given.
     package var applicationId = ""
     package var masterKey = ""

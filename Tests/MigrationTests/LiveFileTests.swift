@@ -36,41 +36,50 @@ import Testing
             url: String(server.url("").dropLast()), applicationID: "a", masterKey: "m", maintenanceKey: "m")
     }
 
-    @Test("A file comes from the address that a field of type File tells; others count on the old server alone")
+    @Test(
+        "A file comes from where a field of type File says; others count on the old server and where its fields' files lie"
+    )
     func addresses() async throws {
         try await WebhookServer.run { server in
             let (cover, listed) = (server.url("files/a/cover.txt"), server.url("files/a/listed.txt"))
-            let elsewhere = server.url("elsewhere")
+            let (elsewhere, bucket) = (server.url("elsewhere"), server.url("bucket/b.txt"))
             let objects: [JSONObject] = [
                 // Somebody saved it in an object, before and after the field that has the file.
                 ["extra": ["deep": [Self.file("cover.txt", elsewhere)]]],
                 ["extra": Self.file("cover.txt", listed), "cover": Self.file("cover.txt", cover)],
                 ["list": [Self.file("cover.txt", elsewhere)], "back": Self.file("cover.txt", elsewhere)],
                 // Files may lie in a storage of their own: the server tells where.
-                ["back": Self.file("bucket.txt", server.url("bucket/b.txt"))],
+                ["back": Self.file("bucket.txt", bucket)],
                 ["list": [Self.file("listed.txt", elsewhere), Self.file("listed.txt", listed)]],
                 ["list": [[Self.file("a b.txt", server.url("files/a/a%20b.txt"))]]],
+                // Somebody else's files lie beside those of the storage, under other names.
+                ["list": [Self.file("b.txt", bucket), Self.file("c.txt", bucket)]],
+                ["cover": Self.file("d.txt", server.url("bucket/d.txt"))],
                 ["extra": Self.file("stray.txt", elsewhere), "list": [Self.file("stray.txt", elsewhere)]],
                 ["extra": Self.file("up.txt", server.url("files/a/../../up.txt"))],
                 ["extra": Self.file("other.txt", listed)],
                 ["extra": Self.file("query.txt", server.url("files/a?b=/query.txt"))],
                 ["extra": Self.file("host.txt", "http://127.0.0.1.example/files/a/host.txt")],
             ]
-            let paths = ["files/a/cover.txt", "files/a/listed.txt", "files/a/a b.txt", "bucket/b.txt", "elsewhere"]
+            let paths = [
+                "files/a/cover.txt", "files/a/listed.txt", "files/a/a b.txt", "bucket/b.txt", "bucket/d.txt",
+                "elsewhere",
+            ]
             let address = Self.serve(objects, paths, on: server)
             try await ImportFolder.run { folder in
                 // The second run reads the classes of the first.
                 for _ in 0..<2 {
                     let notes = try await LiveServerTests.download(address, to: folder)
                     let left = notes.filter { $0.hasPrefix("the file ") }
-                    #expect(left.count == 5, "\(left)")
-                    for name in ["stray", "up", "other", "query", "host"] {
+                    #expect(left.count == 6, "\(left)")
+                    for name in ["stray", "up", "other", "query", "host", "c"] {
                         #expect(left.contains { $0.contains("\"\(name).txt\" is left out") }, "\(name): \(left)")
                     }
                     let files = FileManager.default
                     let names = try files.contentsOfDirectory(atPath: folder.path + "/live/files").sorted()
-                    #expect(names == ["a%20b.txt", "bucket.txt", "cover.txt", "listed.txt"])
-                    for (name, path) in zip(names, ["files/a/a b.txt", "bucket/b.txt", paths[0], paths[1]]) {
+                    #expect(names == ["a%20b.txt", "b.txt", "bucket.txt", "cover.txt", "d.txt", "listed.txt"])
+                    let expected = [paths[2], paths[3], paths[3], paths[0], paths[4], paths[1]]
+                    for (name, path) in zip(names, expected) {
                         let data = files.contents(atPath: "\(folder.path)/live/files/\(name)") ?? Data()
                         #expect(String(decoding: data, as: UTF8.self) == path, "\(name)")
                     }

@@ -208,6 +208,10 @@ struct FunctionScenarioTests {
                 "hex": "00ff80", "filename": "a.bin", "contentType": "image/png", "note": "5",
             ]
             #expect(same(answer["result"], expected), "\(answer.text)")
+            // The parameters as a whole are no value of a type, whatever a part says.
+            let typed = try await server.sendForm(
+                "/functions/store", [.text("__type", "Date"), .file("file", "a.bin", [0, 255, 128])])
+            #expect(typed["result"]?["hex"] == "00ff80", "\(typed.text)")
             let claimed = try await server.call(
                 "store", ["file": ["filename": "a.bin", "contentType": "image/png", "data": "AP+A"]])
             #expect(claimed.code == 142, "\(claimed.text)")

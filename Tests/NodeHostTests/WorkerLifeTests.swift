@@ -132,6 +132,28 @@ struct WorkerLifeTests {
         }
     }
 
+    @Test("What is larger than a process can read is refused with 116, and the process goes on")
+    func largeMessages() async throws {
+        let code = """
+            Parse.Cloud.define('process', () => process.pid);
+            Parse.Cloud.define('echo', request => request.params.text.length);
+            Parse.Cloud.define('all', async () => (await new Parse.Query('Song').find({ useMasterKey: true })).length);
+            """
+        try await TunedServer(code) { $0.frameLimit = 20_000 }.run { server, _, _ in
+            let process = try await server.call("process")["result"]
+            let long = String(repeating: "x", count: 30_000)
+            let refused = try await server.call("echo", ["text": .string(long)])
+            #expect(refused.code == 116, "\(refused.text)")
+            let form = try await server.sendForm("/functions/echo", [.file("text", "f", Array(long.utf8))])
+            #expect(form.code == 116, "\(form.text)")
+            _ = try await server.create("Song", ["title": .string(long)])
+            let all = try await server.call("all")
+            #expect(all.code == 116, "\(all.text)")
+            #expect(try await server.call("echo", ["text": "four"])["result"] == 4)
+            #expect(try await server.call("process")["result"] == process)
+        }
+    }
+
     @Test("A call that takes too long ends with 124, and its late answer changes nothing")
     func timeLimit() async throws {
         try await TunedServer(Self.code) { $0.timeLimit = .milliseconds(300) }.run { server, _, _ in

@@ -19,8 +19,6 @@ struct MemberVariableTests {
             "PARSE_SERVER_FILE_UPLOAD_FILE_EXTENSIONS": #"["png","jpe?g"]"#,
             "PARSE_SERVER_INSTALLATION_DUPLICATE_DEVICE_TOKEN_ACTION": "update",
             "PARSE_SERVER_LIVEQUERY_CLASSNAMES": "Song,Album",
-            "PARSE_LIVE_QUERY_SERVER_KEY_PAIRS": #"{"clientKey":"c"}"#,
-            "PARSE_LIVE_QUERY_SERVER_WEBSOCKET_TIMEOUT": "5000",
             "PARSE_SERVER_PAGES_FORCE_REDIRECT": "true", "PARSE_SERVER_PAGES_PAGES_ENDPOINT": "acc",
             "PARSE_SERVER_PAGES_CUSTOM_URL_PASSWORD_RESET": "https://w.example/r",
             "PARSE_SERVER_PASSWORD_POLICY_MAX_PASSWORD_HISTORY": "4",
@@ -40,8 +38,6 @@ struct MemberVariableTests {
         #expect(configuration.fileUpload.fileExtensions == ["png", "jpe?g"])
         #expect(configuration.installation.action == .update)
         #expect(configuration.liveQuery.classNames == ["Song", "Album"])
-        #expect(configuration.liveQuery.isServed && configuration.liveQuery.pingInterval == 5000)
-        #expect(configuration.liveQuery.keyPairs.map(\.key) == ["c"])
         #expect(configuration.pages.forceRedirect && configuration.pages.pagesEndpoint == "acc")
         #expect(configuration.pages.customUrls == ["passwordReset": "https://w.example/r"])
         #expect(configuration.passwordPolicy?.maxPasswordHistory == 4)
@@ -91,14 +87,7 @@ struct MemberVariableTests {
             (
                 ["PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION": "x"], "Key accountLockout.duration has invalid value x"
             ),
-            (["PARSE_SERVER_LIVEQUERY_WSS_ADAPTER": "x"], "option liveQuery.wssAdapter"),
-            (["PARSE_SERVER_PAGES_ROUTE_PATH": "x"], "option pages.customRoutes is not built into Roost"),
-            (
-                ["PARSE_SERVER_PASSWORD_POLICY_VALIDATOR_CALLBACK": "x"],
-                "error: unknown option passwordPolicy.validatorCallback"
-            ),
-            (["PARSE_SERVER_RATE_LIMIT_REDIS_URL": "redis://h"], "rateLimit.redisUrl is not built into Roost"),
-            (["PARSE_SERVER_SECURITY_CHECK_GROUPS": "x"], "option security.checkGroups is not built into Roost"),
+            (["PARSE_SERVER_FILE_UPLOAD_FILE_EXTENSIONS": "[1]"], "Key fileUpload.fileExtensions has invalid value"),
         ] as [([String: String], String)])
     func refusals(environment: [String: String], text: String) {
         #expect(refusal(environment: environment)?.hasPrefix(text) == true)
@@ -112,15 +101,36 @@ struct MemberVariableTests {
         #expect(levels.map { $0.hasPrefix("option logLevels has no effect") } == [true])
     }
 
+    @Test(
+        "What parse-server never read changes no server that has it in its environment",
+        arguments: [
+            (["PARSE_SERVER_SCHEMA_LOCK_SCHEMAS": "false", "PARSE_SERVER_SCHEMA_STRICT": "true"], true),
+            (["PARSE_SERVER_ACCOUNT_LOCKOUT_UNLOCK_ON_PASSWORD_RESET": "true"], true),
+            (["PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION": "5"], true),
+            (["PARSE_SERVER_RATE_LIMIT_INCLUDE_MASTER_KEY": "true"], true),
+            (["PARSE_SERVER_RATE_LIMIT_REDIS_URL": "redis://h"], false),
+            (["PARSE_LIVE_QUERY_SERVER_PORT": "tcp://10.0.0.7:1337", "PARSE_LIVE_QUERY_SERVER_LOG_LEVEL": "x"], false),
+            (["PARSE_SERVER_LIVEQUERY_WSS_ADAPTER": "x", "PARSE_SERVER_LIVEQUERY_PUB_SUB_ADAPTER": "x"], false),
+            (["PARSE_SERVER_PAGES_ROUTE_PATH": "x", "PARSE_SERVER_SECURITY_CHECK_GROUPS": "x"], false),
+            (["PARSE_SERVER_PASSWORD_POLICY_VALIDATOR_CALLBACK": "x"], false),
+        ] as [([String: String], Bool)])
+    func declaredOnly(environment: [String: String], isTold: Bool) throws {
+        let configuration = try load(environment: environment)
+        #expect(
+            configuration.schema == nil && configuration.accountLockout == nil && configuration.passwordPolicy == nil)
+        #expect(!configuration.liveQuery.isServed)
+        #expect(configuration.rateLimits.count == (try load()).rateLimits.count)
+        let warnings = try told([:], environment: environment)
+        #expect(warnings.contains { $0.contains("have no effect without PARSE_SERVER_") } == isTold, "\(warnings)")
+        let limit: JSONObject = ["rateLimit": ["requestPath": "/a", "requestTimeWindow": 1000, "requestCount": 5]]
+        #expect(try load(limit, environment: environment).rateLimits.count == (try load(limit)).rateLimits.count)
+    }
+
     @Test("No two have one variable, and none has an option's")
     func names() {
         let names = MemberVariables.all.flatMap(\.names)
         #expect(Set(names).count == names.count)
         #expect(Set(names).isDisjoint(with: OptionTable.all.map(\.environment)))
         #expect(MemberVariables.all.allSatisfy { !$0.members.isEmpty && OptionTable.find($0.path[0]) != nil })
-        let variables = OptionTable.variables(of: "liveQueryServerOptions")
-        #expect(variables.contains("PARSE_SERVER_LIVE_QUERY_SERVER_OPTIONS"))
-        #expect(variables.contains("PARSE_LIVE_QUERY_SERVER_MASTER_KEY"))
-        #expect(OptionTable.variables(of: "port") == ["PORT"])
     }
 }

@@ -8,7 +8,7 @@ import Outgoing
 ///
 /// The addresses in fields of type File are made by the old server. Whatever else looks like a file may be what somebody
 /// saved in an object or a list, and can name any address for any file: it counts only where no field names the file, and
-/// its address is one of the old server's own.
+/// its address is one of the old server's own, or begins as that of a file that a field names.
 struct LiveFiles {
     let server: LiveServer
     let folder: String
@@ -16,14 +16,19 @@ struct LiveFiles {
     private var addressesOfFields: [Name: String] = [:]
     /// Where each lies that another value names.
     private var otherAddresses: [Name: String] = [:]
-    /// Files that values name with addresses which are not the old server's.
-    private var strays: Set<Name> = []
+    /// With what the addresses in fields begin: the old server's public address, or a storage of its files.
+    private var bases: Set<String> = []
+    /// Where files lie that values name with addresses of other servers, as far as is known by now.
+    private var strays: [Name: Set<String>] = [:]
+    private var strayCount = 0
     private var hasMoreStrays = false
 
     /// The longest name of an entry of a folder.
     private static let longestName = 255
-    /// How many strays are kept: what objects hold must not fill the memory.
+    /// How many strays are kept, and how many beginnings: what objects hold must not fill the memory.
     private static let mostStrays = 10_000
+    private static let mostBases = 100
+    private static let longestAddress = 2048
     /// How many of them are told one by one.
     private static let mostNotes = 100
 
@@ -39,6 +44,7 @@ struct LiveFiles {
         for (field, value) in object {
             if fileFields.contains(field), let (name, url) = Self.file(value) {
                 if addressesOfFields[name] == nil { addressesOfFields[name] = url }
+                if bases.count < Self.mostBases, let base = Self.base(of: url, name) { bases.insert(base) }
             } else {
                 note(value)
             }
@@ -68,11 +74,34 @@ struct LiveFiles {
             if otherAddresses[name] == nil { otherAddresses[name] = url }
             return
         }
-        guard strays.count < Self.mostStrays, name.utf8.count <= Self.longestName else {
-            if !strays.contains(name) { hasMoreStrays = true }
+        if strays[name]?.contains(url) == true { return }
+        guard strayCount < Self.mostStrays, name.utf8.count <= Self.longestName, url.utf8.count <= Self.longestAddress
+        else {
+            hasMoreStrays = true
             return
         }
-        strays.insert(name)
+        strays[name, default: []].insert(url)
+        strayCount += 1
+    }
+
+    /// What stands before the name of a file in its address; nil where the address does not end with the name.
+    private static func base(of url: String, _ name: Name) -> String? {
+        // With slashes in its name, a file could be any other below the same beginning.
+        guard !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }),
+            let slash = url.utf8.lastIndex(of: UInt8(ascii: "/"))
+        else { return nil }
+        let end = url.utf8.index(after: slash)
+        guard let last = PercentEncoding.decode(url[end...]), Name(last) == name else { return nil }
+        return String(url[..<end])
+    }
+
+    /// Where each file lies: fields say it first, then the old server's own addresses, then those that begin as fields' do.
+    private var addresses: [Name: String] {
+        var addresses = otherAddresses.merging(addressesOfFields) { _, ofField in ofField }
+        for (name, urls) in strays where addresses[name] == nil {
+            addresses[name] = urls.sorted().first { Self.base(of: $0, name).map(bases.contains) ?? false }
+        }
+        return addresses
     }
 
     /// Whether an address is that of a file of this name on the old server: `…/files/<application>/<name>`.
@@ -99,7 +128,7 @@ struct LiveFiles {
     /// - Returns: What is told of those that could not be had.
     func fetch(_ progress: ImportProgress) async throws -> [String] {
         var notes: [String] = []
-        let addresses = otherAddresses.merging(addressesOfFields) { _, ofField in ofField }
+        let addresses = addresses
         for (name, url) in addresses.sorted(by: { $0.key < $1.key }) {
             try progress.check()
             progress.begin("fetching the file \(name)", totalBytes: 0)
@@ -125,7 +154,7 @@ struct LiveFiles {
 
     /// What is told of files whose addresses are not the old server's.
     private func notesOfStrays(_ addresses: [Name: String]) -> [String] {
-        let left = strays.filter { addresses[$0] == nil }.sorted()
+        let left = strays.keys.filter { addresses[$0] == nil }.sorted()
         var notes = left.prefix(Self.mostNotes).map { name in
             "the file \(name.text.debugDescription) is left out: no field of type File names it, and its address in other "
                 + "values is not the old server's"

@@ -15,8 +15,26 @@ struct Losses: Sendable {
     /// In the order in which they were met.
     private(set) var list: [Loss] = []
 
-    /// Notes one.
-    mutating func add(_ field: String?, _ reason: String, _ value: JSONValue) {
-        list.append(Loss(field: field, reason: reason, value: value))
+    /// How many of one object are told one by one: a list may hold a million values that cannot be kept.
+    private static let most = 1000
+    /// How many bytes of a path are told.
+    private static let longestPath = 1024
+
+    /// Notes one. Behind the last that is told stands that there are more.
+    ///
+    /// - Parameter field: The field, with the path inside of it.
+    mutating func add(_ field: @autoclosure () -> String?, _ reason: String, _ value: JSONValue) {
+        guard list.count < Self.most else {
+            if list.count == Self.most {
+                list.append(Loss(field: nil, reason: "more values that cannot be kept as they are", value: .null))
+            }
+            return
+        }
+        list.append(Loss(field: field().map(Self.shortened), reason: reason, value: value))
+    }
+
+    private static func shortened(_ path: String) -> String {
+        guard path.utf8.count > longestPath else { return path }
+        return String(decoding: path.utf8.prefix(longestPath), as: UTF8.self) + "…"
     }
 }

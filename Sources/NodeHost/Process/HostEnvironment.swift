@@ -15,7 +15,7 @@ enum HostEnvironment {
             "ROOST_CLOUD_SOCKET": socket, "ROOST_CLOUD_SECRET": secret, "ROOST_CLOUD_SERVER": "\(getpid())",
         ]
         for name in secrets {
-            for variable in OptionTable.variables(of: name) { changes.updateValue(nil, forKey: variable) }
+            if let variable = OptionTable.find(name)?.environment { changes.updateValue(nil, forKey: variable) }
         }
         return changes
     }

@@ -19,6 +19,8 @@ final class NodeWorker: Sendable {
         var lastLines: [String] = []
         var reason: String?
         var serverURL = ""
+        /// Whether it has been given a place among those that take calls.
+        var isServing = false
         var isRetired = false
         var offer: HostOffer?
     }
@@ -146,11 +148,12 @@ final class NodeWorker: Sendable {
 
     /// Calls the code.
     ///
-    /// - Throws: `CallGate.Closed` when the process is gone; 155 when too many wait; 141 when it ends meanwhile.
+    /// - Throws: `CallGate.Closed` when the process is gone; 155 when too many wait; 141 when it ends meanwhile; 116 for a
+    ///   call that is larger than a process can read.
     func call(_ kind: CallWriter.Kind, _ call: CloudCall) async throws -> JSONObject {
         try await gate.enter(isNested: call.depth > 1) {
             try await calls.exchange(
-                call, send: { self.send(CallWriter.message(kind, $0, call).serialized()) },
+                call, send: { self.send(try self.checked(CallWriter.message(kind, $0, call).serialized())) },
                 giveUp: { self.send(["type": "cancel", "id": .number(Double($0))]) })
         }
     }
@@ -171,8 +174,14 @@ final class NodeWorker: Sendable {
     func tellOffer() {
         // Under the lock, so that the latest is told last.
         state.withLock { state in
-            if !state.isRetired, let offer = state.offer { owner.offer(offer) }
+            state.isServing = true
+            tellOffer(of: &state)
         }
+    }
+
+    /// One that has no place yet may never get one, and must not take away what those that serve offer.
+    private func tellOffer(of state: inout State) {
+        if state.isServing, !state.isRetired, let offer = state.offer { owner.offer(offer) }
     }
 
     /// Whether another process has taken its place.
@@ -213,6 +222,17 @@ final class NodeWorker: Sendable {
         if isConnected { send(["type": "address", "serverURL": .string(url)]) }
     }
 
+    /// A message whose size what clients send decides.
+    ///
+    /// - Throws: 116 when the process could not read it, and would end.
+    private func checked(_ message: [UInt8]) throws(ParseError) -> [UInt8] {
+        guard message.count <= settings.frameLimit else {
+            throw ParseError(
+                ParseError.objectTooLarge, "Cloud code can be told no more than \(settings.frameLimit) bytes at once.")
+        }
+        return message
+    }
+
     private func send(_ message: JSONObject) { send(message.serialized()) }
 
     private func send(_ bytes: [UInt8]) {
@@ -244,8 +264,10 @@ final class NodeWorker: Sendable {
             state.withLock { $0.offer = offer }
             started.set(.loaded)
         case .register(let offer):
-            state.withLock { $0.offer = offer }
-            tellOffer()
+            state.withLock { state in
+                state.offer = offer
+                tellOffer(of: &state)
+            }
         case .failed(let stack): started.set(.failed(stack))
         case .result(let id, let result): calls.answer(id, result)
         case .log(let level, let text, let requestID):
@@ -279,7 +301,13 @@ final class NodeWorker: Sendable {
             guard let request = RestRequest.read(message, parent: parent) else {
                 return answer(id, ["error": "This is no request."])
             }
-            send(RestRequest.answer(id, await owner.perform(request)))
+            let reply = await owner.perform(request)
+            do throws(ParseError) {
+                send(try checked(RestRequest.answer(id, reply)))
+            } catch {
+                let body: JSONValue = ["code": .number(Double(error.code)), "error": .string(error.message)]
+                send(RestRequest.answer(id, InternalReply(status: 400, body: body.serialized())))
+            }
         }
     }
 

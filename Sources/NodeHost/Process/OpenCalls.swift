@@ -24,11 +24,11 @@ final class OpenCalls: Sendable {
     /// Sends a call, and waits for the answer.
     ///
     /// - Parameters:
-    ///   - send: Sends the call by its number.
+    ///   - send: Sends the call by its number; what it throws is thrown.
     ///   - giveUp: Tells the process that nobody waits any more.
     /// - Throws: 141 when the process ends; `CancellationError`.
     func exchange(
-        _ call: CloudCall, send: @Sendable (Int) -> Void,
+        _ call: CloudCall, send: @Sendable (Int) throws -> Void,
         giveUp: @escaping @Sendable (Int) -> Void
     ) async throws -> JSONObject {
         let number = state.withLock { state in
@@ -43,7 +43,8 @@ final class OpenCalls: Sendable {
                     state.entries[number] = Entry(call: call, continuation: continuation)
                     return nil
                 }
-                if let failure { continuation.resume(throwing: failure) } else { send(number) }
+                if let failure { return continuation.resume(throwing: failure) }
+                do { try send(number) } catch { take(number)?.continuation?.resume(throwing: error) }
             }
         } onCancel: {
             guard let entry = take(number) else { return }

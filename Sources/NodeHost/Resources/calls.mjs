@@ -244,9 +244,9 @@ export class Calls {
   }
 
   #jobRequest(request, call) {
-    const { params, jobId } = call.request;
+    const { jobId } = call.request;
     return {
-      params: decodeParams(params ?? {}, this.#settings.decodesPointers),
+      params: this.#params(call),
       headers: request.headers, ip: request.ip, log: request.log, jobName: call.name, jobId,
       message: text => this.#connection.send('message', { id: call.id, jobId, text: String(text) }),
     };

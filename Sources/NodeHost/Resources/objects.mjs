@@ -76,8 +76,18 @@ export function changedMembers(before, after) {
 }
 
 /** The parameters of a function as code gets them: dates and files are objects of the SDK, and so are pointers where asked. */
-export function decodeParams(value, withPointers) {
-  if (Array.isArray(value)) return value.map(element => decodeParams(element, withPointers));
+export function decodeParams(params, withPointers) {
+  const result = {};
+  for (const [key, member] of Object.entries(params)) {
+    Object.defineProperty(result, key, {
+      value: decodeParam(member, withPointers), enumerable: true, configurable: true, writable: true,
+    });
+  }
+  return result;
+}
+
+function decodeParam(value, withPointers) {
+  if (Array.isArray(value)) return value.map(element => decodeParam(element, withPointers));
   if (value === null || typeof value !== 'object') return value;
   switch (value.__type) {
     case 'Date': return new Date(value.iso);
@@ -87,13 +97,7 @@ export function decodeParams(value, withPointers) {
         return Parse.Object.fromJSON({ __type: 'Pointer', className: value.className, objectId: value.objectId });
       }
   }
-  const result = {};
-  for (const [key, member] of Object.entries(value)) {
-    Object.defineProperty(result, key, {
-      value: decodeParams(member, withPointers), enumerable: true, configurable: true, writable: true,
-    });
-  }
-  return result;
+  return decodeParams(value, withPointers);
 }
 
 /** A query of the SDK. */

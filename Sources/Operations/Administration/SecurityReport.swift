@@ -67,7 +67,7 @@ extension Backend {
     /// What servers before 9 do not look at.
     private var laterChecks: [Check] {
         let limits = configuration.requestComplexity
-        let depths = [limits.includeDepth, limits.includeCount, limits.subqueryDepth, limits.queryDepth]
+        let depths = [limits.includeDepth, limits.includeCount, limits.subqueryDepth]
         return [
             Check(
                 title: "Insecure auth adapters disabled", isPassed: !configuration.enableInsecureAuthAdapters,
@@ -92,7 +92,7 @@ extension Backend {
             Check(
                 title: "Request complexity limits enabled", isPassed: depths.allSatisfy { $0 != nil },
                 warning: "Requests may be as complex as their senders like.",
-                solution: "Set 'requestComplexity.includeDepth', 'includeCount', 'subqueryDepth' and 'queryDepth'."),
+                solution: "Set 'requestComplexity.includeDepth', 'includeCount' and 'subqueryDepth'."),
             Check(
                 title: "Password reset endpoint user enumeration mitigated",
                 isPassed: configuration.accountMail.resetPasswordSuccessOnInvalidEmail,

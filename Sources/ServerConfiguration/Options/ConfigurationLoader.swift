@@ -26,10 +26,12 @@ extension Configuration {
         var values = fallbacks
         for (name, value) in try fileOptions(file) { values[name.text] = value }
         for (name, value) in try environmentOptions(environment) { values[name] = value }
-        for variables in MemberVariables.all { try variables.merge(environment, into: &values) }
+        var warnings: [String] = []
+        for variables in MemberVariables.all {
+            if let warning = try variables.merge(environment, into: &values) { warnings.append(warning) }
+        }
         for (name, value) in try flagOptions(flags) { values[name] = value }
         values = values.filter { !$0.value.isNull }
-        var warnings: [String] = []
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             guard let definition = OptionTable.find(name) else { continue }
             try check(definition, value)

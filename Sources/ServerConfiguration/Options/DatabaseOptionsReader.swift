@@ -39,7 +39,7 @@ extension Configuration.DatabaseOptions {
         poolSize = try setting("poolSize", in: 1...1000) ?? most ?? poolSize
         sharedConnections = try setting("sharedConnections", in: 1...1000)
         heavyStatements = try setting("heavyStatements", in: 1...1000)
-        schemaCacheTtl = try setting("schemaCacheTtl", in: 1...86_400_000) ?? schemaCacheTtl
+        schemaCacheTtl = try setting("schemaCacheTtl", in: 0...86_400_000).map { max($0, 1) } ?? schemaCacheTtl
         disableIndexFieldValidation = json["disableIndexFieldValidation"]?.boolValue ?? false
         transactionPooler = json["transactionPooler"]?.boolValue ?? false
     }

@@ -4,7 +4,7 @@ import JSON
 extension MemberVariables {
     /// All of them; one inside another follows it.
     static let all = [
-        MemberVariables("PARSE_SERVER_ACCOUNT_LOCKOUT", of: "accountLockout"),
+        MemberVariables("PARSE_SERVER_ACCOUNT_LOCKOUT", of: "accountLockout", needing: ["duration", "threshold"]),
         MemberVariables("PARSE_SERVER_CUSTOM_PAGES", of: "customPages"),
         MemberVariables("PARSE_SERVER_DATABASE", of: "databaseOptions", others: databaseOptions),
         MemberVariables("PARSE_SERVER_EXPERIMENTAL_IDEMPOTENCY", of: "idempotencyOptions"),
@@ -12,22 +12,18 @@ extension MemberVariables {
         MemberVariables("PARSE_SERVER_FILE_UPLOAD", of: "fileUpload"),
         MemberVariables("PARSE_SERVER_INSTALLATION", of: "installation"),
         MemberVariables("PARSE_SERVER_LIVEQUERY", of: "liveQuery"),
-        MemberVariables("PARSE_LIVE_QUERY_SERVER", of: "liveQueryServerOptions"),
         MemberVariables("PARSE_SERVER_LOG_LEVELS", of: "logLevels", others: logLevels),
         MemberVariables("PARSE_SERVER_PAGES", of: "pages"),
         MemberVariables("PARSE_SERVER_PAGES_CUSTOM_URL", of: "pages", "customUrls", others: customUrls),
-        MemberVariables(
-            "PARSE_SERVER_PAGES_ROUTE", of: "pages", "customRoutes",
-            others: ["path": .string, "method": .string, "handler": .string], isElement: true),
-        // A function of JavaScript: it is refused as an option that is unknown.
-        MemberVariables("PARSE_SERVER_PASSWORD_POLICY", of: "passwordPolicy", others: ["validatorCallback": .any]),
+        MemberVariables("PARSE_SERVER_PASSWORD_POLICY", of: "passwordPolicy"),
         MemberVariables(
             "PARSE_SERVER_QUERY", of: "query",
             others: ["aggregationRawValues": .boolean, "aggregationRawFieldNames": .boolean]),
         MemberVariables(
-            "PARSE_SERVER_RATE_LIMIT", of: "rateLimit", others: RateLimitOptions.keys, isElement: true),
+            "PARSE_SERVER_RATE_LIMIT", of: "rateLimit", others: RateLimitOptions.keys,
+            needing: ["requestPath", "requestTimeWindow", "requestCount"], isElement: true),
         MemberVariables("PARSE_SERVER_REQUEST_COMPLEXITY", of: "requestComplexity"),
-        MemberVariables("PARSE_SERVER_SCHEMA", of: "schema"),
+        MemberVariables("PARSE_SERVER_SCHEMA", of: "schema", needing: ["definitions"]),
         MemberVariables("PARSE_SERVER_SECURITY", of: "security"),
     ]
 

@@ -9,36 +9,52 @@ struct MemberVariables: Sendable {
     let prefix: String
     /// The members, each with what it takes.
     let members: [String: OptionDefinition.Kind]
+    /// The members without which variables make no object, but count for one that is given.
+    let needed: Set<String>
     /// Whether the members are together one more element of a list.
     let isElement: Bool
 
     /// Names the variables of the members that the table of options has, and of others.
     init(
-        _ prefix: String, of path: String..., others: [String: OptionDefinition.Kind] = [:], isElement: Bool = false
+        _ prefix: String, of path: String..., others: [String: OptionDefinition.Kind] = [:],
+        needing needed: Set<String> = [], isElement: Bool = false
     ) {
         let known = path.count == 1 ? OptionTable.find(path[0])?.keys : nil
         self.path = path
         self.prefix = prefix
-        members = (known ?? [:]).merging(others) { $1 }
+        members = (known ?? [:]).merging(others) { $1 }.filter { !Self.unbuilt.contains($0.key) }
+        self.needed = needed
         self.isElement = isElement
     }
+
+    /// Members that Roost refuses: parse-server reads no variables of theirs, so that they keep no server from starting.
+    private static let unbuilt: Set<String> = ["checkGroups", "pubSubAdapter", "redisUrl", "wssAdapter"]
 
     /// The names of the variables.
     var names: [String] { members.keys.map { variable(of: $0) } }
 
     /// Puts what the environment says of the members into the values of the options, where it outweighs the same members.
     ///
+    /// parse-server declares these variables and reads none: what some of them alone would make must not change a server
+    /// that has had them for years.
+    /// - Returns: What to tell where they count for nothing.
     /// - Throws: `ConfigurationError` for a text that is not what the member takes.
     func merge(
         _ environment: [String: String], into values: inout [String: JSONValue]
-    ) throws(ConfigurationError) {
+    ) throws(ConfigurationError) -> String? {
         var given: JSONObject = [:]
         for (member, kind) in members.sorted(by: { $0.key < $1.key }) {
             guard let text = environment[variable(of: member)], !text.isEmpty else { continue }
             given[member] = try kind.read(text, "\(path.joined(separator: ".")).\(member)")
         }
-        guard !given.isEmpty, let option = path.first else { return }
+        guard !given.isEmpty, let option = path.first else { return nil }
+        let isGiven = !isElement && values[option].map { !$0.isNull } ?? false
+        guard isGiven || needed.allSatisfy({ given[Name($0)] != nil }) else {
+            let missing = needed.sorted().map(variable).joined(separator: " and ")
+            return "the variables \(prefix)_… have no effect without \(missing)"
+        }
         values[option] = adding(given, to: values[option] ?? .null, at: path.dropFirst())
+        return nil
     }
 
     /// A value with the members at a place inside it. What is of another kind stays, and is refused as such.

@@ -13,12 +13,6 @@ public enum OptionTable {
     /// The option of a name.
     public static func find(_ name: String) -> OptionDefinition? { byName[name] }
 
-    /// The environment variables of an option, those of its members included.
-    public static func variables(of name: String) -> [String] {
-        (find(name).map { [$0.environment] } ?? [])
-            + MemberVariables.all.filter { $0.path.first == name }.flatMap(\.names)
-    }
-
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
     private static let roost = [

@@ -232,7 +232,7 @@ import Testing
         ("Insecure auth adapters disabled", ["enableInsecureAuthAdapters": true]),
         ("GraphQL public introspection disabled", nil), ("GraphQL Playground disabled", nil),
         ("Public database explain disabled", ["databaseOptions": ["allowPublicExplain": true]]),
-        ("Request complexity limits enabled", ["requestComplexity": .object(complexity(queryDepth: -1))]),
+        ("Request complexity limits enabled", ["requestComplexity": .object(complexity(subqueryDepth: -1))]),
         (
             "Password reset endpoint user enumeration mitigated",
             ["passwordPolicy": ["resetPasswordSuccessOnInvalidEmail": false]]
@@ -241,8 +241,8 @@ import Testing
         ("LiveQuery regex timeout enabled", nil),
     ]
 
-    private static func complexity(queryDepth: Double) -> JSONObject {
-        ["includeDepth": 10, "includeCount": 100, "subqueryDepth": 10, "queryDepth": .number(queryDepth)]
+    private static func complexity(subqueryDepth: Double) -> JSONObject {
+        ["includeDepth": 10, "includeCount": 100, "subqueryDepth": .number(subqueryDepth), "queryDepth": -1]
     }
 
     @Test(
@@ -250,7 +250,7 @@ import Testing
         arguments: [(7, true), (9, true), (9, false)])
     func laterReports(preset: Int, isWell: Bool) async throws {
         var options: JSONObject = [
-            "security": ["enableCheck": true], "requestComplexity": .object(Self.complexity(queryDepth: 10)),
+            "security": ["enableCheck": true], "requestComplexity": .object(Self.complexity(subqueryDepth: 10)),
         ]
         if !isWell { for check in Self.laterChecks { options.merge(check.failing ?? [:]) { $1 } } }
         try await Self.run(preset, options) { server in

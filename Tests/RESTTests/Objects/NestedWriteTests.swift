@@ -20,6 +20,14 @@ import Testing
         }
     }
 
+    /// Starts a server, and takes note of the objects that are saved.
+    private static func noting(_ body: @escaping @Sendable (TestServer, Notes) async throws -> Void) async throws {
+        let notes = Notes()
+        var extensions = ServerExtensions()
+        extensions.backend.triggers = notes
+        try await TestServer.run(extensions: extensions) { try await body($0, notes) }
+    }
+
     @Test("A dotted key of a new object stands beside the default of its field")
     func defaults() async throws {
         try await TestServer.run { server in
@@ -47,10 +55,7 @@ import Testing
 
     @Test("Code and clients are told lists as lists, with the changed element in its place")
     func told() async throws {
-        let notes = Notes()
-        var extensions = ServerExtensions()
-        extensions.backend.triggers = notes
-        try await TestServer.run(extensions: extensions) { server in
+        try await Self.noting { server, notes in
             let id = try await server.create(
                 "Song", ["list": ["a", "b", "c"], "info": ["list": [1, 2, ["n": 1]]]])
             let changes: [(JSONValue, Name, JSONValue)] = [
@@ -98,10 +103,7 @@ import Testing
 
     @Test("What another server nested too deep for this one is an error for triggers, and no empty object")
     func deeperThanRead() async throws {
-        let notes = Notes()
-        var extensions = ServerExtensions()
-        extensions.backend.triggers = notes
-        try await TestServer.run(extensions: extensions) { server in
+        try await Self.noting { server, notes in
             let id = try await server.create("Song", ["info": ["a": 1], "title": "A"])
             let deep = String(repeating: "{\"a\":", count: 300) + "1" + String(repeating: "}", count: 300)
             try await server.execute("UPDATE \"Song\" SET \"info\" = '\(deep)'")
