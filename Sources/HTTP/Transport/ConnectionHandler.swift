@@ -84,8 +84,9 @@ struct ConnectionHandler: Sendable {
                 if connection.activity.withLock({ $0.finishRequest(at: .now) }) || !isUsable { break }
             }
         } catch is HTTPParserError {
-            try await connection.send(Self.badRequest)
+            _ = connection.write(Self.badRequest)
         }
+        // From here on it counts as idle, and is closed when the last answers do not leave.
         connection.activity.withLock { $0.end(at: .now) }
         if connection.speaksHTTP { try await connection.flush() }
     }

@@ -72,14 +72,7 @@ final class HTTPConnection: Sendable {
 
     private static let few = 16 * 1024
 
-    /// Sends bytes; returns when the connection can take more.
-    ///
-    /// - Throws: The error of the connection, when it is known already.
-    func send(_ buffer: ByteBuffer) async throws {
-        if !write(buffer) { try await flush() }
-    }
-
-    /// Returns when all that was sent has left.
+    /// Returns when all that was sent has left. A client that reads nothing keeps it waiting: something must watch it.
     ///
     /// - Throws: The error of the connection.
     func flush() async throws {

@@ -58,7 +58,7 @@ struct Responder: Sendable {
         let body = IncomingBody(headers: headers, connection: connection, transferTimeout: transferTimeout)
         if !body.isComplete, headers[.expect]?.asciiLowercased == "100-continue" {
             if handler.mayTake(body, headers: headers) {
-                try await connection.send(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n"))
+                try await sendSmall(ByteBuffer(staticString: "HTTP/1.1 100 Continue\r\n\r\n"), on: connection)
             } else {
                 body.awaitsContinue = true
             }
@@ -162,7 +162,7 @@ struct Responder: Sendable {
     private func send(_ piece: ByteBuffer, on connection: HTTPConnection, _ ticket: TransferTimeout.Ticket?)
         async throws
     {
-        try await connection.send(piece)
+        if !connection.write(piece) { try await connection.flush() }
         if let ticket { transferTimeout.moved(ticket, bytes: piece.readableBytes) }
     }
 

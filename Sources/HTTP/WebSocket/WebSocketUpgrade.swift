@@ -55,11 +55,11 @@ struct WebSocketUpgrade {
                 channel: channel, upgradeRequest: head, initialResponseHeaders: [:]
             ).get()
         } catch {
-            try await connection.send(Self.badRequest)
+            _ = connection.write(Self.badRequest)
             return 400
         }
         guard let place = places.take(channel, isStranger: handler.knowsClientsLater) else {
-            try await connection.send(Self.unavailable)
+            _ = connection.write(Self.unavailable)
             return 503
         }
         defer { places.leave(place) }

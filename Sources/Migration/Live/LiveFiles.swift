@@ -17,9 +17,9 @@ struct LiveFiles {
     /// Where each lies that another value names.
     private var otherAddresses: [Name: String] = [:]
     /// With what the addresses in fields begin: the old server's public address, or a storage of its files.
-    private var bases: Set<String> = []
+    private var bases: Set<Name> = []
     /// Where files lie that values name with addresses of other servers, as far as is known by now.
-    private var strays: [Name: Set<String>] = [:]
+    private var strays: [Name: Set<Name>] = [:]
     private var strayCount = 0
     private var hasMoreStrays = false
 
@@ -74,32 +74,32 @@ struct LiveFiles {
             if otherAddresses[name] == nil { otherAddresses[name] = url }
             return
         }
-        if strays[name]?.contains(url) == true { return }
+        if strays[name]?.contains(Name(url)) == true { return }
         guard strayCount < Self.mostStrays, name.utf8.count <= Self.longestName, url.utf8.count <= Self.longestAddress
         else {
             hasMoreStrays = true
             return
         }
-        strays[name, default: []].insert(url)
+        strays[name, default: []].insert(Name(url))
         strayCount += 1
     }
 
     /// What stands before the name of a file in its address; nil where the address does not end with the name.
-    private static func base(of url: String, _ name: Name) -> String? {
+    private static func base(of url: String, _ name: Name) -> Name? {
         // With slashes in its name, a file could be any other below the same beginning.
         guard !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }),
             let slash = url.utf8.lastIndex(of: UInt8(ascii: "/"))
         else { return nil }
         let end = url.utf8.index(after: slash)
         guard let last = PercentEncoding.decode(url[end...]), Name(last) == name else { return nil }
-        return String(url[..<end])
+        return Name(url[..<end])
     }
 
     /// Where each file lies: fields say it first, then the old server's own addresses, then those that begin as fields' do.
     private var addresses: [Name: String] {
         var addresses = otherAddresses.merging(addressesOfFields) { _, ofField in ofField }
         for (name, urls) in strays where addresses[name] == nil {
-            addresses[name] = urls.sorted().first { Self.base(of: $0, name).map(bases.contains) ?? false }
+            addresses[name] = urls.map(\.text).sorted().first { Self.base(of: $0, name).map(bases.contains) ?? false }
         }
         return addresses
     }

@@ -81,12 +81,7 @@ extension ObjectStore {
         ///
         /// - Throws: What ``object(_:extra:)`` throws for one of them.
         public var objects: [JSONObject] {
-            get throws(ParseError) {
-                var objects: [JSONObject] = []
-                objects.reserveCapacity(rowCount)
-                for row in 0..<rowCount { objects.append(try object(row)) }
-                return objects
-            }
+            get throws(ParseError) { try (0..<rowCount).map { row throws(ParseError) in try object(row) } }
         }
 
         /// The id of one object.

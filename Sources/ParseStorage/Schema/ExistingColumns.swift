@@ -11,18 +11,17 @@ struct ExistingColumns {
 
     /// Checks that columns that are to be added can be read as what they are to hold, where they are there already.
     ///
-    /// - Parameter columns: Their names, and their types as `CREATE TABLE` has them.
+    /// - Parameter columns: Their types as `CREATE TABLE` has them, by their names.
     /// - Throws: 111 for a column that holds something else.
-    func check(_ columns: [(name: String, type: String)], of className: String) async throws {
+    func check(_ columns: [Name: String], of className: String) async throws {
         let rows = try await session.query(
             """
             SELECT attname::text, format_type(atttypid, NULL) FROM pg_attribute
             WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped AND attname::text = ANY($2)
-            """, [.text(table), .textArray(columns.map(\.name))])
+            """, [.text(table), .textArray(columns.keys.map(\.text))])
         for row in 0..<rows.rowCount {
             guard let name = rows.string(row, 0), let known = rows.string(row, 1),
-                let wanted = columns.first(where: { $0.name.hasSameBytes(as: name) })?.type,
-                known != wanted, !Self.alike[wanted, default: []].contains(known)
+                let wanted = columns[Name(name)], known != wanted, !Self.alike[wanted, default: []].contains(known)
             else { continue }
             throw ParseError(
                 ParseError.incorrectType,

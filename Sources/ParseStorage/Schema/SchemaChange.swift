@@ -98,7 +98,7 @@ struct SchemaChange {
 
     private func changeColumns(_ table: String) async throws {
         var changes: [String] = []
-        var added: [(name: String, type: String)] = []
+        var added: [Name: String] = [:]
         for (name, field) in current?.fields ?? [:] where wanted.type(of: name.text) != field.type {
             if field.type.isRelation {
                 let join = TableLayout.joinTable(field: name.text, className: wanted.name)
@@ -117,7 +117,7 @@ struct SchemaChange {
             {
                 changes.append("ADD COLUMN IF NOT EXISTS \(SQL.identifier(name.text)) \(type)")
                 // One that is dropped in the same change makes room.
-                if current?.fields[name] == nil { added.append((name.text, type)) }
+                if current?.fields[name] == nil { added[name] = type }
             }
         }
         if !added.isEmpty { try await ExistingColumns(table: table, session: session).check(added, of: wanted.name) }
