@@ -9,6 +9,7 @@ import Tasks
 struct ConnectionHandler: Sendable {
     let responder: Responder
     let connections: OpenConnections
+    let transferTimeout: TransferTimeout
     /// The most bytes of all header fields of a request together.
     let headerLimit: Int
     /// By what connections speak TLS; nil for plain HTTP.
@@ -20,12 +21,13 @@ struct ConnectionHandler: Sendable {
 
     /// - Parameter eventLoops: Those on which connections come.
     init(
-        responder: Responder, connections: OpenConnections, headerLimit: Int, certificate: ServerCertificate?,
-        handshakeLimit: Duration, eventLoops: any EventLoopGroup, logger: Logger
+        responder: Responder, connections: OpenConnections, transferTimeout: TransferTimeout, headerLimit: Int,
+        certificate: ServerCertificate?, handshakeLimit: Duration, eventLoops: any EventLoopGroup, logger: Logger
     ) {
         self.responder = responder
         self.logger = logger
         self.connections = connections
+        self.transferTimeout = transferTimeout
         self.headerLimit = headerLimit
         self.certificate = certificate
         self.handshakeLimit = handshakeLimit
@@ -47,6 +49,7 @@ struct ConnectionHandler: Sendable {
             try pipeline.addHandler(NIOSSLServerHandler(context: certificate.context))
             try pipeline.addHandler(HandshakeTimeout(handshakeLimit))
         }
+        try pipeline.addHandler(ReadPacer(transferTimeout))
         // Behind a request that offers an upgrade the parser reads nothing more, and would keep all that comes.
         try pipeline.addHandler(
             ByteToMessageHandler(

@@ -52,6 +52,8 @@ struct HTTPListener: Sendable {
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
+            // One read follows from one request for more, so that what waits unasked stays small.
+            .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let connection = try handler.setUp(channel)

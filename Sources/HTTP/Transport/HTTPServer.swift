@@ -121,8 +121,9 @@ public struct HTTPServer: Service {
         let eventLoops = MultiThreadedEventLoopGroup.singleton
         let listener = HTTPListener(
             handler: ConnectionHandler(
-                responder: responder, connections: connections, headerLimit: limits.headers,
-                certificate: certificate, handshakeLimit: limits.handshake, eventLoops: eventLoops, logger: logger),
+                responder: responder, connections: connections, transferTimeout: transferTimeout,
+                headerLimit: limits.headers, certificate: certificate, handshakeLimit: limits.handshake,
+                eventLoops: eventLoops, logger: logger),
             connections: connections, connectionLimit: limits.connections, eventLoops: eventLoops, logger: logger)
         try await withTaskCancellationHandler {
             try await listener.run(host: host, port: port) { listeningPort.settle(.success($0)) }

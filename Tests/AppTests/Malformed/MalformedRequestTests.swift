@@ -45,6 +45,36 @@ struct MalformedRequestTests {
         }
     }
 
+    /// Half a megabyte of the shortest requests takes ten times as much once it is parsed.
+    @Test("Thousands of requests at once on connections that read no answer take little memory")
+    func unreadAnswers() async throws {
+        try await ServerProcesses.run(1) { processes in
+            let port = try Self.port(processes.servers[0])
+            let request = "GET /parse/health HTTP/1.1\r\nHost: x\r\n\r\n"
+            let requests = [UInt8](String(repeating: request, count: 15_000).utf8)
+            let before = MalformedMemory.resident(of: processes.identifiers[0])
+            let growth = await Self.onThread {
+                let sockets = (0..<16).map { _ in
+                    MalformedSocket(port: port, timeLimit: .milliseconds(200), receiveBuffer: 2048)
+                }
+                for socket in sockets {
+                    try? socket.send(requests)
+                    socket.finishSending()
+                }
+                return withExtendedLifetime(sockets) {
+                    let peak = (0..<20).reduce(0) { peak, _ in
+                        usleep(100_000)
+                        return max(peak, MalformedMemory.resident(of: processes.identifiers[0]))
+                    }
+                    return peak - before
+                }
+            }
+            print("unread answers: resident memory grew by \(growth / 1_048_576) MB")
+            #expect(growth <= 30 * 1_048_576)
+            #expect(try await processes.servers[0].send("GET", "/health", as: .nobody).status == 200)
+        }
+    }
+
     @Test("Two hundred connections that speak no HTTP, or break off, leave the server as it was")
     func brokenConnections() async throws {
         try await TestServer.run { server in
@@ -61,6 +91,12 @@ struct MalformedRequestTests {
             }
             Self.expectNoFailures(reports)
             try await Self.expectUnchanged(before, server)
+        }
+    }
+
+    private static func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+        await withCheckedContinuation { continuation in
+            Thread { continuation.resume(returning: body()) }.start()
         }
     }
 

@@ -27,16 +27,25 @@ final class MalformedSocket {
     #endif
 
     private let port: Int
+    private let timeLimit: Duration
+    private let receiveBuffer: Int32?
     private var descriptor: Int32 = -1
     private var received: [UInt8] = []
 
-    init(port: Int) { self.port = port }
+    /// - Parameters:
+    ///   - timeLimit: How long it waits to send or receive something.
+    ///   - receiveBuffer: How many bytes the system keeps of what the server sends; nil for the usual number.
+    init(port: Int, timeLimit: Duration = .seconds(20), receiveBuffer: Int32? = nil) {
+        self.port = port
+        self.timeLimit = timeLimit
+        self.receiveBuffer = receiveBuffer
+    }
 
     deinit { disconnect() }
 
     /// Sends bytes and reads one answer, on a new connection if there is none or the server closed the last one.
     ///
-    /// - Throws: ``Failure`` when no answer comes within 20 seconds or before the connection ends.
+    /// - Throws: ``Failure`` when no answer comes in time or before the connection ends.
     func exchange(_ bytes: [UInt8], isHead: Bool) throws -> Answer {
         if descriptor < 0 { try connectNow() }
         try send(bytes)
@@ -71,11 +80,17 @@ final class MalformedSocket {
 
     private func connectNow() throws {
         descriptor = socket(AF_INET, Self.streamType, 0)
-        var timeLimit = timeval(tv_sec: 20, tv_usec: 0)
+        let (seconds, attoseconds) = timeLimit.components
+        var timeLimit = timeval()
+        timeLimit.tv_sec = .init(seconds)
+        timeLimit.tv_usec = .init(attoseconds / 1_000_000_000_000)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeLimit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeLimit, socklen_t(MemoryLayout<timeval>.size))
         var noDelay: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
+        if var receiveBuffer {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
+        }
         var address = Self.loopback(port: port)
         guard Self.with(&address, { connect(descriptor, $0, $1) }) == 0 else {
             disconnect()

@@ -1,0 +1,133 @@
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import HTTP
+
+@Suite("How much of what a client sends is passed on")
+struct ReadPacerTests {
+    /// Asks for more only when it is told to, and keeps what it gets.
+    private final class Reader: ChannelDuplexHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundIn = ByteBuffer
+
+        private(set) var received: [String] = []
+        private(set) var hasEnd = false
+        /// How often it may ask.
+        private var allowance = 0
+
+        /// Takes so many pieces more.
+        func take(_ count: Int, of channel: EmbeddedChannel) {
+            allowance += count
+            channel.read()
+        }
+
+        func read(context: ChannelHandlerContext) {
+            guard allowance > 0 else { return }
+            allowance -= 1
+            context.read()
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            received.append(String(buffer: unwrapInboundIn(data)))
+        }
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if case .inputClosed? = event as? ChannelEvent { hasEnd = true }
+        }
+    }
+
+    private static let slice = ReadPacer.sliceSize
+
+    private let channel = EmbeddedChannel()
+    private let reader = Reader()
+    private let transferTimeout: TransferTimeout
+
+    init() throws {
+        var limits = HTTPServer.Limits()
+        limits.transferMemory = 1024 * 1024
+        limits.grace = .zero
+        transferTimeout = TransferTimeout(limits: limits)
+        let handlers: [any ChannelHandler] = [ReadPacer(transferTimeout), reader]
+        try channel.pipeline.syncOperations.addHandlers(handlers)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    }
+
+    /// Text of so many bytes, no two slices of which are the same.
+    private static func text(_ size: Int) -> String {
+        String((0..<size / 10 + 1).map { "\(1_000_000_000 + $0)" }.joined().prefix(size))
+    }
+
+    private func send(_ text: String) throws { try channel.writeInbound(ByteBuffer(string: text)) }
+
+    @Test("What fits into a slice is passed on as it came, when somebody has asked")
+    func small() throws {
+        reader.take(1, of: channel)
+        try send("a")
+        #expect(reader.received == ["a"])
+        try send("b")
+        #expect(reader.received == ["a"])
+        reader.take(1, of: channel)
+        #expect(reader.received == ["a", "b"])
+    }
+
+    @Test("Of many bytes a slice is passed on for each time that somebody asks, and all of them in their order")
+    func slices() throws {
+        let first = Self.text(3 * Self.slice + 5)
+        let second = Self.text(Self.slice)
+        reader.take(1, of: channel)
+        try send(first)
+        try send(second)
+        #expect(reader.received.map(\.utf8.count) == [Self.slice])
+        reader.take(2, of: channel)
+        #expect(reader.received.map(\.utf8.count) == [Self.slice, Self.slice, Self.slice])
+        reader.take(10, of: channel)
+        #expect(reader.received.map(\.utf8.count) == [Self.slice, Self.slice, Self.slice, 5, Self.slice])
+        #expect(reader.received.joined() == first + second)
+    }
+
+    @Test("That a client sends no more is told behind its last byte")
+    func end() throws {
+        try send(Self.text(2 * Self.slice))
+        channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        reader.take(2, of: channel)
+        #expect(!reader.hasEnd || reader.received.count == 2)
+        reader.take(1, of: channel)
+        #expect(reader.received.count == 2)
+        #expect(reader.hasEnd)
+    }
+
+    @Test("Bytes beyond the usual count as memory of transfers, until they are taken")
+    func counted() throws {
+        try send(Self.text(ReadPacer.mostUncounted))
+        #expect(transferTimeout.heldBytes == 0)
+        try send(Self.text(100_000))
+        #expect(transferTimeout.heldBytes == 100_000)
+        reader.take(100, of: channel)
+        #expect(reader.received.map(\.utf8.count).reduce(0, +) == ReadPacer.mostUncounted + 100_000)
+        #expect(transferTimeout.heldBytes == 0)
+        #expect(channel.isActive)
+    }
+
+    @Test("A connection for whose bytes there is no memory is closed, and takes none")
+    func noMemory() throws {
+        let other = transferTimeout.begin(.answer, on: EmbeddedChannel())
+        #expect(transferTimeout.hold(other, bytes: 1024 * 1024))
+        transferTimeout.rest(other)
+        try send(Self.text(ReadPacer.mostUncounted + 1))
+        channel.embeddedEventLoop.run()
+        #expect(!channel.isActive)
+        #expect(transferTimeout.heldBytes == 1024 * 1024)
+        reader.take(100, of: channel)
+        #expect(reader.received.isEmpty)
+    }
+
+    @Test("A connection that ends gives back its memory")
+    func closing() throws {
+        try send(Self.text(ReadPacer.mostUncounted + 1))
+        #expect(transferTimeout.heldBytes > 0)
+        channel.close(promise: nil)
+        channel.embeddedEventLoop.run()
+        #expect(transferTimeout.heldBytes == 0)
+    }
+}
