@@ -49,12 +49,13 @@ struct ConnectionHandler: Sendable {
             try pipeline.addHandler(NIOSSLServerHandler(context: certificate.context))
             try pipeline.addHandler(HandshakeTimeout(handshakeLimit))
         }
-        try pipeline.addHandler(ReadPacer(transferTimeout))
+        let reader = ConnectionReader(connection, connections: connections)
+        try pipeline.addHandler(ReadPacer(transferTimeout) { reader.bodyToCome })
         // Behind a request that offers an upgrade the parser reads nothing more, and would keep all that comes.
         try pipeline.addHandler(
             ByteToMessageHandler(
                 HTTPRequestDecoder(limitConfiguration: limits), maximumBufferSize: Self.mostUnread * headerLimit))
-        try pipeline.addHandler(ConnectionReader(connection, connections: connections))
+        try pipeline.addHandler(reader)
         return connection
     }
 
@@ -106,10 +107,20 @@ final class ConnectionReader: ChannelDuplexHandler {
 
     private let connection: HTTPConnection
     private let connections: OpenConnections
+    /// The head of a request whose end has not come, and the bytes that came of its body.
+    private var open: (head: HTTPRequestHead, received: Int)?
 
     init(_ connection: HTTPConnection, connections: OpenConnections) {
         self.connection = connection
         self.connections = connections
+    }
+
+    /// The bytes of a body that are still to come, where the client has said how many there are.
+    var bodyToCome: Int {
+        guard let open, !open.head.headers.contains(name: "Transfer-Encoding"),
+            let length = open.head.headers.first(name: "Content-Length").flatMap({ Int($0) })
+        else { return 0 }
+        return max(0, length - open.received)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -129,7 +140,13 @@ final class ConnectionReader: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard connection.speaksHTTP else { return context.fireChannelRead(data) }
         let part = unwrapInboundIn(data)
-        if case .head = part { connection.activity.withLock { $0.beginRequest() } }
+        switch part {
+        case .head(let head):
+            open = (head, 0)
+            connection.activity.withLock { $0.beginRequest() }
+        case .body(let piece): open?.received += piece.readableBytes
+        case .end: open = nil
+        }
         connection.parts.append(part)
     }
 

@@ -5,18 +5,20 @@ import NIOCore
 ///
 /// A parser makes all it can of the bytes that it gets. The shortest requests take ten times their bytes once they are
 /// parsed: a client that sends thousands of them at once would fill the memory with requests whose turn has not come.
+/// Bodies stay what they are, and are passed on as they come.
 final class ReadPacer: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
 
-    /// The bytes of a slice. Most requests fit into one.
+    /// The bytes of a slice that is not all of a body. Most requests fit into one.
     static let sliceSize = 4096
     /// The bytes that may wait uncounted. More come only with the end of what a client sends, when SwiftNIO reads all that
     /// the system holds.
     static let mostUncounted = 128 * 1024
 
     private let transferTimeout: TransferTimeout
+    private let bodyToCome: () -> Int
     /// What the client sent and nobody has asked for.
     private var waiting = Deque<ByteBuffer>()
     private var waitingBytes = 0
@@ -28,8 +30,12 @@ final class ReadPacer: ChannelDuplexHandler {
     /// Counts the bytes that wait while there are more of them than usual.
     private var ticket: TransferTimeout.Ticket?
 
-    init(_ transferTimeout: TransferTimeout) {
+    /// - Parameters:
+    ///   - transferTimeout: Counts what waits beyond the usual.
+    ///   - bodyToCome: Gives how many bytes of a body follow what was passed on; 0 where that is not known.
+    init(_ transferTimeout: TransferTimeout, bodyToCome: @escaping () -> Int = { 0 }) {
         self.transferTimeout = transferTimeout
+        self.bodyToCome = bodyToCome
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -85,7 +91,8 @@ final class ReadPacer: ChannelDuplexHandler {
 
     private func takeSlice() -> ByteBuffer? {
         guard var buffer = waiting.popFirst() else { return nil }
-        let slice = buffer.readSlice(length: min(buffer.readableBytes, Self.sliceSize))
+        let most = buffer.readableBytes <= Self.sliceSize ? Self.sliceSize : max(Self.sliceSize, bodyToCome())
+        let slice = buffer.readSlice(length: min(buffer.readableBytes, most))
         if buffer.readableBytes > 0 { waiting.prepend(buffer) }
         let size = slice?.readableBytes ?? 0
         waitingBytes -= size

@@ -8,7 +8,9 @@ import Synchronization
 /// One task takes the parts. It waits on the event loop that adds them, so that taking one is not a change of threads.
 final class RequestParts: Sendable {
     private struct State {
-        var parts = Deque<HTTPServerRequestPart>()
+        private(set) var parts = Deque<HTTPServerRequestPart>()
+        /// The bytes of bodies among the parts.
+        private(set) var bodyBytes = 0
         /// What comes after the last part; nil while the connection is open.
         var end: Result<Void, any Error>?
         var consumer: CheckedContinuation<HTTPServerRequestPart?, any Error>?
@@ -16,12 +18,20 @@ final class RequestParts: Sendable {
         /// Adds a part behind the others. Pieces of a body become one: a client may send each byte as a piece of its own,
         /// and to take a piece costs far more than a byte does.
         mutating func append(_ part: HTTPServerRequestPart) {
-            guard case .body(var piece) = part, case .body(var last)? = parts.last,
-                last.readableBytes < RequestParts.mostJoined
-            else { return parts.append(part) }
+            guard case .body(var piece) = part else { return parts.append(part) }
+            bodyBytes += piece.readableBytes
+            guard case .body(var last)? = parts.last, last.readableBytes < RequestParts.mostJoined else {
+                return parts.append(part)
+            }
             parts.removeLast()
             last.writeBuffer(&piece)
             parts.append(.body(last))
+        }
+
+        mutating func popFirst() -> HTTPServerRequestPart? {
+            let part = parts.popFirst()
+            if case .body(let piece)? = part { bodyBytes -= piece.readableBytes }
+            return part
         }
     }
 
@@ -29,15 +39,15 @@ final class RequestParts: Sendable {
 
     /// The bytes of body from which on another piece stays one of its own.
     private static let mostJoined = 16 * 1024
-    /// The number of parts that may wait before nothing more is read from the connection.
-    private static let most = 16
+    /// The number of parts, and of bytes of bodies, that may wait before nothing more is read from the connection.
+    private static let most = (parts: 16, bodyBytes: 128 * 1024)
 
     /// Whether nothing more should be read: so much waits, or what comes can no longer be told apart, and would be thrown
     /// away for as long as the requests before it take.
     var isFull: Bool {
         state.withLock { state in
             if case .failure? = state.end { return true }
-            return state.parts.count >= Self.most
+            return state.parts.count >= Self.most.parts || state.bodyBytes >= Self.most.bodyBytes
         }
     }
 
@@ -49,7 +59,7 @@ final class RequestParts: Sendable {
         if let part = take() { return part }
         return try await withCheckedThrowingContinuation { continuation in
             let result: Result<HTTPServerRequestPart?, any Error>? = state.withLock { state in
-                if let part = state.parts.popFirst() { return .success(part) }
+                if let part = state.popFirst() { return .success(part) }
                 if let end = state.end { return end.map { nil } }
                 state.consumer = continuation
                 return nil
@@ -60,7 +70,7 @@ final class RequestParts: Sendable {
 
     /// Takes the next part if there is one already.
     private func take() -> HTTPServerRequestPart? {
-        state.withLock { $0.parts.popFirst() }
+        state.withLock { $0.popFirst() }
     }
 
     /// Adds a part.

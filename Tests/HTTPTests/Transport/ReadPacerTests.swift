@@ -13,6 +13,8 @@ struct ReadPacerTests {
 
         private(set) var received: [String] = []
         private(set) var hasEnd = false
+        /// The bytes of a body that are to come.
+        var bodyToCome = 0
         /// How often it may ask.
         private var allowance = 0
 
@@ -30,6 +32,7 @@ struct ReadPacerTests {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             received.append(String(buffer: unwrapInboundIn(data)))
+            bodyToCome = max(0, bodyToCome - (received.last?.utf8.count ?? 0))
         }
 
         func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -48,7 +51,7 @@ struct ReadPacerTests {
         limits.transferMemory = 1024 * 1024
         limits.grace = .zero
         transferTimeout = TransferTimeout(limits: limits)
-        let handlers: [any ChannelHandler] = [ReadPacer(transferTimeout), reader]
+        let handlers: [any ChannelHandler] = [ReadPacer(transferTimeout) { [reader] in reader.bodyToCome }, reader]
         try channel.pipeline.syncOperations.addHandlers(handlers)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
@@ -84,6 +87,20 @@ struct ReadPacerTests {
         reader.take(10, of: channel)
         #expect(reader.received.map(\.utf8.count) == [Self.slice, Self.slice, Self.slice, 5, Self.slice])
         #expect(reader.received.joined() == first + second)
+    }
+
+    @Test("A body is passed on as it came, and of what follows it no more than a slice at a time")
+    func body() throws {
+        reader.bodyToCome = 7 * Self.slice + 1
+        let text = Self.text(10 * Self.slice)
+        try send(String(text.prefix(5 * Self.slice)))
+        try send(String(text.dropFirst(5 * Self.slice)))
+        reader.take(10, of: channel)
+        #expect(
+            reader.received.map(\.utf8.count) == [
+                5 * Self.slice, 2 * Self.slice + 1, Self.slice, Self.slice, Self.slice - 1,
+            ])
+        #expect(reader.received.joined() == text)
     }
 
     @Test("That a client sends no more is told behind its last byte")
