@@ -10,4 +10,6 @@ public protocol RequestFacts: AnyObject, Sendable {
     var logID: String { get }
     /// How many calls of cloud code the request stands in; 0 for a client's.
     var cloudDepth: Int { get }
+    /// Whether the caller takes `{"__op":"Delete"}` in the answer to a save, for a field that cloud code removed.
+    var takesDeletions: Bool { get }
 }

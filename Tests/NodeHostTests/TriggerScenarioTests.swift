@@ -34,6 +34,13 @@ struct TriggerScenarioTests {
         let unset = try await create(server, "Unset", ["a": 1])
         #expect(unset["a"]?["__op"] == "Delete", "\(unset.text)")
         #expect(try await stored(server, "Unset", unset)["a"] == nil)
+        // Other SDKs than JavaScript's would keep the operation as the value of the field.
+        for (version, isTold) in [("js5.3.0", true), ("js1.8.5", false), ("i1.19.2", false), ("a1.17.3", false)] {
+            let answer = try await server.send(
+                "POST", "/classes/Unset", ["a": 1], headers: ["X-Parse-Client-Version": version]
+            ).succeeded()
+            #expect((answer["a"] != nil) == isTold, "\(version): \(answer.text)")
+        }
         let list = try await create(server, "List", ["list": ["sent"]])
         #expect(list["list"] == ["sent", "pushed"], "\(list.text)")
         let reverted = try await create(server, "Revert", ["a": 1, "b": 1])

@@ -55,9 +55,13 @@ extension Backend {
         save.body = body
     }
 
-    /// Adds what a trigger before the save changed to the answer.
+    /// Adds what a trigger before the save changed to the answer. Operations are no values: of them callers are told at most
+    /// that a field is gone.
     func tellChanges(_ save: Save, _ result: inout WriteResult) {
         for (key, value) in save.told where result.body[key] == nil && !value.isNull && key != "password" {
+            if let operation = value["__op"] {
+                guard operation == "Delete", save.context.facts?.takesDeletions ?? true else { continue }
+            }
             result.body[key] = value
         }
     }

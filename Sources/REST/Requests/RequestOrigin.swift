@@ -81,6 +81,8 @@ extension RequestOrigin: RequestFacts {
 
     public var cloudContext: JSONObject { credentials.context ?? [:] }
 
+    public var takesDeletions: Bool { ClientVersion.takesDeletions(credentials.clientVersion) }
+
     public var logID: String { parent?.requestID ?? "\(requestID)" }
 
     /// Servers of webhooks that hand the field on with their own requests say how deep they stand in one another. A key tells
