@@ -157,6 +157,7 @@ final class ConnectionReader: ChannelDuplexHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
+        case ReadPacer.Event.inputEnds: connection.caller.leave()
         case ChannelEvent.inputClosed:
             // A client that closes its half counts as gone. That stops only slow statements that read; an answer that
             // comes all the same is sent.

@@ -11,6 +11,12 @@ final class ReadPacer: ChannelDuplexHandler {
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
 
+    /// What the handlers behind are told besides.
+    enum Event {
+        /// The client sends no more than what waits. The end itself is told behind the last of that.
+        case inputEnds
+    }
+
     /// The bytes of a slice that is not all of a body. Most requests fit into one.
     static let sliceSize = 4096
     /// The bytes that may wait uncounted. More come only with the end of what a client sends, when SwiftNIO reads all that
@@ -65,6 +71,7 @@ final class ReadPacer: ChannelDuplexHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .inputClosed? = event as? ChannelEvent, !waiting.isEmpty {
             inputClosed = .inputClosed
+            context.fireUserInboundEventTriggered(Event.inputEnds)
         } else {
             context.fireUserInboundEventTriggered(event)
         }
