@@ -28,8 +28,10 @@ final class ReadPacer: ChannelDuplexHandler {
     /// What the client sent and nobody has asked for.
     private var waiting = Deque<ByteBuffer>()
     private var waitingBytes = 0
-    /// That the client sends no more; told when nothing waits before it.
-    private var inputClosed: ChannelEvent?
+    /// Whether the client sends no more, and what waits is to be passed on before that is told.
+    private var hidesEnd = false
+    /// Whether the connection is being closed. What comes then no longer follows what was passed on.
+    private var isRefused = false
     /// Whether the handlers behind have asked for more since they got something.
     private var isAsked = false
     private var isDelivering = false
@@ -54,6 +56,7 @@ final class ReadPacer: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isRefused else { return }
         let buffer = unwrapInboundIn(data)
         if isAsked, waiting.isEmpty, buffer.readableBytes <= Self.sliceSize {
             isAsked = false
@@ -62,6 +65,7 @@ final class ReadPacer: ChannelDuplexHandler {
         waiting.append(buffer)
         waitingBytes += buffer.readableBytes
         guard count(buffer.readableBytes, context.channel) else {
+            isRefused = true
             forget()
             return context.channel.abort()
         }
@@ -70,7 +74,7 @@ final class ReadPacer: ChannelDuplexHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .inputClosed? = event as? ChannelEvent, !waiting.isEmpty {
-            inputClosed = .inputClosed
+            hidesEnd = true
             context.fireUserInboundEventTriggered(Event.inputEnds)
         } else {
             context.fireUserInboundEventTriggered(event)
@@ -89,8 +93,9 @@ final class ReadPacer: ChannelDuplexHandler {
         }
         isDelivering = false
         guard waiting.isEmpty else { return }
-        if let event = inputClosed.take() {
-            context.fireUserInboundEventTriggered(event)
+        if hidesEnd {
+            hidesEnd = false
+            context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         } else if isAsked {
             context.read()
         }
@@ -98,8 +103,7 @@ final class ReadPacer: ChannelDuplexHandler {
 
     private func takeSlice() -> ByteBuffer? {
         guard var buffer = waiting.popFirst() else { return nil }
-        let most = buffer.readableBytes <= Self.sliceSize ? Self.sliceSize : max(Self.sliceSize, bodyToCome())
-        let slice = buffer.readSlice(length: min(buffer.readableBytes, most))
+        let slice = buffer.readSlice(length: min(buffer.readableBytes, max(Self.sliceSize, bodyToCome())))
         if buffer.readableBytes > 0 { waiting.prepend(buffer) }
         let size = slice?.readableBytes ?? 0
         waitingBytes -= size

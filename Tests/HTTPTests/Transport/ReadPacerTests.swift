@@ -135,6 +135,10 @@ struct ReadPacerTests {
         #expect(transferTimeout.hold(other, bytes: 1024 * 1024))
         transferTimeout.rest(other)
         try send(Self.text(ReadPacer.mostUncounted + 1))
+        // What comes before it is closed would follow nothing.
+        reader.take(1, of: channel)
+        try send("a")
+        #expect(reader.received.isEmpty)
         channel.embeddedEventLoop.run()
         #expect(!channel.isActive)
         #expect(transferTimeout.heldBytes == 1024 * 1024)
