@@ -43,7 +43,7 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "Encoding"),
-        .target(name: "Tasks"),
+        .target(name: "Tasks", dependencies: [collections]),
         .target(name: "JSON", dependencies: ["Encoding", collections]),
         .target(name: "BSON", dependencies: ["Encoding", "JSON"]),
         .target(
@@ -233,6 +233,7 @@ let package = Package(
         .target(name: "TestTools", path: "Tests/TestTools"),
         .testTarget(name: "ArchitectureTests", dependencies: ["TestTools"]),
         .testTarget(name: "EncodingTests", dependencies: ["Encoding"]),
+        .testTarget(name: "TasksTests", dependencies: ["Tasks"]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestTools"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "Tasks", "TestTools", logging]),
         .testTarget(

@@ -15,9 +15,18 @@ public final class CallerPresence: Sendable {
     }
 
     private let state = Mutex(State())
+    private let senderNumber: Atomic<UInt64>
 
     /// Makes a presence of a caller that is there.
-    public init() {}
+    ///
+    /// - Parameter sender: On whose behalf its requests are carried out.
+    public init(sender: Sender = .server) { senderNumber = Atomic(sender.number) }
+
+    /// On whose behalf the caller's requests are carried out. Behind a proxy that is believed it changes with each request.
+    public var sender: Sender {
+        get { Sender(number: senderNumber.load(ordering: .relaxed)) }
+        set { senderNumber.store(newValue.number, ordering: .relaxed) }
+    }
 
     /// Notes that the caller has gone away; what was begun for it is stopped.
     public func leave() {

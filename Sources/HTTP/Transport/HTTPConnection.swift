@@ -9,7 +9,7 @@ final class HTTPConnection: Sendable {
     /// The IP address of the other end; empty when there is none.
     let peer: String
     /// Tells slow statements when the client leaves.
-    let caller = CallerPresence()
+    let caller: CallerPresence
     /// What the client sends.
     let parts = RequestParts()
 
@@ -26,6 +26,7 @@ final class HTTPConnection: Sendable {
         self.channel = channel
         self.flushCoalescer = flushCoalescer
         peer = channel.remoteAddress?.ipAddress ?? ""
+        caller = CallerPresence(sender: Sender(address: peer))
     }
 
     /// Whether the connection is one of HTTP, as all are at first.

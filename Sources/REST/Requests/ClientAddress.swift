@@ -26,6 +26,11 @@ public enum ProxyTrust: Sendable {
         self = list.isEmpty ? .nobody : .addresses(try AddressList(list.flatMap { named[$0] ?? [$0] }))
     }
 
+    /// Whether there may be a proxy that is believed.
+    var isSomebody: Bool {
+        if case .nobody = self { false } else { true }
+    }
+
     /// Whether the other end of a connection is a proxy that is believed.
     func trusts(peer: String) -> Bool {
         if case .nobody = self { return false }

@@ -5,6 +5,7 @@ import Logging
 import ParseModel
 import ParseStorage
 import Rules
+import Tasks
 
 /// Finds out what a request wants, and who answers it.
 package struct Dispatcher: HTTPHandler {
@@ -60,6 +61,9 @@ package struct Dispatcher: HTTPHandler {
     private func route(_ request: IncomingRequest) async throws -> Reply {
         guard let target = RequestTarget(request.target, mount: settings.mountPath) else {
             throw HTTPError.noRoute(method: request.method, path: request.target.prefix { $0 != "?" })
+        }
+        if settings.proxyTrust.isSomebody {
+            CallerPresence.current?.sender = Sender(address: opener.address(of: request))
         }
         if request.method == "OPTIONS" {
             return Reply(body: .text("OK", contentType: "text/plain; charset=utf-8"))

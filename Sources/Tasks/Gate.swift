@@ -1,0 +1,186 @@
+import Synchronization
+
+/// Lets in so much work at a time; the rest waits, in turns by sender.
+///
+/// What waits leaves the line when its task is cancelled or its caller goes away, so that nothing is done for nobody, and
+/// nobody waits behind it.
+public final class Gate: Sendable {
+    /// Why work was not let in.
+    public struct Full: Error {}
+
+    private struct Waiter {
+        let weight: Int
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    /// What is inside.
+    private struct Load {
+        var used = 0
+        var usedBySender: [Sender: Int] = [:]
+
+        mutating func add(_ weight: Int, of sender: Sender) {
+            used += weight
+            usedBySender[sender, default: 0] += weight
+        }
+
+        mutating func remove(_ weight: Int, of sender: Sender) {
+            used -= weight
+            let rest = usedBySender[sender, default: 0] - weight
+            usedBySender[sender] = rest > 0 ? rest : nil
+        }
+    }
+
+    private struct State {
+        var load = Load()
+        var waiting = SenderQueue<Waiter>()
+    }
+
+    private let capacity: Int
+    private let share: Int
+    private let mostWaiting: Int
+    private let state = Mutex(State())
+
+    /// Makes a gate.
+    ///
+    /// - Parameters:
+    ///   - capacity: The weight of all that is let in at a time. What weighs more is let in alone.
+    ///   - share: The weight of what is let in of one sender at a time.
+    ///   - mostWaiting: How many may wait.
+    public init(capacity: Int, share: Int = .max, mostWaiting: Int = .max) {
+        self.capacity = capacity
+        self.share = share
+        self.mostWaiting = mostWaiting
+    }
+
+    /// The weight of what is inside now.
+    public var used: Int { state.withLock { $0.load.used } }
+    /// How many wait now.
+    public var waiting: Int { state.withLock { $0.waiting.count } }
+
+    /// Runs `body` when there is room for it.
+    ///
+    /// - Parameters:
+    ///   - weight: What it weighs: 1 for gates that count, bytes for gates that weigh.
+    ///   - sender: On whose behalf it runs.
+    /// - Throws: What `body` throws; `CancellationError` when the task was cancelled, or the caller left, before it was let
+    ///   in; ``Full`` when too many wait.
+    public nonisolated(nonsending) func run<R>(
+        weight: Int = 1, of sender: Sender = .current, _ body: nonisolated(nonsending) () async throws -> R
+    ) async throws -> R {
+        try await enter(weight: weight, of: sender)
+        defer { leave(weight: weight, of: sender) }
+        return try await body()
+    }
+
+    /// Waits until there is room. Whoever was let in calls ``leave(weight:of:)`` once with the same arguments.
+    ///
+    /// - Throws: `CancellationError` when the task was cancelled, or the caller left, before; ``Full`` when too many wait.
+    public nonisolated(nonsending) func enter(weight: Int = 1, of sender: Sender = .current) async throws {
+        guard !tryEnter(weight: weight, of: sender) else { return }
+        let presence = CallerPresence.current
+        let wait = Wait(at: self, of: sender)
+        let departure = presence?.onLeaving { wait.abandon() }
+        defer { if let departure { presence?.forget(departure) } }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { wait.begin(weight: weight, $0) }
+        } onCancel: {
+            wait.abandon()
+        }
+    }
+
+    /// Enters if there is room now and nobody waits for it.
+    ///
+    /// - Returns: Whether it entered; then ``leave(weight:of:)`` is owed.
+    public func tryEnter(weight: Int = 1, of sender: Sender = .current) -> Bool {
+        state.withLock { state in
+            guard state.waiting.isEmpty, fits(weight, of: sender, beside: state.load) == .take else { return false }
+            state.load.add(weight, of: sender)
+            return true
+        }
+    }
+
+    /// Gives back what ``enter(weight:of:)`` took; those who wait and for whom there is room now enter.
+    public func leave(weight: Int = 1, of sender: Sender = .current) {
+        let admitted = state.withLock { state in
+            state.load.remove(weight, of: sender)
+            return admitWaiting(&state)
+        }
+        for continuation in admitted { continuation.resume() }
+    }
+
+    private func fits(_ weight: Int, of sender: Sender, beside load: Load) -> SenderQueue<Waiter>.Choice {
+        if load.used > 0, weight > capacity - load.used { return .stop }
+        let own = load.usedBySender[sender, default: 0]
+        return own > 0 && weight > share - own ? .skip : .take
+    }
+
+    private func admitWaiting(_ state: inout State) -> [CheckedContinuation<Void, any Error>] {
+        var admitted: [CheckedContinuation<Void, any Error>] = []
+        while let next = nextToAdmit(&state) {
+            state.load.add(next.element.weight, of: next.sender)
+            admitted.append(next.element.continuation)
+        }
+        return admitted
+    }
+
+    private func nextToAdmit(_ state: inout State) -> (element: Waiter, sender: Sender)? {
+        let load = state.load
+        return state.waiting.popFirst { waiter, sender in fits(waiter.weight, of: sender, beside: load) }
+    }
+
+    /// Puts a waiter into the line, and admits it if its turn is now.
+    ///
+    /// - Returns: Its place in the line; nil where too many wait, in which case it was told.
+    private func line(up waiter: Waiter, of sender: Sender) -> SenderQueue<Waiter>.Ticket? {
+        let (ticket, admitted) = state.withLock { state -> (SenderQueue<Waiter>.Ticket?, [CheckedContinuation<Void, any Error>]) in
+            guard state.waiting.count < mostWaiting else { return (nil, []) }
+            let ticket = state.waiting.append(waiter, of: sender)
+            return (ticket, admitWaiting(&state))
+        }
+        if ticket == nil { waiter.continuation.resume(throwing: Full()) }
+        for continuation in admitted { continuation.resume() }
+        return ticket
+    }
+
+    private func abandon(_ ticket: SenderQueue<Waiter>.Ticket) {
+        let (waiter, admitted) = state.withLock { state in (state.waiting.remove(ticket), admitWaiting(&state)) }
+        waiter?.continuation.resume(throwing: CancellationError())
+        for continuation in admitted { continuation.resume() }
+    }
+
+    /// One wait, which may be given up before it began.
+    private final class Wait: Sendable {
+        private enum Phase {
+            case notBegun
+            case inLine(SenderQueue<Waiter>.Ticket)
+            case over
+        }
+
+        private let gate: Gate
+        private let sender: Sender
+        private let phase = Mutex(Phase.notBegun)
+
+        init(at gate: Gate, of sender: Sender) {
+            self.gate = gate
+            self.sender = sender
+        }
+
+        func begin(weight: Int, _ continuation: CheckedContinuation<Void, any Error>) {
+            let isOver = phase.withLock { phase in
+                guard case .notBegun = phase else { return true }
+                let ticket = gate.line(up: Waiter(weight: weight, continuation: continuation), of: sender)
+                phase = ticket.map { .inLine($0) } ?? .over
+                return false
+            }
+            if isOver { continuation.resume(throwing: CancellationError()) }
+        }
+
+        func abandon() {
+            let last = phase.withLock { phase in
+                defer { phase = .over }
+                return phase
+            }
+            if case .inLine(let ticket) = last { gate.abandon(ticket) }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Collections
+
+/// A queue that serves its senders in turns: each time the one whose last turn is longest ago, and of that sender what came
+/// first.
+///
+/// What is removed leaves the queue at once, with all that it holds. Appending and removing take constant time on average,
+/// taking the next one constant time for each sender that is passed over.
+public struct SenderQueue<Element> {
+    /// Names an element of a queue.
+    public struct Ticket: Hashable, Sendable {
+        let sender: Sender
+        let number: Int
+    }
+
+    /// What to do with the first element of a sender whose turn it is.
+    public enum Choice {
+        /// It leaves the queue.
+        case take
+        /// It stays, and the next sender is looked at.
+        case skip
+        /// It stays, and so does all behind it.
+        case stop
+    }
+
+    /// What waits of one sender.
+    private struct Line {
+        var elements: [Int: Element] = [:]
+        /// The numbers of the elements in the order in which they came, some of them of elements that were removed.
+        var numbers: Deque<Int> = []
+
+        mutating func dropRemoved() {
+            while let first = numbers.first, elements[first] == nil { numbers.removeFirst() }
+        }
+    }
+
+    private var lines: [Sender: Line] = [:]
+    /// The senders that have a line, the next one first.
+    private var turns: Deque<Sender> = []
+    private var lastNumber = 0
+
+    /// How many elements wait.
+    public private(set) var count = 0
+    /// Whether nothing waits.
+    public var isEmpty: Bool { count == 0 }
+
+    /// Makes an empty queue.
+    public init() {}
+
+    /// How many elements of a sender wait.
+    public func count(of sender: Sender) -> Int { lines[sender]?.elements.count ?? 0 }
+
+    /// Adds an element behind all others of its sender.
+    ///
+    /// - Returns: What names it for ``remove(_:)``.
+    @discardableResult
+    public mutating func append(_ element: Element, of sender: Sender) -> Ticket {
+        lastNumber += 1
+        count += 1
+        if lines[sender] == nil { turns.append(sender) }
+        lines[sender, default: Line()].elements[lastNumber] = element
+        lines[sender, default: Line()].numbers.append(lastNumber)
+        return Ticket(sender: sender, number: lastNumber)
+    }
+
+    /// Takes an element out of the queue, wherever it stands.
+    ///
+    /// - Returns: The element; nil if it is not in the queue any more.
+    @discardableResult
+    public mutating func remove(_ ticket: Ticket) -> Element? {
+        guard let element = lines[ticket.sender]?.elements.removeValue(forKey: ticket.number) else { return nil }
+        count -= 1
+        compact(ticket.sender)
+        return element
+    }
+
+    /// Takes the next element.
+    ///
+    /// - Parameter choose: Is asked about the first element of each sender in turn, until it takes one or stops.
+    /// - Returns: The element and its sender; nil where none was taken.
+    public mutating func popFirst(
+        _ choose: (Element, Sender) -> Choice = { _, _ in .take }
+    ) -> (element: Element, sender: Sender)? {
+        var position = turns.startIndex
+        while position < turns.endIndex {
+            let sender = turns[position]
+            lines[sender]?.dropRemoved()
+            guard let number = lines[sender]?.numbers.first, let element = lines[sender]?.elements[number] else {
+                turns.remove(at: position)
+                lines[sender] = nil
+                continue
+            }
+            switch choose(element, sender) {
+            case .stop: return nil
+            case .skip: position += 1
+            case .take:
+                count -= 1
+                turns.remove(at: position)
+                lines[sender]?.elements[number] = nil
+                lines[sender]?.numbers.removeFirst()
+                if lines[sender]?.elements.isEmpty == true { lines[sender] = nil } else { turns.append(sender) }
+                return (element, sender)
+            }
+        }
+        return nil
+    }
+
+    /// Forgets numbers of removed elements when they are most of a line.
+    private mutating func compact(_ sender: Sender) {
+        guard let line = lines[sender], line.numbers.count > 2 * line.elements.count + 16 else { return }
+        lines[sender]?.numbers = Deque(line.numbers.filter { line.elements[$0] != nil })
+    }
+}

@@ -1,0 +1,46 @@
+import Testing
+
+@testable import Tasks
+
+@Suite("A table that holds so much at most")
+struct BoundedTableTests {
+    @Test("drops what was used longest ago")
+    func eviction() {
+        var table = BoundedTable<Int, String>(capacity: 2)
+        table.set("one", for: 1)
+        table.set("two", for: 2)
+        #expect(table.value(of: 1) == "one")
+        table.set("three", for: 3)
+        #expect(table.value(of: 2) == nil)
+        #expect(table.value(of: 1) == "one")
+        #expect(table.count == 2)
+    }
+
+    @Test("weighs what it holds, and keeps nothing that weighs more than all")
+    func weight() {
+        var table = BoundedTable<Int, String>(capacity: 10)
+        table.set("a", for: 1, weight: 4)
+        table.set("b", for: 2, weight: 4)
+        table.set("c", for: 3, weight: 6)
+        #expect(table.peek(1) == nil)
+        #expect(table.weight == 10)
+        table.set("d", for: 4, weight: 11)
+        #expect(table.peek(4) == nil)
+        #expect(table.count == 2)
+    }
+
+    @Test("replaces, removes and begins anew")
+    func changes() {
+        var table = BoundedTable<String, Int>(capacity: 3)
+        for (index, key) in ["a", "b", "c", "a"].enumerated() { table.set(index, for: key) }
+        #expect(table.peek("a") == 3)
+        #expect(table.remove("b") == 1)
+        table.removeAll { key, _ in key == "c" }
+        #expect(table.count == 1)
+        table.removeAll()
+        #expect(table.count == 0)
+        for index in 0..<1_000 { table.set(index, for: String(index)) }
+        #expect(table.count == 3)
+        #expect(Set(table.all.map(\.key)) == ["997", "998", "999"])
+    }
+}

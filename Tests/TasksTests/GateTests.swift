@@ -1,0 +1,114 @@
+import Synchronization
+import Testing
+
+@testable import Tasks
+
+@Suite("A gate")
+struct GateTests {
+    private let first = Sender(address: "192.0.2.1")
+    private let second = Sender(address: "192.0.2.2")
+
+    /// Who was let in, one after the other.
+    private final class Order: Sendable {
+        private let entries = Mutex<[String]>([])
+
+        var names: [String] { entries.withLock { $0 } }
+
+        func note(_ name: String) { entries.withLock { $0.append(name) } }
+    }
+
+    /// Waits until something is so; the test's time limit is the end of it.
+    private func until(_ condition: @Sendable () -> Bool) async throws {
+        while !condition() { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    @Test("lets in what there is room for, and the rest in turns by sender", .timeLimit(.minutes(1)))
+    func turns() async throws {
+        let gate = Gate(capacity: 1)
+        let order = Order()
+        try await gate.enter(of: first)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, (name, sender)) in [("a1", first), ("a2", first), ("b1", second)].enumerated() {
+                group.addTask { try await gate.run(of: sender) { order.note(name) } }
+                try await until { gate.waiting == index + 1 }
+            }
+            gate.leave(of: first)
+            try await group.waitForAll()
+        }
+        #expect(order.names == ["a1", "b1", "a2"])
+        #expect(gate.used == 0)
+    }
+
+    @Test("lets one sender have no more than its share, and others pass it", .timeLimit(.minutes(1)))
+    func share() async throws {
+        let gate = Gate(capacity: 2, share: 1)
+        try await gate.enter(of: first)
+        let waits = Task { try await gate.run(of: first) {} }
+        try await until { gate.waiting == 1 }
+        try await gate.enter(of: second)
+        #expect(gate.used == 2)
+        gate.leave(of: first)
+        try await waits.value
+        gate.leave(of: second)
+        #expect(gate.used == 0)
+    }
+
+    @Test("lets what weighs more than it takes in alone", .timeLimit(.minutes(1)))
+    func weight() async throws {
+        let gate = Gate(capacity: 10)
+        #expect(gate.tryEnter(weight: 4, of: first))
+        let heavy = Task { try await gate.enter(weight: 50, of: second) }
+        try await until { gate.waiting == 1 }
+        #expect(!gate.tryEnter(weight: 1, of: first))
+        gate.leave(weight: 4, of: first)
+        try await heavy.value
+        #expect(gate.used == 50)
+        gate.leave(weight: 50, of: second)
+    }
+
+    @Test("forgets who is cancelled or leaves while it waits", .timeLimit(.minutes(1)))
+    func abandonment() async throws {
+        let gate = Gate(capacity: 1)
+        try await gate.enter(of: first)
+        let cancelled = Task { try await gate.enter(of: first) }
+        let caller = CallerPresence(sender: second)
+        let left = Task { try await CallerPresence.$current.withValue(caller) { try await gate.enter() } }
+        try await until { gate.waiting == 2 }
+        cancelled.cancel()
+        caller.leave()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        await #expect(throws: CancellationError.self) { try await left.value }
+        #expect(gate.waiting == 0)
+        gate.leave(of: first)
+        #expect(gate.used == 0)
+    }
+
+    @Test("refuses when too many wait", .timeLimit(.minutes(1)))
+    func fullness() async throws {
+        let gate = Gate(capacity: 1, mostWaiting: 1)
+        try await gate.enter(of: first)
+        let waits = Task { try await gate.enter(of: first) }
+        try await until { gate.waiting == 1 }
+        await #expect(throws: Gate.Full.self) { try await gate.enter(of: second) }
+        gate.leave(of: first)
+        try await waits.value
+        gate.leave(of: first)
+    }
+
+    @Test("loses no place among thousands that come, wait and are cancelled", .timeLimit(.minutes(1)))
+    func crowd() async throws {
+        let gate = Gate(capacity: 3)
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<3_000 {
+                let sender = Sender(address: "192.0.2.\(number % 7)")
+                group.addTask {
+                    let task = Task { try await gate.run(of: sender) { await Task.yield() } }
+                    if number % 3 == 0 { task.cancel() }
+                    _ = await task.result
+                }
+            }
+        }
+        #expect(gate.used == 0)
+        #expect(gate.waiting == 0)
+    }
+}
