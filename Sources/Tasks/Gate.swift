@@ -132,10 +132,12 @@ public final class Gate: Sendable {
     ///
     /// - Returns: Its place in the line; nil where too many wait, in which case it was told.
     private func line(up waiter: Waiter, of sender: Sender) -> SenderQueue<Waiter>.Ticket? {
-        let (ticket, admitted) = state.withLock { state -> (SenderQueue<Waiter>.Ticket?, [CheckedContinuation<Void, any Error>]) in
-            guard state.waiting.count < mostWaiting else { return (nil, []) }
+        var admitted: [CheckedContinuation<Void, any Error>] = []
+        let ticket = state.withLock { state -> SenderQueue<Waiter>.Ticket? in
+            guard state.waiting.count < mostWaiting else { return nil }
             let ticket = state.waiting.append(waiter, of: sender)
-            return (ticket, admitWaiting(&state))
+            admitted = admitWaiting(&state)
+            return ticket
         }
         if ticket == nil { waiter.continuation.resume(throwing: Full()) }
         for continuation in admitted { continuation.resume() }
