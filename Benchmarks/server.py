@@ -15,9 +15,12 @@ MASTER_KEY = "benchmark-master-key"
 
 
 class Server:
-    """Starts on entering, stops on leaving a `with` block. `environment` is added to this process's own."""
+    """Starts on entering, stops on leaving a `with` block.
 
-    def __init__(self, binary, folder, database_uri, environment=None):
+    `environment` is added to this process's own, `options` to the configuration.
+    """
+
+    def __init__(self, binary, folder, database_uri, environment=None, options=None):
         self.binary = binary
         self.environment = {**os.environ, **(environment or {})}
         self.port = free_port()
@@ -37,6 +40,7 @@ class Server:
                     "classDefinitions": "music",
                     "databaseURI": database_uri,
                     "dataDir": str(folder / "roost"),
+                    **(options or {}),
                 }
             ),
             encoding="utf-8",

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Attacks a release binary with cheap requests, and measures what a client beside the attack waits.
+
+    python3 scripts/attack.py                      # every attack, by one sender and by 32
+    python3 scripts/attack.py --quick              # smaller classes, as CI runs it
+    python3 scripts/attack.py --only sorts lists   # some of them
+
+PostgreSQL and the server are started for it and listen on 127.0.0.1 alone; senders differ by their addresses in
+127.0.0.0/8. Each attack is bounded in time. For each, the longest wait of a get beside it and the memory that the
+server took above idle are printed; the exit status is 1 where one is beyond its limit: 50 ms more than beside
+processors that are merely busy, and 64 MB above idle.
+"""
+
+import argparse
+import pathlib
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "Benchmarks"))
+
+from attacks.catalogue import ATTACKS  # noqa: E402
+from attacks.stand import AttackStand  # noqa: E402
+from cluster import Cluster  # noqa: E402
+
+LONGER = 0.050
+MEGABYTES = 64
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--binary", default=str(ROOT / ".build/release/roost"))
+    parser.add_argument("--only", nargs="+", metavar="ATTACK", help=", ".join(ATTACKS))
+    parser.add_argument("--senders", nargs="+", type=int, default=[1, 32])
+    parser.add_argument("--quick", action="store_true", help="a class of 200,000 rows, not of a million")
+    parser.add_argument("--factor", type=float, default=1.0, help="how much more a slow machine may take")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    chosen = options.only or list(ATTACKS)
+    failures = []
+    with tempfile.TemporaryDirectory(prefix="roost-attack.") as folder:
+        pathlib.Path(folder).chmod(0o755)
+        with Cluster(folder) as cluster:
+            stand = AttackStand(options.binary, folder, cluster, 200_000 if options.quick else 1_000_000)
+            busy = stand.wait_beside_busy_processors()
+            print(f"a get beside busy processors waits {busy * 1000:.0f} ms at the longest")
+            print(f"{'attack':<28} {'senders':>7} {'longest wait':>13} {'99 of 100':>10} {'memory':>9}  answers")
+            for name in chosen:
+                for senders in options.senders:
+                    result = stand.attack(ATTACKS[name], senders)
+                    limit = (busy + LONGER) * options.factor
+                    faults = result.faults(limit, MEGABYTES * options.factor)
+                    print(f"{name:<28} {senders:>7} {result.line()}{'  FAILED: ' + ', '.join(faults) if faults else ''}", flush=True)
+                    failures += [f"{name} by {senders}: {fault}" for fault in faults]
+    if failures:
+        print("\n".join(["", *failures]), file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""The attacks by name: each sends what a client may send without any key but the application's id."""
+
+import dataclasses
+import random
+import string
+import typing
+
+from attacks.sending import Wave, request, spread
+from attacks.sockets import subscribe_with_patterns
+from attacks.victim import Call, Event, Get, Save
+
+
+@dataclasses.dataclass
+class Attack:
+    """`send` takes the stand, the port and the number of senders, and gives how many answers had which status."""
+
+    send: typing.Callable
+    uses_hooks: bool = False
+    # What the client beside it does.
+    victim: type = Get
+
+
+def wave(make, count, **settings):
+    """An attack of so many requests at once, which `make` makes from the stand."""
+    return lambda stand, port, senders: Wave(port, spread(make(stand), count, senders), **settings).run()
+
+
+def find(class_name, **query):
+    """A find whose condition may be long: it goes in the body, as SDKs send it."""
+    return request("POST", f"/classes/{class_name}", {"_method": "GET", **query})
+
+
+def large_find(_):
+    return request("GET", "/classes/Wide", query={"limit": "100000"})
+
+
+def batch_of_finds(_):
+    call = {"method": "GET", "path": "/parse/classes/Wide", "body": {"limit": 100000}}
+    return request("POST", "/batch", {"requests": [call] * 8})
+
+
+def unindexed_sort(_):
+    return find("Big", order="-t,a", limit=1, skip=1000)
+
+
+def long_exclusion(_):
+    return find("Big", where={"t": {"$nin": [f"none{number}" for number in range(50_000)]}}, limit=1, order="t")
+
+
+def many_alternatives(_):
+    return find("Big", where={"$or": [{"t": f"none{number}"} for number in range(4_900)]}, limit=1)
+
+
+def unindexed_equality(_):
+    return find("Big", where={"a": -1, "t": "nothing"}, limit=1)
+
+
+def call(name, **body):
+    return lambda _: request("POST", f"/functions/{name}", body)
+
+
+def heavy_call(stand):
+    return request("POST", "/functions/hello", {}, {"X-Parse-Session-Token": stand.token})
+
+
+def own_record(stand):
+    return request("GET", "/users/me", headers={"X-Parse-Session-Token": stand.token})
+
+
+def download(stand):
+    return request("GET", stand.file_path)
+
+
+def first_byte(stand):
+    return request("GET", stand.file_path, headers={"Range": "bytes=0-0"})
+
+
+def long_query(_):
+    password = "".join(random.Random(7).choices(string.ascii_letters, k=32 * 1024))
+    return request("GET", "/login", query={"username": "nobody", "password": password})
+
+
+ATTACKS = {
+    "large finds, unread": Attack(wave(large_find, 300, reads=False, seconds=6)),
+    "batches of large finds": Attack(wave(batch_of_finds, 8, reads=False, seconds=6)),
+    "sorts, sender gone": Attack(wave(unindexed_sort, 64, leaves_after=1)),
+    "long exclusions": Attack(wave(long_exclusion, 32, seconds=10)),
+    "many alternatives": Attack(wave(many_alternatives, 8, seconds=10)),
+    "unindexed equalities": Attack(wave(unindexed_equality, 4)),
+    "busy functions": Attack(wave(call("busy"), 256, seconds=20)),
+    "busy functions, a caller": Attack(wave(call("slow"), 600, seconds=8), victim=Call),
+    "finds with afterFind": Attack(wave(lambda _: request("GET", "/classes/Followed", query={"limit": "100000"}), 5)),
+    "a call of 19 MB": Attack(wave(call("hello", text="x" * (19 * 1024 * 1024)), 2)),
+    "calls of a heavy user": Attack(wave(heavy_call, 24, seconds=15)),
+    "changes of a large object": Attack(
+        wave(lambda _: request("PUT", "/classes/Published/p1", {"n": 1}), 48, seconds=15)),
+    "own records": Attack(wave(own_record, 24, seconds=15)),
+    "log-ins of a heavy user": Attack(
+        wave(lambda _: request("POST", "/login", {"username": "heavy", "password": "benchmark"}), 24, seconds=15)),
+    "downloads": Attack(wave(download, 200, reads=False, seconds=6)),
+    "first bytes of downloads": Attack(wave(first_byte, 200, seconds=10)),
+    "large calls of slow code": Attack(wave(call("slow", text="x" * 1_100_000), 4, seconds=8), victim=Save),
+    "saves whose webhook saves": Attack(
+        wave(lambda _: request("POST", "/classes/Hooked", {"text": "x" * 20_000}), 32, seconds=10), uses_hooks=True,
+        victim=Save),
+    "long queries": Attack(wave(long_query, 1000, seconds=10)),
+    "patterns in live queries": Attack(subscribe_with_patterns, victim=Event),
+}

@@ -1,0 +1,153 @@
+"""The server under attack, its data, and what is measured beside an attack."""
+
+import dataclasses
+import multiprocessing
+import os
+import pathlib
+import time
+
+import processes
+from attacks.hooks import Hooks
+from attacks.victim import Get, Victim
+from server import Server
+
+SDK = pathlib.Path(__file__).resolve().parents[2] / "Tests" / "NodeHostTests" / "sdk"
+
+CODE = """
+const busy = milliseconds => { const end = Date.now() + milliseconds; while (Date.now() < end); };
+Parse.Cloud.define('hello', request => 'Hello');
+Parse.Cloud.define('busy', request => { busy(60); return 'done'; });
+Parse.Cloud.define('slow', async request => { await new Promise(done => setTimeout(done, 3000)); return 'done'; });
+Parse.Cloud.afterFind('Followed', request => request.objects);
+"""
+
+# A megabyte of text that compresses badly, as that of strangers would.
+WIDE = "string_agg(md5(n::text || m::text), '')"
+
+ROWS = f"""
+INSERT INTO "Wide" ("objectId", "createdAt", "updatedAt", "text")
+SELECT 'w' || n, now(), now(), (SELECT {WIDE} FROM generate_series(1, 100) AS m) FROM generate_series(1, 10000) AS n;
+INSERT INTO "Followed" SELECT * FROM "Wide";
+INSERT INTO "Big" ("objectId", "createdAt", "updatedAt", "a", "b", "c", "d", "t")
+SELECT 'b' || n, now() - n * interval '1 second', now(), n % 1000, n % 1001, n % 1002, n % 1003, md5(n::text)
+FROM generate_series(1, {{rows}}) AS n;
+INSERT INTO "Published" ("objectId", "createdAt", "updatedAt", "n", "text")
+SELECT 'p' || n, now(), now(), 0, (SELECT {WIDE} FROM generate_series(1, 320000) AS m) FROM generate_series(1, 2) AS n;
+INSERT INTO "Item" ("objectId", "createdAt", "updatedAt", "n") SELECT 'i' || n, now(), now(), n FROM generate_series(1, 1000) AS n;
+UPDATE "_User" SET "notes" = (SELECT {WIDE} FROM generate_series(1, 560000) AS m, (SELECT 7 AS n) AS one) WHERE "username" = 'heavy';
+VACUUM ANALYZE;
+"""
+
+
+@dataclasses.dataclass
+class Result:
+    quiet: float
+    longest: float
+    ninety_ninth: float
+    megabytes: float
+    faults_of_victim: int
+    statuses: dict
+    is_alive: bool
+
+    def line(self):
+        answers = " ".join(f"{status}:{count}" for status, count in sorted(self.statuses.items(), key=str))
+        return f"{self.longest * 1000:>10.0f} ms {self.ninety_ninth * 1000:>7.0f} ms {self.megabytes:>6.0f} MB  {answers}"
+
+    def faults(self, longest, megabytes):
+        faults = []
+        longest += self.quiet
+        if self.longest > longest:
+            faults.append(f"it waited {self.longest * 1000:.0f} ms, not {longest * 1000:.0f}")
+        if self.megabytes > megabytes:
+            faults.append(f"{self.megabytes:.0f} MB above idle, not {megabytes:.0f}")
+        if self.faults_of_victim:
+            faults.append(f"{self.faults_of_victim} of its requests failed")
+        if not self.is_alive:
+            faults.append("the server ended")
+        return faults
+
+
+def _spin(stop):
+    while not stop.is_set():
+        sum(range(10_000))
+
+
+class AttackStand:
+    def __init__(self, binary, folder, cluster, rows):
+        self.binary, self.folder, self.cluster, self.rows = binary, pathlib.Path(folder), cluster, rows
+        app = self.folder / "app"
+        (app / "node_modules").mkdir(parents=True)
+        (app / "node_modules" / "parse").symlink_to(os.environ.get("PARSE_SDK", SDK))
+        (app / "main.js").write_text(CODE, encoding="utf-8")
+        self.options = {
+            "cloud": str(app / "main.js"),
+            "encryptionKey": "a key of the attacked server",
+            "liveQuery": {"classNames": ["Published"]},
+            "startLiveQueryServer": True,
+            "fileUpload": {"enableForPublic": True},
+            "verbose": False,
+        }
+        with self.server() as server:
+            self._seed(server)
+
+    def server(self):
+        """The server under attack, to be entered with `with`."""
+        return Server(self.binary, self.folder, self.cluster.uri(), options=self.options)
+
+    def _seed(self, server):
+        def make(name, **fields):
+            fields = {field: {"type": kind} for field, kind in fields.items()}
+            server.call("POST", f"/schemas/{name}", {"className": name, "fields": fields}, master=True)
+
+        make("Wide", text="String")
+        make("Followed", text="String")
+        make("Big", a="Number", b="Number", c="Number", d="Number", t="String")
+        make("Published", n="Number", text="String")
+        make("Item", n="Number", text="String")
+        make("Hooked", n="Number", text="String")
+        server.call("PUT", "/schemas/_User", {"fields": {"notes": {"type": "String"}}}, master=True)
+        user = {"username": "heavy", "password": "benchmark"}
+        self.token = server.call("POST", "/users", user)["sessionToken"]
+        self.cluster.sql(ROWS.format(rows=self.rows))
+        song = os.urandom(19 * 1024 * 1024)
+        url = server.call("POST", "/files/song.mp3", song, content_type="audio/mpeg", master=True)["url"]
+        self.file_path = url.split("/parse", 1)[1]
+
+    def wait_beside_busy_processors(self):
+        """The longest that a get waits while each processor has something else to do, in seconds."""
+        stop = multiprocessing.Event()
+        spinning = [multiprocessing.Process(target=_spin, args=(stop,), daemon=True) for _ in range(os.cpu_count())]
+        with self.server() as server:
+            for process in spinning:
+                process.start()
+            with Victim(Get, server.port) as victim:
+                time.sleep(3)
+            stop.set()
+            for process in spinning:
+                process.join()
+        return victim.longest
+
+    def attack(self, attack, senders):
+        """Runs an attack against a server of its own beside a client that asks for one object, or calls a function."""
+        with self.server() as server, Hooks() as hooks:
+            if attack.uses_hooks:
+                hook = {"className": "Hooked", "triggerName": "beforeSave", "url": hooks.url(server.port)}
+                server.call("POST", "/hooks/triggers", hook, master=True)
+            with Victim(attack.victim, server.port) as quiet:
+                time.sleep(1)
+            idle = processes.resident_megabytes(server.pid)
+            processes.forget_peak(server.pid)
+            with Victim(attack.victim, server.port) as victim:
+                context = multiprocessing.get_context("fork")
+                outcome = context.Queue()
+                process = context.Process(
+                    target=lambda: outcome.put(attack.send(self, server.port, senders)), daemon=True)
+                process.start()
+                statuses = outcome.get(timeout=120)
+                process.join(10)
+                time.sleep(1)
+            is_alive = server.process.poll() is None
+            peak = processes.peak_megabytes(server.pid) if is_alive else 0
+            if attack.uses_hooks and is_alive:
+                server.call("PUT", "/hooks/triggers/Hooked/beforeSave", {"__op": "Delete"}, master=True)
+        return Result(quiet.longest, victim.longest, victim.ninety_ninth, peak - idle, victim.faults, statuses, is_alive)

@@ -1,0 +1,101 @@
+"""A client beside an attack: what it asks for again and again, and how long each answer took."""
+
+import json
+import multiprocessing
+import time
+
+from attacks.sending import connect, read_answer, request
+from attacks.sockets import frame, open_socket, read_message
+
+# Not one that any attack has.
+SENDER = 9_000
+
+
+class Get:
+    """Asks for one object."""
+
+    data = request("GET", "/classes/Item/i7")
+
+    def __init__(self, port):
+        self.connection = connect(port, SENDER)
+
+    def ask(self):
+        self.connection.sendall(self.data)
+        if read_answer(self.connection) != 200:
+            raise ConnectionError("not answered with 200")
+
+
+class Call(Get):
+    """Calls a function that answers at once."""
+
+    data = request("POST", "/functions/hello", {})
+
+
+class Save(Get):
+    """Saves an object of a megabyte."""
+
+    data = request("PUT", "/classes/Item/i7", {"text": "x" * 1_100_000})
+
+
+class Event:
+    """Saves an object, and waits for its event in a subscription."""
+
+    def __init__(self, port):
+        self.socket = open_socket(port, SENDER)
+        self.socket.settimeout(60)
+        query = {"className": "Published", "where": {"n": 77}}
+        self.socket.sendall(frame({"op": "subscribe", "requestId": 1, "query": query}))
+        while json.loads(read_message(self.socket))["op"] != "subscribed":
+            pass
+        self.connection = connect(port, SENDER)
+
+    def ask(self):
+        self.connection.sendall(request("POST", "/classes/Published", {"n": 77}))
+        if read_answer(self.connection) != 201:
+            raise ConnectionError("not saved")
+        while json.loads(read_message(self.socket))["op"] != "create":
+            pass
+
+
+def _ask(kind, port, stop, results):
+    waits, faults, client = [], 0, None
+    while not stop.is_set():
+        begin = time.monotonic()
+        try:
+            client = client or kind(port)
+            client.ask()
+        except OSError:
+            faults, client = faults + 1, None
+        waits.append(time.monotonic() - begin)
+        time.sleep(0.005)
+    results.put((waits, faults))
+
+
+class Victim:
+    """Asks inside a `with` block, in a process of its own."""
+
+    def __init__(self, kind, port):
+        self.stop = multiprocessing.Event()
+        self.results = multiprocessing.Queue()
+        self.process = multiprocessing.Process(target=_ask, args=(kind, port, self.stop, self.results), daemon=True)
+
+    def __enter__(self):
+        self.process.start()
+        time.sleep(0.2)
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        try:
+            self.waits, self.faults = self.results.get(timeout=90)
+        except Exception:
+            self.waits, self.faults = [90.0], 1
+        self.process.kill()
+
+    @property
+    def longest(self):
+        return max(self.waits)
+
+    @property
+    def ninety_ninth(self):
+        return sorted(self.waits)[int(len(self.waits) * 0.99)]
