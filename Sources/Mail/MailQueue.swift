@@ -15,7 +15,7 @@ public final class MailQueue: Mailer {
     private let transport: any MailTransport
     private let writer: MailWriter
     private let logger: Logger
-    private let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    private let (wakes, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// How long a process has a mail that it took, in seconds: longer than sending it may take.
     static let lease = 60.0
@@ -51,15 +51,17 @@ public final class MailQueue: Mailer {
             content["locales"] = .array(LanguageTag.list(languages).map { .string($0) })
         }
         try await store.enqueueMail(content)
-        wake.yield()
     }
+
+    /// Has the queue looked at now.
+    public func wake() { waker.yield() }
 
     /// Sends what waits, until the task is cancelled.
     public func run(_ store: ObjectStore) async {
         await withDiscardingTaskGroup { group in
             group.addTask {
-                // For what others left, what is tried again, and what was committed after the queue was woken.
-                while !Task.isCancelled, (try? await Task.sleep(for: .seconds(1))) != nil { self.wake.yield() }
+                // For what others left, and what is tried again.
+                while !Task.isCancelled, (try? await Task.sleep(for: .seconds(1))) != nil { self.wake() }
             }
             for await _ in wakes {
                 do {

@@ -21,8 +21,8 @@ public final class Backend: Sendable {
     /// How often users changed their addresses a short time ago, which sends mails to places of their choice.
     let addressChanges: RecentCounts
     let logger: Logger
-    /// Whose sessions are to be forgotten when the transaction that this is part of is committed; nil outside of one.
-    private let deferred: DeferredInvalidation?
+    /// What is to be done when the transaction that this is part of is committed; nil outside of one.
+    private let deferred: DeferredEffects?
     let log: LogRing
     /// Who wants to know that the declared webhooks changed.
     public let hookChanges: HookChanges
@@ -88,7 +88,7 @@ public final class Backend: Sendable {
             timeToLive: Int64(configuration.cacheTTL), capacity: configuration.cacheMaxSize)
     }
 
-    private init(_ other: Backend, store: ObjectStore, deferred: DeferredInvalidation) {
+    private init(_ other: Backend, store: ObjectStore, deferred: DeferredEffects) {
         self.deferred = deferred
         configuration = other.configuration
         passwords = other.passwords
@@ -126,7 +126,7 @@ public final class Backend: Sendable {
         if let deferred {
             return try await store.transaction { try await body(Backend(self, store: $0, deferred: deferred)) }
         }
-        let deferred = DeferredInvalidation()
+        let deferred = DeferredEffects()
         let outcome: Result<R, any Error>
         do {
             outcome = .success(
@@ -140,6 +140,7 @@ public final class Backend: Sendable {
         // as well: a commit whose answer was lost may have been carried out.
         for user in deferred.users { await invalidate(user: user.text) }
         if deferred.invalidatesRoles { await invalidateRoles() }
+        if deferred.hasMails { mailer?.wake() }
         return try outcome.get()
     }
 
@@ -173,6 +174,12 @@ public final class Backend: Sendable {
         if let deferred { return deferred.addRoles() }
         sessions.invalidateAll()
         await announce("roles")
+    }
+
+    /// Puts a mail into the queue, whose sender is woken when others can see it.
+    func enqueue(_ mail: AccountMail, to mailer: any Mailer) async throws {
+        try await mailer.enqueue(mail, through: store)
+        if let deferred { deferred.addMails() } else { mailer.wake() }
     }
 
     /// Has the declared webhooks read anew, here and in every other process.

@@ -12,16 +12,17 @@ public struct BoundedTable<Key: Hashable, Value> {
     }
 
     private let capacity: Int
-    private var nodes: [Int: Node] = [:]
-    private var numbers: [Key: Int] = [:]
-    private var lastNumber = 0
+    /// The values, some places of them empty.
+    private var nodes: [Node?] = []
+    private var emptyPlaces: [Int] = []
+    private var places: [Key: Int] = [:]
     private var oldest: Int?
     private var newest: Int?
 
     /// The weight of all that it holds.
     public private(set) var weight = 0
     /// How many values it holds.
-    public var count: Int { nodes.count }
+    public var count: Int { places.count }
 
     /// Makes an empty table.
     ///
@@ -30,24 +31,30 @@ public struct BoundedTable<Key: Hashable, Value> {
 
     /// The value of a key, which counts as used now.
     public mutating func value(of key: Key) -> Value? {
-        guard let number = numbers[key] else { return nil }
-        use(number)
-        return nodes[number]?.value
+        guard let place = places[key] else { return nil }
+        use(place)
+        return nodes[place]?.value
     }
 
     /// The value of a key, without counting as a use.
-    public func peek(_ key: Key) -> Value? { numbers[key].flatMap { nodes[$0]?.value } }
+    public func peek(_ key: Key) -> Value? { places[key].flatMap { nodes[$0]?.value } }
 
     /// Keeps a value, and drops those used longest ago until there is room. One that weighs more than all is not kept.
-    public mutating func set(_ value: Value, for key: Key, weight: Int = 1) {
+    ///
+    /// - Returns: The values that made room.
+    @discardableResult
+    public mutating func set(_ value: Value, for key: Key, weight: Int = 1) -> [Value] {
         remove(key)
-        guard weight <= capacity else { return }
-        while self.weight > capacity - weight, let oldest { drop(oldest) }
-        lastNumber += 1
-        nodes[lastNumber] = Node(key: key, value: value, weight: weight, older: nil, newer: nil)
-        numbers[key] = lastNumber
+        guard weight <= capacity else { return [] }
+        var dropped: [Value] = []
+        while self.weight > capacity - weight, let oldest, let value = drop(oldest) { dropped.append(value) }
+        let node = Node(key: key, value: value, weight: weight, older: nil, newer: nil)
+        let place = emptyPlaces.popLast() ?? nodes.count
+        if place == nodes.count { nodes.append(node) } else { nodes[place] = node }
+        places[key] = place
         self.weight += weight
-        link(lastNumber)
+        link(place)
+        return dropped
     }
 
     /// Drops the value of a key.
@@ -55,47 +62,49 @@ public struct BoundedTable<Key: Hashable, Value> {
     /// - Returns: The value; nil where there was none.
     @discardableResult
     public mutating func remove(_ key: Key) -> Value? {
-        guard let number = numbers[key] else { return nil }
-        return drop(number)
+        guard let place = places[key] else { return nil }
+        return drop(place)
     }
 
     /// Drops the values of which something is true. Takes time for each value.
     public mutating func removeAll(where isStale: (Key, Value) -> Bool) {
-        for (number, node) in nodes where isStale(node.key, node.value) { drop(number) }
+        for case (let place, let node?) in nodes.enumerated() where isStale(node.key, node.value) { drop(place) }
     }
 
     /// Drops all.
     public mutating func removeAll() { self = Self(capacity: capacity) }
 
     /// All keys and values, in no order.
-    public var all: [(key: Key, value: Value)] { nodes.values.map { ($0.key, $0.value) } }
+    public var all: [(key: Key, value: Value)] { nodes.compactMap { node in node.map { ($0.key, $0.value) } } }
 
     @discardableResult
-    private mutating func drop(_ number: Int) -> Value? {
-        unlink(number)
-        guard let node = nodes.removeValue(forKey: number) else { return nil }
-        numbers[node.key] = nil
+    private mutating func drop(_ place: Int) -> Value? {
+        guard let node = nodes[place] else { return nil }
+        unlink(place)
+        nodes[place] = nil
+        emptyPlaces.append(place)
+        places[node.key] = nil
         weight -= node.weight
         return node.value
     }
 
-    private mutating func use(_ number: Int) {
-        guard newest != number else { return }
-        unlink(number)
-        link(number)
+    private mutating func use(_ place: Int) {
+        guard newest != place else { return }
+        unlink(place)
+        link(place)
     }
 
-    private mutating func unlink(_ number: Int) {
-        guard let node = nodes[number] else { return }
+    private mutating func unlink(_ place: Int) {
+        guard let node = nodes[place] else { return }
         if let older = node.older { nodes[older]?.newer = node.newer } else { oldest = node.newer }
         if let newer = node.newer { nodes[newer]?.older = node.older } else { newest = node.older }
     }
 
     /// Puts a node that is linked to none at the newer end.
-    private mutating func link(_ number: Int) {
-        nodes[number]?.older = newest
-        nodes[number]?.newer = nil
-        if let newest { nodes[newest]?.newer = number } else { oldest = number }
-        newest = number
+    private mutating func link(_ place: Int) {
+        nodes[place]?.older = newest
+        nodes[place]?.newer = nil
+        if let newest { nodes[newest]?.newer = place } else { oldest = place }
+        newest = place
     }
 }

@@ -135,6 +135,20 @@ struct WriteTests {
         }
     }
 
+    @Test("AddUnique compares whole values, of a few items and of many", arguments: [0, 20])
+    func uniqueItems(others: Int) async throws {
+        try await TestStore.run { test in
+            try await test.create("T", "t", #"{"l":[1,{"a":1,"b":2},[1,2],"x"]}"#)
+            let numbers = (0..<others).map { ",\(100 + $0)" }.joined()
+            let echoed = try await test.update(
+                "T", "t",
+                #"{"l":{"__op":"AddUnique","objects":[1,{"a":1},[1],[1,2],{"b":2,"a":1},"x",2,2,null,{"a":1}\#(numbers)]}}"#,
+                echo: ["l"])
+            let added: [JSONValue] = [["a": 1], [1], 2, .null] + (0..<others).map { .number(Double(100 + $0)) }
+            #expect(echoed?["l"]?.arrayValue == [1, ["a": 1, "b": 2], [1, 2], "x"] + added)
+        }
+    }
+
     @Test("Increment, Add, AddUnique, Remove and Delete work at any depth")
     func dottedOperations() async throws {
         try await TestStore.run { test in

@@ -4,15 +4,31 @@ CREATE OR REPLACE FUNCTION roost_add(list jsonb, items jsonb) RETURNS jsonb LANG
     SELECT CASE WHEN jsonb_typeof(list) = 'array' THEN list ELSE '[]'::jsonb END || items
 $$;
 
--- The array, then those items that it does not have yet, each once, in their order.
-CREATE OR REPLACE FUNCTION roost_add_unique(list jsonb, items jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT CASE WHEN jsonb_typeof(list) = 'array' THEN list ELSE '[]'::jsonb END || COALESCE((
-        SELECT jsonb_agg(item ORDER BY place)
+-- The array, then those items that it does not have yet, each once, in their order. An array that contains no item equal
+-- to it in part has none that is equal: so of few items most are looked up without making values of all elements.
+CREATE OR REPLACE FUNCTION roost_add_unique(list jsonb, items jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    -- To add nothing reads it from the table once; else each look would.
+    known jsonb := CASE WHEN jsonb_typeof(list) = 'array' THEN list ELSE '[]'::jsonb END || '[]'::jsonb;
+    fresh jsonb;
+BEGIN
+    IF jsonb_array_length(items) <= 16 THEN
+        SELECT jsonb_agg(item ORDER BY place) INTO fresh
         FROM (SELECT item, min(place) AS place FROM jsonb_array_elements(items) WITH ORDINALITY AS i(item, place)
-              GROUP BY item) AS fresh
-        WHERE NOT EXISTS (
-            SELECT 1 FROM jsonb_array_elements(CASE WHEN jsonb_typeof(list) = 'array' THEN list END) AS e(element)
-            WHERE element = item)), '[]'::jsonb)
+              GROUP BY item) AS new
+        WHERE NOT known @> jsonb_build_array(item) OR (jsonb_typeof(item) IN ('object', 'array')
+            AND NOT EXISTS (SELECT 1 FROM jsonb_array_elements(known) AS e(element) WHERE element = item));
+    ELSE
+        SELECT jsonb_agg(item ORDER BY place) INTO fresh
+        FROM (SELECT item, min(place) AS place FROM jsonb_array_elements(items) WITH ORDINALITY AS i(item, place)
+              GROUP BY item) AS new
+        WHERE item NOT IN (
+            SELECT element FROM jsonb_array_elements(known) AS e(element)
+            WHERE element IN (SELECT jsonb_array_elements(items)));
+    END IF;
+    RETURN known || COALESCE(fresh, '[]'::jsonb);
+END
 $$;
 
 -- The array without any element equal to one of the items.

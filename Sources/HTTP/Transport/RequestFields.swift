@@ -2,17 +2,27 @@
 struct RequestFields: Sendable {
     let id: RequestID
     let method: String
-    let target: String
+    let path: String
     let status: Int
     let duration: Duration
 
-    /// The fields, sorted by name. The path is without the query string, which may hold secrets.
+    /// Takes of a target what lines keep: the path, without the query string, which may hold secrets, and not all of one
+    /// that is long.
+    init(id: RequestID, method: String, target: String, status: Int, duration: Duration) {
+        self.id = id
+        self.method = method
+        self.status = status
+        self.duration = duration
+        let kept = target.utf8.prefix(Self.longestPath).prefix { $0 != UInt8(ascii: "?") }
+        path = kept.count == target.utf8.count ? target : String(decoding: kept, as: UTF8.self)
+    }
+
+    /// How many bytes of a path are kept.
+    private static let longestPath = 1000
+
+    /// The fields, sorted by name.
     var fields: [(name: String, value: String)] {
-        let path = target.utf8.prefix { $0 != UInt8(ascii: "?") }
-        return [
-            ("id", "\(id)"), ("method", method), ("ms", milliseconds), ("path", String(path) ?? ""),
-            ("status", "\(status)"),
-        ]
+        [("id", "\(id)"), ("method", method), ("ms", milliseconds), ("path", path), ("status", "\(status)")]
     }
 
     private var milliseconds: String {

@@ -44,10 +44,10 @@ extension Backend {
     ) async throws {
         let (mailer, links) = try mails()
         let page = kind == .verification ? "verify_email" : "request_password_reset"
-        try await mailer.enqueue(
+        try await enqueue(
             AccountMail(
                 kind, to: address, link: links.link(to: page, token: token, username: user.username), token: token,
-                user: user.shown, userId: user.id, languages: context.languages), through: store)
+                user: user.shown, userId: user.id, languages: context.languages), to: mailer)
     }
 
     /// Whether users are told what happens to their accounts. Servers before 9 tell nobody.
@@ -60,9 +60,8 @@ extension Backend {
         async throws
     {
         guard sendsNotices, let mailer else { return }
-        try await mailer.enqueue(
-            AccountMail(kind, to: address, user: user.shown, userId: user.id, languages: context.languages),
-            through: store)
+        try await enqueue(
+            AccountMail(kind, to: address, user: user.shown, userId: user.id, languages: context.languages), to: mailer)
     }
 
     /// A new token, as parse-server makes them.
@@ -76,7 +75,39 @@ extension Backend {
     /// Waits until so much time has passed since a moment, so that how long an answer takes tells nothing about what was
     /// found.
     static func level(_ start: ContinuousClock.Instant) async throws {
-        try await Task.sleep(until: start + .milliseconds(60), clock: .continuous)
+        try await Task.sleep(until: start + levelTime, clock: .continuous)
+    }
+
+    /// How long answers about addresses take that may not tell whether somebody has them.
+    static let levelTime = Duration.milliseconds(60)
+    /// How long they take where a trigger may refuse the link.
+    static let levelTimeWithTrigger = Duration.seconds(1)
+
+    /// Does what is done for an address that somebody has, and answers when one that nobody has would be answered.
+    ///
+    /// What is not done by then, such as a trigger that takes long, goes on without its caller.
+    ///
+    /// - Parameter end: When to answer.
+    /// - Throws: What `body` throws before.
+    func answer(at end: ContinuousClock.Instant, _ body: @escaping @Sendable () async throws -> Void) async throws {
+        let (outcomes, outcome) = AsyncThrowingStream.makeStream(of: Void.self)
+        let wait = Task {
+            try await Task.sleep(until: end, clock: .continuous)
+            outcome.finish()
+        }
+        defer { wait.cancel() }
+        Task {
+            do {
+                try await body()
+                outcome.finish()
+            } catch {
+                outcome.finish(throwing: error)
+                guard ContinuousClock.now >= end else { return }
+                logger.warning("a link was not sent", metadata: ["error": "\(error)"])
+            }
+        }
+        for try await _ in outcomes {}
+        try await Task.sleep(until: end, clock: .continuous)
     }
 
     /// The address that a request for a mail names.

@@ -35,27 +35,34 @@ extension Backend {
                 throw ParseError(ParseError.objectNotFound, "A user with that email does not exist.")
             }
         }
-        if let user {
-            do {
-                try await callUserTrigger(.beforePasswordResetRequest, of: user.id, context)
-            } catch let error as ParseError
-                where error.code == ParseError.objectNotFound && options.resetPasswordSuccessOnInvalidEmail
-            {
-                return try await Self.level(start)
-            }
-            var token = user.token
-            if !options.resetTokenReuseIfValid || token == nil || user.isExpired(at: context.now) {
-                let new = Self.mailToken()
-                let expiry = Self.expiry(after: options.resetTokenValidityDuration, context)
-                guard try await store.setToken(new, expiry: expiry, of: user, .passwordReset) else {
-                    return try await Self.level(start)
-                }
-                token = new
-            }
-            try await send(
-                .passwordReset, to: user.email ?? user.username, token: token ?? "", of: user.recipient, context)
+        guard options.resetPasswordSuccessOnInvalidEmail else {
+            if let user { try await sendReset(to: user, context) }
+            return
         }
-        try await Self.level(start)
+        let hasTrigger = trigger(.beforePasswordResetRequest, "_User") != nil
+        try await answer(at: start + (hasTrigger ? Self.levelTimeWithTrigger : Self.levelTime)) {
+            if let user { try await self.sendReset(to: user, context) }
+        }
+    }
+
+    private func sendReset(to user: MailUser, _ context: RequestContext) async throws {
+        let options = configuration.accountMail
+        do {
+            try await callUserTrigger(.beforePasswordResetRequest, of: user.id, context)
+        } catch let error as ParseError
+            where error.code == ParseError.objectNotFound && options.resetPasswordSuccessOnInvalidEmail
+        {
+            return
+        }
+        var token = user.token
+        if !options.resetTokenReuseIfValid || token == nil || user.isExpired(at: context.now) {
+            let new = Self.mailToken()
+            let expiry = Self.expiry(after: options.resetTokenValidityDuration, context)
+            guard try await store.setToken(new, expiry: expiry, of: user, .passwordReset) else { return }
+            token = new
+        }
+        try await send(
+            .passwordReset, to: user.email ?? user.username, token: token ?? "", of: user.recipient, context)
     }
 
     /// Looks at a link without spending it.
@@ -84,15 +91,28 @@ extension Backend {
         if configuration.accountLockout?.unlockOnPasswordReset == true {
             save.hidden = ["_failed_login_count": .null, "_account_lockout_expires_at": .null]
         }
+        let pipeline = SavePipeline(backend: self)
+        var stored: StoredSave?
         do {
-            _ = try await SavePipeline(backend: self).run(save)
+            if case .planned(let planned) = try await pipeline.plan(save) { stored = try await pipeline.store(planned) }
         } catch let error as ParseError where error.code == ParseError.objectNotFound {
             // Code may refuse with the same number: whether the token was spent meanwhile tells which it is.
             guard try await resetUser(token: token, username: username) != nil else { throw Self.invalidResetToken }
             throw ParseError(ParseError.otherCause, error.message)
         }
+        // From here on the password is another: what fails now must not say that it is the old one.
+        if let stored { await afterReset(of: user) { _ = try await pipeline.finish(stored) } }
         if let email = user.email {
-            try await notify(.passwordChanged, at: email, user.recipient, context)
+            await afterReset(of: user) { try await notify(.passwordChanged, at: email, user.recipient, context) }
+        }
+    }
+
+    private func afterReset(of user: MailUser, _ step: () async throws -> Void) async {
+        do {
+            try await step()
+        } catch {
+            logger.error(
+                "a password was reset, and what follows failed", metadata: ["user": "\(user.id)", "error": "\(error)"])
         }
     }
 

@@ -1,5 +1,6 @@
 package import JSON
 import Synchronization
+import Tasks
 
 /// How often something that costs was done for somebody a short time ago: messages to a number, mails for a user. Counted
 /// in the memory of this process.
@@ -9,11 +10,8 @@ package final class RecentCounts: Sendable {
         var end: ContinuousClock.Instant
     }
 
-    private let counts = Mutex<[Name: Count]>([:])
+    private let counts = Mutex(BoundedTable<Name, Count>(capacity: 10_000))
     private let window: Duration
-
-    /// How many are remembered.
-    private static let capacity = 10_000
 
     /// - Parameter window: How long a count lasts from its first time on.
     package init(within window: Duration) { self.window = window }
@@ -25,15 +23,11 @@ package final class RecentCounts: Sendable {
     ///   - most: How often it may be within the window.
     package func countOneMore(_ key: Name, most: Int, at now: ContinuousClock.Instant = .now) -> Bool {
         counts.withLock { counts in
-            if counts[key] == nil, counts.count >= Self.capacity {
-                counts = counts.filter { $0.value.end > now }
-                if counts.count >= Self.capacity { counts.removeAll() }
-            }
-            var count = counts[key] ?? Count(end: now + window)
+            var count = counts.value(of: key) ?? Count(end: now + window)
             if count.end <= now { count = Count(end: now + window) }
             guard count.times < most else { return false }
             count.times += 1
-            counts[key] = count
+            counts.set(count, for: key)
             return true
         }
     }

@@ -2,6 +2,7 @@ import JSON
 import ParseModel
 import Rules
 import Synchronization
+import Tasks
 
 /// Sessions that were looked up lately, so that most requests need no statement to know their user.
 final class SessionCache: Sendable {
@@ -17,26 +18,33 @@ final class SessionCache: Sendable {
     }
 
     private struct State {
-        var entries: [Name: Entry] = [:]
+        var entries: BoundedTable<Name, Entry>
         var tokens: [Name: Set<Name>] = [:]
         /// Counts forgettings: an answer that was on its way meanwhile is not remembered.
         var generation = 0
+
+        mutating func removeToken(_ user: SessionUser) {
+            let id = Name(user.id)
+            tokens[id]?.remove(Name(user.token))
+            if tokens[id]?.isEmpty == true { tokens[id] = nil }
+        }
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let timeToLive: Int64
-    private let capacity: Int
 
-    /// - Parameter timeToLive: How long an entry counts, in milliseconds.
+    /// - Parameters:
+    ///   - timeToLive: How long an entry counts, in milliseconds.
+    ///   - capacity: How many are remembered: those that were asked for last.
     init(timeToLive: Int64, capacity: Int) {
         self.timeToLive = timeToLive
-        self.capacity = capacity
+        state = Mutex(State(entries: BoundedTable(capacity: max(capacity, 1))))
     }
 
     /// What is remembered of a token, unless it is too old.
     func find(_ token: String, now: Int64) -> Entry? {
         state.withLock {
-            guard let entry = $0.entries[token], now - entry.loadedAt < timeToLive else { return nil }
+            guard let entry = $0.entries.value(of: Name(token)), now - entry.loadedAt < timeToLive else { return nil }
             return entry
         }
     }
@@ -48,12 +56,8 @@ final class SessionCache: Sendable {
     func insert(_ entry: Entry, generation: Int) {
         state.withLock {
             guard $0.generation == generation else { return }
-            if $0.entries.count >= capacity {
-                $0.entries.removeAll()
-                $0.tokens.removeAll()
-            }
-            $0.entries[entry.user.token] = entry
             $0.tokens[Name(entry.user.id), default: []].insert(Name(entry.user.token))
+            for dropped in $0.entries.set(entry, for: Name(entry.user.token)) { $0.removeToken(dropped.user) }
         }
     }
 
@@ -62,10 +66,10 @@ final class SessionCache: Sendable {
     /// - Parameter moment: The session is due when it was changed before.
     func claimExtension(of token: String, changedBefore moment: Int64, now: Int64) -> Bool {
         state.withLock {
-            guard var entry = $0.entries[token] else { return true }
+            guard var entry = $0.entries.peek(Name(token)) else { return true }
             guard entry.updatedAt < moment else { return false }
             entry.updatedAt = now
-            $0.entries[token] = entry
+            $0.entries.set(entry, for: Name(token))
             return true
         }
     }
@@ -74,7 +78,7 @@ final class SessionCache: Sendable {
     func invalidate(user id: String) {
         state.withLock {
             $0.generation += 1
-            for token in $0.tokens.removeValue(forKey: id) ?? [] { $0.entries[token] = nil }
+            for token in $0.tokens.removeValue(forKey: id) ?? [] { $0.entries.remove(token) }
         }
     }
 

@@ -1,5 +1,6 @@
 import ServerConfiguration
 import Synchronization
+import Tasks
 
 /// Attempts to log in under names that nobody has, counted in the memory of this process.
 final class UnknownAccounts: Sendable {
@@ -10,12 +11,14 @@ final class UnknownAccounts: Sendable {
     }
 
     /// A name is known by a hash that nobody can choose: the memory does not grow with the names' length.
-    private let counts = Mutex<[Int: Count]>([:])
+    private let counts: Mutex<BoundedTable<Int, Count>>
     private let capacity: Int
 
-    /// - Parameter capacity: How many names are told apart. Beyond those, the ones that are not locked are forgotten.
+    /// - Parameter capacity: How many names are told apart. Beyond those, the ones that are not locked are
+    ///   forgotten, and then the one that was tried longest ago.
     init(capacity: Int = 10_000) {
         self.capacity = capacity
+        counts = Mutex(BoundedTable(capacity: capacity))
     }
 
     /// Counts an attempt; the one that reaches the threshold locks the name.
@@ -33,18 +36,17 @@ final class UnknownAccounts: Sendable {
         }
         let key = hasher.finalize()
         return counts.withLock { counts in
-            var count = counts[key] ?? Count()
+            var count = counts.value(of: key) ?? Count()
             if let end = count.lockEnd {
                 if end > now { return end - now }
                 count = Count()
             }
-            if counts[key] == nil, counts.count >= capacity {
-                counts = counts.filter { $0.value.lockEnd.map { $0 > now } ?? false }
-                if counts.count >= capacity { counts.removeAll() }
+            if counts.peek(key) == nil, counts.count >= capacity {
+                counts.removeAll { _, count in count.lockEnd.map { $0 <= now } ?? true }
             }
             count.attempts += 1
             if count.attempts >= policy.threshold { count.lockEnd = now + .seconds(policy.duration * 60) }
-            counts[key] = count
+            counts.set(count, for: key)
             return nil
         }
     }

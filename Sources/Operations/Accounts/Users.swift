@@ -77,7 +77,10 @@ extension Backend {
         }
         if !address.isEmpty {
             let scalars = address.unicodeScalars
-            guard scalars.dropFirst().dropLast().contains("@"), !scalars.contains(where: Self.isNewline) else {
+            // An address in its angle brackets is not one: what stands before them is a name.
+            guard scalars.dropFirst().dropLast().contains("@"), !scalars.contains(where: Self.isNewline),
+                scalars.last != ">"
+            else {
                 throw ParseError(ParseError.invalidEmailAddress, "Email address format is invalid.")
             }
         }

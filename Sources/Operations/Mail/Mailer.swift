@@ -3,11 +3,14 @@ import ParseStorage
 
 /// What sends mails for accounts.
 public protocol Mailer: Sendable {
-    /// Takes a mail over. It is sent soon after, outside of the request; until then it lies in the database, where it is
-    /// written as part of the transaction that `store` belongs to, if there is one.
+    /// Takes a mail over. It is sent soon after ``wake()``, outside of the request; until then it lies in the database,
+    /// where it is written as part of the transaction that `store` belongs to, if there is one.
     ///
     /// - Throws: `ParseError` for failures of the database; never because a mail cannot be sent.
     func enqueue(_ mail: AccountMail, through store: ObjectStore) async throws
+
+    /// Has what waits sent, when the transaction that put it there is committed.
+    func wake()
 }
 
 /// A mail that an account asks for, before it is put into words.

@@ -25,6 +25,7 @@ extension Backend {
     ///
     /// - Throws: 101 or 119 when the caller may not; the errors of what is no object of the class.
     func plan(_ save: Save) async throws -> PlannedWrite {
+        try await clock.approach(save.context.now)
         if let objectId = save.objectId { return try await planUpdate(save, objectId) }
         return try await planInsert(save)
     }
@@ -104,12 +105,14 @@ extension Backend {
     func carryOut(_ planned: PlannedWrite, _ context: RequestContext) async throws -> WriteResult {
         guard let access = planned.access else {
             try await store.insert(planned.className, objectId: planned.objectId, planned.write)
+            clock.note(context.now)
             return planned.result
         }
         let changed = try await store.update(
             planned.className, objectId: planned.objectId, planned.write, access: access,
             echo: Array(Set(planned.echoed.map { FieldPath($0).root })), links: links(context))
         guard let changed else { throw ParseError.notFound }
+        clock.note(context.now)
         var answer = planned.result.body
         for key in planned.echoed {
             let path = FieldPath(key)

@@ -4,6 +4,7 @@ import OrderedCollections
 import ParseModel
 import Postgres
 import Synchronization
+import Tasks
 
 /// The classes of the database: read once, kept in memory, changed in one place.
 ///
@@ -13,7 +14,7 @@ public final class SchemaCatalog: Sendable {
     private struct State {
         var snapshot: SchemaSnapshot
         /// Plans made for the snapshot, by what they were made of.
-        var plans: [PlanKey: ReadPlan] = [:]
+        var plans = BoundedTable<PlanKey, ReadPlan>(capacity: 1000)
         /// Counts reloads, so that an answer read before a change never replaces what was learned after it.
         var version = 0
 
@@ -64,15 +65,14 @@ public final class SchemaCatalog: Sendable {
         let key = PlanKey(className: schema.name, keys: keys, excluded: excluded, hidden: hidden)
         // The class as it is at this version: the caller's may be older.
         let (known, current, version) = state.withLock {
-            ($0.plans[key], $0.snapshot.classes[schema.name], $0.version)
+            ($0.plans.value(of: key), $0.snapshot.classes[schema.name], $0.version)
         }
         if let known { return known }
         let plan = ReadPlan(current ?? schema, keys: keys, excluded: excluded, hidden: hidden)
         state.withLock {
-            // A plan for a class that changed meanwhile is not kept, nor are endless combinations of keys.
+            // A plan for a class that changed meanwhile is not kept.
             guard $0.version == version else { return }
-            if $0.plans.count > 1000 { $0.plans.removeAll() }
-            $0.plans[key] = plan
+            $0.plans.set(plan, for: key)
         }
         return plan
     }

@@ -1,4 +1,5 @@
 import Synchronization
+import Tasks
 
 /// The texts of statements that make rows.
 ///
@@ -18,17 +19,14 @@ final class InsertTexts: Sendable {
     /// Longer ones, in bytes, are few, and would make the capacity worth much memory.
     private static let longest = 16_384
 
-    private let texts = Mutex<[Shape: String]>([:])
+    private let texts = Mutex(BoundedTable<Shape, String>(capacity: capacity))
 
     /// The statement for rows of a shape, whose parameters are their values, row by row.
     func text(of shape: Shape) -> String {
-        if let known = texts.withLock({ $0[shape] }) { return known }
+        if let known = texts.withLock({ $0.value(of: shape) }) { return known }
         let text = Self.write(shape)
         guard text.utf8.count <= Self.longest else { return text }
-        texts.withLock { texts in
-            if texts.count >= Self.capacity { texts.removeAll() }
-            texts[shape] = text
-        }
+        _ = texts.withLock { $0.set(text, for: shape) }
         return text
     }
 

@@ -1,26 +1,24 @@
+import Tasks
+
 /// What was noted lately, and counts for a while.
 struct RecentEntries<Key: Hashable> {
     /// How long an entry counts, in milliseconds.
     private let memory: Int64
-    private var instants: [Key: MonotonicInstant] = [:]
-
-    /// How many entries are kept at most; beyond that all are forgotten, and learned anew.
-    private static var capacity: Int { 4096 }
+    private var instants = BoundedTable<Key, MonotonicInstant>(capacity: 4096)
 
     init(memory: Int64) { self.memory = memory }
 
     /// Notes an entry, from now on.
     mutating func note(_ key: Key?, at now: MonotonicInstant) {
         guard let key else { return }
-        if instants.count >= Self.capacity { instants.removeAll() }
-        instants[key] = now
+        instants.set(now, for: key)
     }
 
     /// Whether an entry was noted lately.
     mutating func include(_ key: Key?, at now: MonotonicInstant) -> Bool {
-        guard !instants.isEmpty, let key, let instant = instants[key] else { return false }
+        guard instants.count > 0, let key, let instant = instants.peek(key) else { return false }
         guard instant.isOlder(than: memory, at: now) else { return true }
-        instants[key] = nil
+        instants.remove(key)
         return false
     }
 }

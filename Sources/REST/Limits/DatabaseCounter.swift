@@ -2,6 +2,7 @@ import Encoding
 import ParseStorage
 import ServerConfiguration
 import Synchronization
+import Tasks
 
 /// Counts in PostgreSQL, for all processes over the database.
 ///
@@ -13,10 +14,7 @@ final class DatabaseCounter: RequestCounter {
     /// What the keys of each limit begin with.
     private let prefixes: [String]
     /// Until when a key is beyond its limit.
-    private let exhausted = Mutex<[String: ContinuousClock.Instant]>([:])
-
-    /// How many keys are remembered to be beyond their limits.
-    private static let mostExhausted = 10_000
+    private let exhausted = Mutex(BoundedTable<String, ContinuousClock.Instant>(capacity: 10_000))
 
     init(limits: [RateLimit], store: ObjectStore) {
         self.store = store
@@ -49,7 +47,7 @@ final class DatabaseCounter: RequestCounter {
     /// What is answered without the database, when one of the keys is known to be beyond its limit.
     private func refusals(of keys: [String], _ demands: [RequestDemand]) -> [RequestCount]? {
         let now = ContinuousClock.now
-        let ends = exhausted.withLock { exhausted in keys.map { exhausted[$0] } }
+        let ends = exhausted.withLock { exhausted in keys.map { exhausted.value(of: $0) } }
         guard ends.contains(where: { $0.map { $0 > now } ?? false }) else { return nil }
         return zip(demands, ends).map { demand, end in
             guard let end, end > now else { return RequestCount(requests: 0, remaining: 0) }
@@ -59,13 +57,6 @@ final class DatabaseCounter: RequestCounter {
     }
 
     private func remember(_ key: String, for milliseconds: Int) {
-        let now = ContinuousClock.now
-        exhausted.withLock { exhausted in
-            if exhausted.count >= Self.mostExhausted {
-                exhausted = exhausted.filter { $0.value > now }
-                if exhausted.count >= Self.mostExhausted { exhausted.removeAll() }
-            }
-            exhausted[key] = now + .milliseconds(milliseconds)
-        }
+        _ = exhausted.withLock { $0.set(.now + .milliseconds(milliseconds), for: key) }
     }
 }

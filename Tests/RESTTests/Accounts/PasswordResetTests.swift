@@ -117,6 +117,20 @@ import Testing
         }
     }
 
+    @Test("A password that was changed is said to be, also when the notice of it cannot be stored")
+    func failureAfterwards() async throws {
+        try await Self.run { server, catcher in
+            _ = try await server.signUp("ann", ["email": "ann@m.example"])
+            try await Self.ask(server)
+            let token = try #require(try await catcher.mail(to: "ann@m.example").parameter("token"))
+            try await server.execute("ALTER TABLE _roost_mail RENAME TO _elsewhere")
+            let answer = try await server.form(TestServer.resetPath, "token=\(token)&new_password=new")
+            #expect(answer.page == "password_reset_success", "\(answer.status)")
+            #expect(try await Self.logIn(server, "new") == 200)
+            try await server.execute("ALTER TABLE _elsewhere RENAME TO _roost_mail")
+        }
+    }
+
     @Test("A password that breaks a rule is refused on the page, and the link stays good")
     func policy() async throws {
         let policy: JSONObject = [

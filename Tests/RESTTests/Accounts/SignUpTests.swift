@@ -59,11 +59,13 @@ import Testing
             #expect(taken.status == 400)
             #expect(taken.code == 203)
             #expect(taken.error == "Account already exists for this email address.")
-            let malformed = try await server.send(
-                "POST", "/users", ["username": "lou", "password": "pw", "email": "nonsense"])
-            #expect(malformed.status == 400)
-            #expect(malformed.code == 125)
-            #expect(malformed.error == "Email address format is invalid.")
+            for address in ["nonsense", "Lou <lou@example.com>", "<lou@example.com>"] {
+                let malformed = try await server.send(
+                    "POST", "/users", ["username": "lou", "password": "pw", "email": .string(address)])
+                #expect(malformed.status == 400)
+                #expect(malformed.code == 125, "\(address)")
+                #expect(malformed.error == "Email address format is invalid.")
+            }
         }
     }
 

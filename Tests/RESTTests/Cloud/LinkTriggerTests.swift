@@ -114,4 +114,24 @@ import Testing
             _ = try await Self.link("reset", catcher)
         }
     }
+
+    @Test("An answer waits for no trigger that is called for addresses that somebody has; the mail is sent after it")
+    func slowTrigger() async throws {
+        try await Self.run { server, catcher, hooks in
+            _ = try await server.signUp("ann", ["email": "ann@m.example"])
+            let (ends, end) = AsyncStream.makeStream(of: Void.self)
+            try await hooks.trigger("beforePasswordResetRequest", "_User", on: server) { _ in
+                for await _ in ends {}
+                return .nothing
+            }
+            for email in ["ann@m.example", "nobody@m.example"] {
+                let answer = try await server.send("POST", "/requestPasswordReset", ["email": .string(email)])
+                #expect(answer.status == 200 && answer.json == [:])
+            }
+            #expect(hooks.calls.count == 1)
+            #expect(try catcher.mails().allSatisfy { !$0.link.contains("reset") })
+            end.finish()
+            _ = try await Self.link("reset", catcher)
+        }
+    }
 }

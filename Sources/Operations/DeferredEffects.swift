@@ -1,11 +1,12 @@
 import JSON
 import Synchronization
 
-/// What is to be forgotten when a transaction has been committed.
-final class DeferredInvalidation: Sendable {
+/// What is to be done when a transaction has been committed.
+final class DeferredEffects: Sendable {
     private struct State: Sendable {
         var users: Set<Name> = []
         var invalidatesRoles = false
+        var hasMails = false
     }
 
     private let state = Mutex(State())
@@ -16,7 +17,12 @@ final class DeferredInvalidation: Sendable {
     /// Whether everybody's roles are.
     var invalidatesRoles: Bool { state.withLock { $0.invalidatesRoles } }
 
+    /// Whether mails wait.
+    var hasMails: Bool { state.withLock { $0.hasMails } }
+
     func add(user id: String) { state.withLock { _ = $0.users.insert(Name(id)) } }
 
     func addRoles() { state.withLock { $0.invalidatesRoles = true } }
+
+    func addMails() { state.withLock { $0.hasMails = true } }
 }

@@ -1,0 +1,49 @@
+import Rules
+import Testing
+
+@testable import Operations
+
+@Suite("Sessions that are remembered")
+struct SessionCacheTests {
+    private static func entry(_ token: String, of user: String) -> SessionCache.Entry {
+        SessionCache.Entry(
+            user: SessionUser(id: user, sessionId: token, token: token, roles: [], isAnonymous: false), updatedAt: 0,
+            loadedAt: 0)
+    }
+
+    private static func cache(_ capacity: Int, _ tokens: [String]) -> SessionCache {
+        let cache = SessionCache(timeToLive: 1_000, capacity: capacity)
+        for token in tokens { cache.insert(entry(token, of: String(token.prefix(1))), generation: cache.generation) }
+        return cache
+    }
+
+    @Test("are those that were asked for last")
+    func eviction() {
+        let cache = Self.cache(3, ["a1", "b1", "c1"])
+        #expect(cache.find("a1", now: 0) != nil)
+        cache.insert(Self.entry("d1", of: "d"), generation: cache.generation)
+        #expect(["a1", "b1", "c1", "d1"].map { cache.find($0, now: 0) != nil } == [true, false, true, true])
+    }
+
+    @Test("are forgotten with their user, those that made room among them")
+    func users() {
+        let cache = Self.cache(2, ["a1", "a2", "b1"])
+        cache.invalidate(user: "a")
+        #expect(["a1", "a2", "b1"].map { cache.find($0, now: 0) != nil } == [false, false, true])
+        cache.insert(Self.entry("a1", of: "a"), generation: cache.generation)
+        #expect(cache.find("a1", now: 0) != nil)
+        cache.invalidateAll()
+        #expect(cache.find("b1", now: 0) == nil)
+    }
+
+    @Test("count for their time, and are not kept when something was forgotten while they were looked up")
+    func age() {
+        let cache = Self.cache(2, ["a1"])
+        #expect(cache.find("a1", now: 999) != nil)
+        #expect(cache.find("a1", now: 1_000) == nil)
+        let generation = cache.generation
+        cache.invalidate(user: "z")
+        cache.insert(Self.entry("b1", of: "b"), generation: generation)
+        #expect(cache.find("b1", now: 0) == nil)
+    }
+}
