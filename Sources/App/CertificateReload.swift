@@ -15,6 +15,7 @@ struct CertificateReload: Service {
                 // Files are read where no connection waits for it.
                 try await NIOThreadPool.singleton.runIfActive { try certificate.reload() }
                 logger.notice("the certificate was read anew")
+                if let warning = certificate.warning { logger.warning("\(warning)") }
             } catch {
                 logger.error("the certificate stays as it was", metadata: ["reason": "\(error)"])
             }

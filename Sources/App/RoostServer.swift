@@ -161,6 +161,7 @@ public struct RoostServer: Service {
     /// - Throws: `PostgresError` when the database cannot be reached, `UnknownDefinitions` for a name of none,
     ///   `DeclaredSchemas.Failure` when classes that must be as declared cannot be.
     public func prepare() async throws {
+        if let warning = certificate?.warning { logger.warning("\(warning)") }
         try await client.start()
         try await installer.install()
         await installer.indexLogins(of: configuration.auth.keys.filter { $0 != "anonymous" })

@@ -83,6 +83,7 @@ package struct Server {
     private func printBanner(_ server: RoostServer) async throws {
         let banner = Banner(
             configuration: configuration, port: try await server.boundPort, dataFolder: deployment.dataFolder,
+            filesFolder: deployment.filesDirectory,
             showsKeys: Banner.mayShowKeys(
                 configurationFolder: deployment.configurationFolder, isTerminal: isatty(STDOUT_FILENO) == 1),
             showsMails: showsMails)

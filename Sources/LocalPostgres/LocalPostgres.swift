@@ -56,11 +56,7 @@ public actor LocalPostgres {
         let socketFolder = try self.socketFolder(account)
         if !FileManager.default.fileExists(atPath: cluster + "/PG_VERSION") {
             logger.info("making a PostgreSQL cluster", metadata: ["folder": "\(cluster)"])
-            try await command(
-                binaries.path("initdb"),
-                [
-                    "-D", cluster, "-U", "roost", "-A", "trust", "-E", "UTF8", "--no-locale", "--data-checksums",
-                ], account)
+            try await command(binaries.path("initdb"), Self.initialization(of: cluster), account)
         }
         if try await command(binaries.path("pg_ctl"), ["-D", cluster, "status"], account, mayFail: true) == 0 {
             // The server before this one was killed: its cluster is stopped properly and started anew.
@@ -69,7 +65,7 @@ public actor LocalPostgres {
         }
         let options = [
             "listen_addresses=''", "unix_socket_directories='\(socketFolder)'", "unix_socket_permissions=0700",
-            "max_connections=100", "shared_buffers=128MB", "logging_collector=off", "fsync=on",
+            "port=\(Self.port)", "max_connections=100", "shared_buffers=128MB", "logging_collector=off", "fsync=on",
         ]
         startArguments = [
             "-D", cluster, "-l", log, "-w", "-t", "120", "-o", options.map { "-c " + $0 }.joined(separator: " "),
@@ -85,16 +81,25 @@ public actor LocalPostgres {
         return Self.connectionString(socketFolder)
     }
 
+    /// The arguments of initdb for a new cluster.
+    static func initialization(of cluster: String) -> [String] {
+        ["-D", cluster, "-U", "roost", "-A", "trust", "-E", "UTF8", "--no-locale", "--data-checksums"]
+    }
+
+    /// The number in the name of the socket, whatever the environment says.
+    static let port = "5432"
+
     /// The database `roost` of the cluster whose socket lies in a folder.
     static func connectionString(_ socketFolder: String) -> String {
         let encoded = socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? socketFolder
-        return "postgres:///roost?host=\(encoded)&user=roost"
+        return "postgres:///roost?host=\(encoded)&port=\(port)&user=roost"
     }
 
     private func makeDatabase(_ binaries: PostgresBinaries, _ socketFolder: String, _ account: Account) async throws {
-        let question = ["-h", socketFolder, "-U", "roost", "-d", "roost", "-Atc", "SELECT 1"]
+        let address = ["-h", socketFolder, "-p", Self.port, "-U", "roost"]
+        let question = address + ["-d", "roost", "-Atc", "SELECT 1"]
         if try await command(binaries.path("psql"), question, account, mayFail: true) == 0 { return }
-        try await command(binaries.path("createdb"), ["-h", socketFolder, "-U", "roost", "roost"], account)
+        try await command(binaries.path("createdb"), address + ["roost"], account)
     }
 
     /// Starts the cluster again whenever it died, until the task is cancelled.

@@ -84,6 +84,19 @@ struct ConfigurationSourceTests {
             refusal(["fileUpload": ["enableForPublik": true]]) == "error: unknown option fileUpload.enableForPublik")
     }
 
+    @Test("Up to preset 8 an unknown key of the file is warned of, wherever the preset stands; a flag is refused")
+    func unknownNamesBefore9() throws {
+        let file: JSONObject = ["prot": 1, "accountLockout": ["threshold": 3, "duration": 1, "treshold": 4]]
+        let warnings = [
+            "option accountLockout.treshold has no effect: it is not known",
+            "option prot has no effect: it is not known",
+        ]
+        #expect(try told(file.merging(["preset": 8]) { $1 }).sorted() == warnings)
+        #expect(try told(file, environment: ["ROOST_PRESET": "7"]).sorted() == warnings)
+        #expect(refusal(file.merging(["preset": 9]) { $1 }) == "error: unknown option prot")
+        #expect(refusal(["preset": 8], flags: ["--prot", "1"]) == "error: unknown option --prot")
+    }
+
     @Test("A file that is not JSON, or not an object, is refused with the place of the mistake")
     func badFiles() {
         for text in ["{", "[]", "5", "", "{\"appId\":}"] {

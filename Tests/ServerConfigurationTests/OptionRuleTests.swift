@@ -162,6 +162,9 @@ struct OptionRuleTests {
 
     @Test("URLs must be web addresses, and lose a slash at their end")
     func urls() throws {
+        #expect(
+            refusal(["serverURL": "localhost:1337/parse"])
+                == "serverURL should be a valid URL starting with https:// or http://")
         #expect(try load(["serverURL": "https://a.example/parse/"]).serverURL == "https://a.example/parse")
         #expect(refusal(["publicServerURL": "a.example"]) != nil)
         #expect(try load(["port": 8080, "mountPath": "api"]).serverURL == "http://localhost:8080/api")

@@ -30,6 +30,7 @@ struct PageRouter {
         let path = request.path
         if path.count == 1, path[0] == "choose_password", !isPost {
             guard isOwn(request.queried("appId") ?? request.queried("id")) else { return PageRoutes.unauthorized }
+            guard routes.hasLinks else { return PageRoutes.notFound }
             return goTo(
                 .passwordReset,
                 [
@@ -39,6 +40,7 @@ struct PageRouter {
         }
         if path.count == 2, ["verify_email", "resend_verification_email", "request_password_reset"].contains(path[1]) {
             guard isOwn(path[0]) else { return PageRoutes.unauthorized }
+            guard routes.hasLinks else { return PageRoutes.notFound }
             switch (path[1], isPost) {
             case ("verify_email", false): return try await verify()
             case ("resend_verification_email", true): return try await resend()

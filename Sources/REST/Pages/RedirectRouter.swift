@@ -37,6 +37,7 @@ struct RedirectRouter {
             }
         guard let answer else { return nil }
         guard path[0].hasSameBytes(as: configuration.appId) else { return PageRoutes.unauthorized }
+        guard routes.hasLinks else { return PageRoutes.notFound }
         return try await answer()
     }
 
@@ -138,6 +139,7 @@ struct RedirectRouter {
         if file == "choose_password" {
             let appId = request.queried("id") ?? request.queried("appId")
             guard appId?.hasSameBytes(as: configuration.appId) == true else { return PageRoutes.unauthorized }
+            guard routes.hasLinks else { return PageRoutes.notFound }
         }
         let parameters = PageParameters([
             (.token, request.queried("token")), (.username, request.queried("username")),

@@ -19,12 +19,15 @@ extension Configuration {
     ///   - flags: The arguments of the command: `--name value`, `--name=value`, or `--name` alone for true.
     ///   - fallbacks: What holds for options that stand nowhere.
     /// - Returns: The configuration, and warnings about options without effect.
-    /// - Throws: `ConfigurationError` for an option that is unknown, malformed or not built.
+    /// - Throws: `ConfigurationError` for an option that is malformed, not built, or, from preset 9 on, unknown.
     public static func load(
         file: [UInt8]?, environment: [String: String], flags: [String], fallbacks: [String: JSONValue] = [:]
     ) throws(ConfigurationError) -> (configuration: Configuration, warnings: [String]) {
         var values = fallbacks
-        for (name, value) in try fileOptions(file) { values[name.text] = value }
+        var unknown: [String] = []
+        for (name, value) in try fileOptions(file) {
+            if OptionTable.find(name.text) == nil { unknown.append(name.text) } else { values[name.text] = value }
+        }
         for (name, value) in try environmentOptions(environment) { values[name] = value }
         var warnings: [String] = []
         for variables in MemberVariables.all {
@@ -34,7 +37,7 @@ extension Configuration {
         values = values.filter { !$0.value.isNull }
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             guard let definition = OptionTable.find(name) else { continue }
-            try check(definition, value)
+            unknown += try unknownKeys(definition, value)
             switch definition.support {
             case .built: break
             case .ignored(let why): warnings.append("option \(name) has no effect: \(why)")
@@ -46,6 +49,11 @@ extension Configuration {
             }
         }
         let reader = OptionReader(values: values)
+        // parse-server has always gone on without them. Who begins anew is told of a slip of the pen in time.
+        if try reader.preset() >= 9, let first = unknown.first {
+            throw ConfigurationError("error: unknown option \(first)")
+        }
+        warnings += unknown.map { "option \($0) has no effect: it is not known" }
         let configuration = try reader.configuration()
         warnings += reader.warnings(configuration)
         return (configuration, warnings + configuration.pages.warnings + configuration.accountMail.warnings)
@@ -67,9 +75,6 @@ extension Configuration {
                 throw ConfigurationError("Multiple apps are not supported")
             }
             object = app
-        }
-        for name in object.keys where OptionTable.find(name.text) == nil {
-            throw ConfigurationError("error: unknown option \(name)")
         }
         return object
     }
@@ -108,19 +113,27 @@ extension Configuration {
         return values
     }
 
-    private static func check(_ definition: OptionDefinition, _ value: JSONValue) throws(ConfigurationError) {
+    /// Checks the value of an option.
+    ///
+    /// - Returns: The keys in it that there are not.
+    private static func unknownKeys(_ definition: OptionDefinition, _ value: JSONValue) throws(ConfigurationError)
+        -> [String]
+    {
         guard definition.kind.fits(value) else {
             throw ConfigurationError("Key \(definition.name) has invalid value \(value.text)")
         }
-        guard let keys = definition.keys, let object = value.objectValue else { return }
+        var unknown: [String] = []
+        guard let keys = definition.keys, let object = value.objectValue else { return unknown }
         for (key, member) in object {
             guard let kind = keys[key.text] else {
-                throw ConfigurationError("error: unknown option \(definition.name).\(key)")
+                unknown.append("\(definition.name).\(key)")
+                continue
             }
             guard kind.fits(member) || member.isNull else {
                 throw ConfigurationError("Key \(definition.name).\(key) has invalid value \(member.text)")
             }
         }
+        return unknown
     }
 
     /// Whether the value of an option that is not built asks for nothing.

@@ -29,9 +29,12 @@ struct OptionReader {
         return values[name]?.arrayValue?.compactMap(\.stringValue) ?? fallback
     }
 
+    /// The line of parse-server whose defaults hold.
+    func preset() throws(ConfigurationError) -> Int { try int("preset", 9, in: 4...9) }
+
     func configuration() throws(ConfigurationError) -> Configuration {
         var configuration = Configuration()
-        let preset = try int("preset", 9, in: 4...9)
+        let preset = try preset()
         configuration.preset = preset
         try readIdentity(&configuration)
         try readNetwork(&configuration)
@@ -138,7 +141,7 @@ struct OptionReader {
     private func url(_ name: String) throws(ConfigurationError) -> String? {
         guard var text = string(name) else { return nil }
         guard text.hasPrefix("http://") || text.hasPrefix("https://") else {
-            throw ConfigurationError("\(name) should be a valid HTTPS URL starting with https://")
+            throw ConfigurationError("\(name) should be a valid URL starting with https:// or http://")
         }
         while text.hasSuffix("/") { text.removeLast() }
         return text
