@@ -235,8 +235,10 @@ struct UserRules: SaveRules {
             await backend.invalidate(user: objectId)
             guard let linking else { return }
             backend.addResponses(of: linking, to: &result.body)
-            // As if the caller had logged in by the providers, unless the request has a session already.
-            guard save.caller.userId == nil, !isForOthers(save, backend) else { return }
+            // As if the caller had logged in by the providers, unless a session or cloud code sends it.
+            guard save.caller.userId == nil, save.caller.installationId != "cloud", !isForOthers(save, backend) else {
+                return
+            }
             let session = try await backend.openSession(
                 for: objectId, createdWith: ["action": "login", "authProvider": .string(namedProviders)], save.context)
             result.body["sessionToken"] = .string(session.token)
