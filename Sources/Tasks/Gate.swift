@@ -54,6 +54,8 @@ public final class Gate: Sendable {
 
     /// The weight of what is inside now.
     public var used: Int { state.withLock { $0.load.used } }
+    /// Whether more is inside than there is room for, since something turned out to weigh more than was said.
+    public var isOverfull: Bool { used > capacity }
     /// How many wait now.
     public var waiting: Int { state.withLock { $0.waiting.count } }
 
@@ -99,6 +101,11 @@ public final class Gate: Sendable {
         }
     }
 
+    /// Counts what is inside already, whether there is room for it or not; ``leave(weight:of:)`` is owed.
+    public func add(weight: Int, of sender: Sender) {
+        state.withLock { $0.load.add(weight, of: sender) }
+    }
+
     /// Gives back what ``enter(weight:of:)`` took; those who wait and for whom there is room now enter.
     public func leave(weight: Int = 1, of sender: Sender = .current) {
         let admitted = state.withLock { state in
@@ -109,9 +116,10 @@ public final class Gate: Sendable {
     }
 
     private func fits(_ weight: Int, of sender: Sender, beside load: Load) -> SenderQueue<Waiter>.Choice {
-        if load.used > 0, weight > capacity - load.used { return .stop }
         let own = load.usedBySender[sender, default: 0]
-        return own > 0 && weight > share - own ? .skip : .take
+        // One that waits for itself keeps nobody else from entering.
+        if own > 0, weight > share - own { return .skip }
+        return load.used > 0 && weight > capacity - load.used ? .stop : .take
     }
 
     private func admitWaiting(_ state: inout State) -> [CheckedContinuation<Void, any Error>] {

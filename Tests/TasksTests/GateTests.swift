@@ -66,6 +66,23 @@ struct GateTests {
         gate.leave(weight: 50, of: second)
     }
 
+    @Test("lets others pass a sender that waits for itself, and counts what is inside anyway", .timeLimit(.minutes(1)))
+    func overfull() async throws {
+        let gate = Gate(capacity: 10, share: 5)
+        #expect(gate.tryEnter(weight: 4, of: first))
+        let waits = Task { try await gate.run(weight: 8, of: first) {} }
+        try await until { gate.waiting == 1 }
+        try await gate.enter(weight: 3, of: second)
+        #expect(!gate.isOverfull)
+        gate.add(weight: 9, of: second)
+        #expect(gate.isOverfull)
+        gate.leave(weight: 9, of: second)
+        gate.leave(weight: 4, of: first)
+        gate.leave(weight: 3, of: second)
+        try await waits.value
+        #expect(gate.used == 0)
+    }
+
     @Test("forgets who is cancelled or leaves while it waits", .timeLimit(.minutes(1)))
     func abandonment() async throws {
         let gate = Gate(capacity: 1)

@@ -94,9 +94,10 @@ struct FindPipeline {
     {
         let count = find.objectId == nil ? found.rowCount : 1
         let extra = Self.extra(members, find)
+        let objects = try (0..<count).map { try found.object($0, extra: extra($0)) }
+        found.release()
         return try await backend.callIncludeTriggers(
-            (0..<count).map { try found.object($0, extra: extra($0)) },
-            backend.triggeredIncludes(find.target, find.options), cloudContext: find.triggered?.cloudContext,
+            objects, backend.triggeredIncludes(find.target, find.options), cloudContext: find.triggered?.cloudContext,
             find.context)
     }
 
@@ -142,7 +143,8 @@ struct FindPipeline {
     private static func write(
         _ found: ObjectStore.Found, extra: (Int) -> [[UInt8]], countsNothing: Bool
     ) throws(ParseError) -> [UInt8] {
-        var writer = JSONWriter(capacity: 64 + min(found.rowCount, 1_000) * 512)
+        // Growing would hold what is written twice.
+        var writer = JSONWriter(capacity: 64 + max(min(found.rowCount, 1_000) * 512, found.size))
         writer.raw("{\"results\":[")
         try found.writeAll(extra: extra, into: &writer)
         writer.byte(UInt8(ascii: "]"))

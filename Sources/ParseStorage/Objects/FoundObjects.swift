@@ -20,11 +20,17 @@ extension ObjectStore {
         /// How many objects there are.
         public var rowCount: Int { result?.rowCount ?? 0 }
 
+        /// About how many bytes the rows are, without what is included; zero for few.
+        public var size: Int { isHeavy ? result?.size ?? 0 : 0 }
+
         /// Whether writing takes so long that it must not happen on an event loop.
         public var isHeavy: Bool {
             (result?.size ?? 0) > HeavyWork.answerSize || included.places > 1_000
                 || included.size > HeavyWork.answerSize
         }
+
+        /// Lets others have the memory of the rows, when they were made values of: what is asked next may wait for it.
+        public func release() { result?.release() }
 
         /// Writes one object, with members added at its end (each as `"key":value`).
         ///
