@@ -82,7 +82,9 @@ let package = Package(
             swiftSettings: stayOnExecutor),
         .target(
             name: "CloudCode",
-            dependencies: ["JSON", "Operations", "ParseModel", "Rules", "ServerConfiguration", collections, logging],
+            dependencies: [
+                "JSON", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Tasks", collections, logging,
+            ],
             swiftSettings: stayOnExecutor),
         .target(
             name: "HTTP",
@@ -153,7 +155,7 @@ let package = Package(
         .target(
             name: "NodeHost",
             dependencies: [
-                "CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration", collections,
+                "CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration", "Tasks", collections,
                 logging,
                 subprocess,
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -269,7 +271,7 @@ let package = Package(
         .testTarget(name: "OperationsTests", dependencies: ["Operations", "ParseModel", "Postgres", "Tasks"]),
         .testTarget(
             name: "LiveQueryTests", dependencies: ["LiveQuery", "JSON", "Operations", "ServerConfiguration", logging]),
-        .testTarget(name: "CloudCodeTests", dependencies: ["CloudCode", "JSON", "Operations", "ParseModel", logging]),
+        .testTarget(name: "CloudCodeTests", dependencies: ["CloudCode", "JSON", "Operations", "ParseModel", "Tasks", logging]),
         .testTarget(
             name: "HTTPTests",
             dependencies: [

@@ -38,6 +38,7 @@ public final class Gate: Sendable {
     private let capacity: Int
     private let share: Int
     private let mostWaiting: Int
+    private let waitingShare: Int
     private let state = Mutex(State())
 
     /// Makes a gate.
@@ -46,10 +47,12 @@ public final class Gate: Sendable {
     ///   - capacity: The weight of all that is let in at a time. What weighs more is let in alone.
     ///   - share: The weight of what is let in of one sender at a time.
     ///   - mostWaiting: How many may wait.
-    public init(capacity: Int, share: Int = .max, mostWaiting: Int = .max) {
+    ///   - waitingShare: How many of one sender may wait.
+    public init(capacity: Int, share: Int = .max, mostWaiting: Int = .max, waitingShare: Int = .max) {
         self.capacity = capacity
         self.share = share
         self.mostWaiting = mostWaiting
+        self.waitingShare = waitingShare
     }
 
     /// The weight of what is inside now.
@@ -142,7 +145,7 @@ public final class Gate: Sendable {
     private func line(up waiter: Waiter, of sender: Sender) -> SenderQueue<Waiter>.Ticket? {
         var admitted: [CheckedContinuation<Void, any Error>] = []
         let ticket = state.withLock { state -> SenderQueue<Waiter>.Ticket? in
-            guard state.waiting.count < mostWaiting else { return nil }
+            guard state.waiting.count < mostWaiting, state.waiting.count(of: sender) < waitingShare else { return nil }
             let ticket = state.waiting.append(waiter, of: sender)
             admitted = admitWaiting(&state)
             return ticket

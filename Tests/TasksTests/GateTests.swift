@@ -22,6 +22,22 @@ struct GateTests {
         while !condition() { try await Task.sleep(for: .milliseconds(1)) }
     }
 
+    @Test("lets so many of one sender wait, and others beside them", .timeLimit(.minutes(1)))
+    func waitingShare() async throws {
+        let gate = Gate(capacity: 1, mostWaiting: 2, waitingShare: 1)
+        try await gate.enter(of: first)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await gate.run(of: first) {} }
+            try await until { gate.waiting == 1 }
+            await #expect(throws: Gate.Full.self) { try await gate.enter(of: first) }
+            group.addTask { try await gate.run(of: second) {} }
+            try await until { gate.waiting == 2 }
+            gate.leave(of: first)
+            try await group.waitForAll()
+        }
+        #expect(gate.used == 0)
+    }
+
     @Test("lets in what there is room for, and the rest in turns by sender", .timeLimit(.minutes(1)))
     func turns() async throws {
         let gate = Gate(capacity: 1)

@@ -21,8 +21,12 @@ struct FindPipeline {
         var find = asked
         try authorize(find)
         let meetsTriggers = backend.hasFindTriggers && backend.meetsFindTriggers(find.className, find.options)
-        if meetsTriggers { try await callBefore(&find) }
+        if meetsTriggers { try await callBefore(&find, of: find.className) }
         try aim(&find)
+        // Whose objects are read decides about it, whichever class was asked about.
+        if meetsTriggers, find.triggered?.given == nil, !find.target.hasSameBytes(as: find.className) {
+            try await callBefore(&find, of: find.target)
+        }
         if let given = find.triggered?.given { return try await present(given, count: nil, find) }
         if find.options.asksForNothing, find.objectId == nil {
             // A request for no objects and no count asks for nothing, and needs no permission.
@@ -44,10 +48,10 @@ struct FindPipeline {
         try find.caller.check(find.objectId == nil ? "find" : "get", of: find.className)
     }
 
-    /// Calls the trigger before, and takes over what it makes of the find.
-    private func callBefore(_ find: inout Find) async throws {
+    /// Calls the trigger before finds of a class, and takes over what it makes of the find.
+    private func callBefore(_ find: inout Find, of className: String) async throws {
         let triggered =
-            try await backend.beforeFind(find)
+            try await backend.beforeFind(find, of: className) ?? find.triggered
             ?? TriggeredFind(query: find.parameters, objectId: find.objectId)
         if triggered.isChanged {
             find.options = try FindOptions(find: triggered.query)

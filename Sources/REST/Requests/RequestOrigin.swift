@@ -85,11 +85,14 @@ extension RequestOrigin: RequestFacts {
 
     public var logID: String { parent?.requestID ?? "\(requestID)" }
 
-    /// Servers of webhooks that hand the field on with their own requests say how deep they stand in one another. A key tells
-    /// them from strangers: who is believed does not wait for a turn, and has what the code does refused as too deep.
+    /// Servers of webhooks that hand the field on with their own requests say how deep they stand in one another. A client
+    /// that makes it up has its own request refused as too deep, and gains nothing.
     public var cloudDepth: Int {
         if let parent { return parent.depth }
-        guard power != .client, let text = headers?[.parseCloudDepth], let depth = Int(text) else { return 0 }
+        guard let text = headers?[.parseCloudDepth], let depth = Int(text) else { return 0 }
         return min(max(depth, 0), 1_000)
     }
+
+    /// A key tells servers of webhooks from clients: whose request is believed does not wait for the places of others.
+    public var isOfCloudCode: Bool { parent != nil || power != .client }
 }

@@ -13,6 +13,9 @@ public enum OptionTable {
     /// The option of a name.
     public static func find(_ name: String) -> OptionDefinition? { byName[name] }
 
+    /// The names of all environment variables that configure the server, those of members of options included.
+    public static let variables = Set(all.map(\.environment) + MemberVariables.all.flatMap(\.names))
+
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
     private static let roost = [
