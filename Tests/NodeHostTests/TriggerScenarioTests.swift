@@ -50,7 +50,7 @@ struct TriggerScenarioTests {
             for name in ["Vault", "Shelf"] {
                 let ids = [try await server.create(name, ["n": 1]), try await server.create(name, ["n": 2])]
                 let pointer: JSONValue = ["__type": "Pointer", "className": .string(name), "objectId": .string(ids[0])]
-                _ = try await server.create("Door", .object([Name("to\(name)"): pointer]))
+                _ = try await server.create("Door", [Name("to\(name)"): pointer])
             }
             let path = "/classes/Door?redirectClassNameForKey="
             #expect(try await server.send("GET", path + "toVault").code == 142)
