@@ -59,6 +59,16 @@ public final class ChangeFeed: ChangeObserver {
         for inbox in inboxes(of: .objects(className)) { inbox.miss() }
     }
 
+    /// Takes note that other processes made changes of which nothing is known: all connections that follow classes end.
+    func missRelayed() {
+        let inboxes = followers.withLock { followers in
+            followers.flatMap { topic, inboxes in
+                if case .objects = topic { Array(inboxes.values) } else { [ChangeInbox]() }
+            }
+        }
+        for inbox in inboxes { inbox.miss() }
+    }
+
     /// Hands changes on until the task is cancelled.
     ///
     /// - Parameter relay: Tells other processes.
