@@ -111,7 +111,7 @@ let package = Package(
             name: "LiveQuery",
             dependencies: [
                 "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Rules",
-                "ServerConfiguration", collections, logging,
+                "ServerConfiguration", "Tasks", collections, logging,
             ],
             swiftSettings: stayOnExecutor),
         .target(name: "Templates", dependencies: [mustache]),
