@@ -44,7 +44,7 @@ struct CredentialReader: Sendable {
     ///
     /// - Returns: What else the body said about the request.
     /// - Throws: ``HTTPError/unauthorized`` when the body does not name the application either or a credential is not a
-    ///   string; `ParseError` 107 when the context is not a JSON object.
+    ///   string; `ParseError` 209 for a session token that is none, 107 when the context is not a JSON object.
     @discardableResult
     func complete(_ credentials: inout Credentials, from body: inout JSONObject) throws -> BodyFindings {
         let isNamed = keys.serves(credentials.applicationID)
@@ -62,6 +62,9 @@ struct CredentialReader: Sendable {
         credentials.javascriptKey = try Self.take("_JavaScriptKey", from: &body)
         try Self.move("_ClientVersion", from: &body, to: &credentials.clientVersion)
         try Self.move("_InstallationId", from: &body, to: &credentials.installationID)
+        if let token = body["_SessionToken"], !token.isFalsy, token.stringValue == nil {
+            throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
+        }
         try Self.move("_SessionToken", from: &body, to: &credentials.sessionToken)
         try Self.move("_MasterKey", from: &body, to: &credentials.masterKey)
         if let context = body.removeValue(forKey: "_context"), !context.isFalsy {
