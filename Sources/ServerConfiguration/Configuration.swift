@@ -46,6 +46,8 @@ public struct Configuration: Sendable {
     public var port = 1337
     public var host = "0.0.0.0"
     public var mountPath = "/parse"
+    /// The path below which the interface lies, without a trailing slash; empty for the root.
+    public var mount: String { mountPath.split(separator: "/").map { "/" + $0 }.joined() }
     public var trustProxy = TrustProxy.nobody
     /// In bytes.
     public var maxUploadSize = 20 * 1024 * 1024
@@ -101,7 +103,8 @@ public struct Configuration: Sendable {
     public var customPages = CustomPages()
 
     public var fileUpload = FileUpload()
-    public var fileDownload = FileDownload()
+    /// Who may download.
+    public var fileDownload = FileCallers(enableForPublic: true, enableForAnonymousUser: true)
     public var preserveFileName = false
     public var fileKey: String?
     /// What files are encrypted with; nil when they lie open.
@@ -188,16 +191,6 @@ public struct Configuration: Sendable {
         public var afterMigration: [String] = []
     }
 
-    /// Which proxies are believed about the client's address.
-    public enum TrustProxy: Sendable, Equatable {
-        case nobody
-        case everybody
-        /// So many proxies before this server.
-        case hops(Int)
-        /// Proxies at these addresses and networks.
-        case addresses([String])
-    }
-
     /// Rules for passwords.
     public struct PasswordPolicy: Sendable {
         /// A regular expression that a password must match.
@@ -229,22 +222,34 @@ public struct Configuration: Sendable {
         }
     }
 
-    /// Who may upload what.
-    public struct FileUpload: Sendable {
-        public var enableForPublic = false
-        public var enableForAnonymousUser = false
+    /// A permission for each kind of caller that has no master or maintenance key.
+    public struct FileCallers: Sendable {
+        /// Callers without a session.
+        public var enableForPublic: Bool
+        /// Anonymous users.
+        public var enableForAnonymousUser: Bool
+        /// Users who logged in.
         public var enableForAuthenticatedUser = true
-        /// Regular expressions of allowed extensions; nil for the default of the preset.
-        public var fileExtensions: [String]?
-        /// Hosts that the URL of a file may name; `*` for all.
-        public var allowedFileUrlDomains = ["*"]
+
+        /// Whether every caller may.
+        public var includesAll: Bool { enableForPublic && enableForAnonymousUser && enableForAuthenticatedUser }
     }
 
-    /// Who may download.
-    public struct FileDownload: Sendable {
-        public var enableForPublic = true
-        public var enableForAnonymousUser = true
-        public var enableForAuthenticatedUser = true
+    /// Who may upload what.
+    public struct FileUpload: Sendable {
+        public var callers = FileCallers(enableForPublic: false, enableForAnonymousUser: false)
+        /// Regular expressions of allowed extensions, one of which must match; `*` allows all.
+        public var fileExtensions = [FileUpload.notForBrowsers]
+        /// Hosts that the URL of a file may name; `*` for all.
+        public var allowedFileUrlDomains = ["*"]
+
+        /// Everything but what a browser runs.
+        public static let notForBrowsers =
+            "^(?!([hH][tT][mM][lL]?|[sS][hH][tT][mM][lL]|[xX][hH][tT][mM][lL](\\+[xX][mM][lL])?|[xX][hH][tT]"
+            + "|[sS][vV][gG]([zZ]|\\+[xX][mM][lL])?|[xX][mM][lL]|[xX][sS][lL][tT]?(\\+[xX][mM][lL])?|[xX][sS][dD]"
+            + "|[rR][nN][gG]|[rR][dD][fF](\\+[xX][mM][lL])?|[oO][wW][lL]|[mM][aA][tT][hH][mM][lL](\\+[xX][mM][lL])?)$)"
+        /// Everything but HTML.
+        static let notHTML = "^(?!([hH][tT][mM][lL]?)$)"
     }
 
     /// The report on the deployment's security.

@@ -94,8 +94,7 @@ struct OptionReader {
         do {
             _ = try AddressList(list)
         } catch {
-            throw ConfigurationError(
-                "The Parse Server option \"\(name)\" contains an invalid IP address \"\(error.entry)\".")
+            throw Self.invalidAddress(name, error)
         }
         return list
     }
@@ -153,16 +152,28 @@ struct OptionReader {
         case .bool(true): return .everybody
         case .number(let hops) where hops >= 1: return .hops(Int(min(hops, 1000)))
         case .string(let text) where !text.isEmpty:
-            return .addresses(text.split { $0 == "," || $0 == " " }.map(String.init))
+            return try trusted(text.split { $0 == "," || $0 == " " }.map(String.init))
         case .array(let list) where !list.isEmpty:
             guard OptionDefinition.Kind.texts.fits(value) else {
                 throw ConfigurationError("Key trustProxy has invalid value \(value.text)")
             }
-            return .addresses(list.compactMap(\.stringValue))
+            return try trusted(list.compactMap(\.stringValue))
         case .object(let members) where !members.isEmpty:
             throw ConfigurationError("Key trustProxy has invalid value \(value.text)")
         default: return .nobody
         }
+    }
+
+    private func trusted(_ list: [String]) throws(ConfigurationError) -> Configuration.TrustProxy {
+        do {
+            return try Configuration.TrustProxy(list: list)
+        } catch {
+            throw Self.invalidAddress("trustProxy", error)
+        }
+    }
+
+    private static func invalidAddress(_ name: String, _ error: AddressList.InvalidEntry) -> ConfigurationError {
+        ConfigurationError("The Parse Server option \"\(name)\" contains an invalid IP address \"\(error.entry)\".")
     }
 
     private func readAccess(_ configuration: inout Configuration) throws(ConfigurationError) {
@@ -292,11 +303,17 @@ struct OptionReader {
         if let adapter = values["filesAdapter"] { try readAdapter(adapter, &configuration) }
         let upload = values["fileUpload"]?.objectValue ?? [:]
         let isOpen = configuration.preset == 4
-        configuration.fileUpload.enableForPublic = upload["enableForPublic"]?.boolValue ?? isOpen
-        configuration.fileUpload.enableForAnonymousUser = upload["enableForAnonymousUser"]?.boolValue ?? isOpen
-        configuration.fileUpload.enableForAuthenticatedUser = upload["enableForAuthenticatedUser"]?.boolValue ?? true
-        configuration.fileUpload.fileExtensions = upload["fileExtensions"]?.arrayValue?.compactMap(\.stringValue)
-        for pattern in configuration.fileUpload.fileExtensions ?? [] where pattern != "*" && !Pattern.isValid(pattern) {
+        configuration.fileUpload.callers.enableForPublic = upload["enableForPublic"]?.boolValue ?? isOpen
+        configuration.fileUpload.callers.enableForAnonymousUser = upload["enableForAnonymousUser"]?.boolValue ?? isOpen
+        configuration.fileUpload.callers.enableForAuthenticatedUser =
+            upload["enableForAuthenticatedUser"]?.boolValue ?? true
+        configuration.fileUpload.fileExtensions =
+            upload["fileExtensions"]?.arrayValue?.compactMap(\.stringValue)
+            ?? [
+                configuration.preset <= 5
+                    ? "*" : configuration.preset <= 7 ? Configuration.FileUpload.notHTML : Configuration.FileUpload.notForBrowsers
+            ]
+        for pattern in configuration.fileUpload.fileExtensions where pattern != "*" && !Pattern.isValid(pattern) {
             throw ConfigurationError("fileUpload.fileExtensions has an invalid pattern \(pattern)")
         }
         if let domains = upload["allowedFileUrlDomains"]?.arrayValue {
