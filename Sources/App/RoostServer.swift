@@ -143,7 +143,7 @@ public struct RoostServer: Service {
             try ServerCertificate(certificateFile: $0.certificate, keyFile: $0.key)
         }
         http = HTTPServer(
-            host: configuration.host, port: configuration.port, handler: dispatcher, 
+            host: configuration.host, port: configuration.port, handler: dispatcher,
             crossOrigin: CrossOrigin(origins: configuration.allowOrigin, extraHeaders: configuration.allowHeaders),
             maximumBodySize: configuration.maxUploadSize, certificate: certificate, limits: limits,
             additions: transport, logger: logger)

@@ -75,8 +75,7 @@ struct ArchiveArguments: ParsableArguments {
         let (file, rest) = try CommandRun.target(arguments, called: name)
         let isForScripts = json
         try await CommandRun.run(isForScripts: isForScripts) {
-            let deployment = try Deployment(
-                arguments: rest, environment: ProcessInfo.processInfo.environment, needsKeys: false)
+            let deployment = try CommandRun.deployment(rest)
             try await body(deployment, file, ProgressLines(isForScripts: isForScripts))
             return 0
         }

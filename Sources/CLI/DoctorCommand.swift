@@ -43,8 +43,7 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let (arguments, isForScripts, fixes, asks, rows) = (arguments, json, fix, !yes, rows)
         try await CommandRun.run(isForScripts: isForScripts) {
-            let deployment = try Deployment(
-                arguments: arguments, environment: ProcessInfo.processInfo.environment, needsKeys: false)
+            let deployment = try CommandRun.deployment(arguments)
             return try await DatabaseAccess(deployment, logger: LogOutput.quiet).withClient { client in
                 let doctor = Doctor(client: client, rows: rows)
                 var report = try await doctor.examine()

@@ -28,8 +28,7 @@ struct MailPreview: AsyncParsableCommand {
     func run() async throws {
         let (folder, rest) = try CommandRun.target(arguments, called: "folder to write")
         try await CommandRun.run(isForScripts: false) {
-            let deployment = try Deployment(
-                arguments: rest, environment: ProcessInfo.processInfo.environment, needsKeys: false)
+            let deployment = try CommandRun.deployment(rest)
             let count = try MailFolder(deployment).write(into: folder)
             print("\(count) files are in \(folder). Open \(folder)/index.html.")
             return 0
@@ -51,8 +50,7 @@ struct MailTest: AsyncParsableCommand {
     func run() async throws {
         let (address, rest) = try CommandRun.target(arguments, called: "address")
         try await CommandRun.run(isForScripts: false) {
-            let deployment = try Deployment(
-                arguments: rest, environment: ProcessInfo.processInfo.environment, needsKeys: false)
+            let deployment = try CommandRun.deployment(rest)
             print(try await TestMail(deployment).send(to: address))
             return 0
         }

@@ -206,7 +206,8 @@ struct OptionParserTests {
         #expect(try load(["trustProxy": false]).trustProxy == .nobody)
         #expect(try load(["trustProxy": 2]).trustProxy == .hops(2))
         #expect(try load(["trustProxy": 100]).trustProxy == .hops(100))
-        #expect(try load(["trustProxy": "::1, 10.0.0.1"]).trustProxy == .addresses(try AddressList(["::1", "10.0.0.1"])))
+        #expect(
+            try load(["trustProxy": "::1, 10.0.0.1"]).trustProxy == .addresses(try AddressList(["::1", "10.0.0.1"])))
         #expect(try load(["trustProxy": ["10.0.0.0/8"]]).trustProxy == .addresses(try AddressList(["10.0.0.0/8"])))
         #expect(try load(environment: ["PARSE_SERVER_TRUST_PROXY": "1"]).trustProxy == .hops(1))
         #expect(try load(environment: ["PARSE_SERVER_TRUST_PROXY": "true"]).trustProxy == .everybody)

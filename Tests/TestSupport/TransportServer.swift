@@ -123,7 +123,8 @@ package enum TransportServer {
             host: "127.0.0.1", port: 0,
             handler: try Dispatcher(configuration, handler: EchoHandler(), files: files, logger: logger),
             crossOrigin: CrossOrigin(origins: configuration.allowOrigin, extraHeaders: configuration.allowHeaders),
-            maximumBodySize: configuration.maxUploadSize, certificate: certificate, limits: limits, additions: additions, logger: logger)
+            maximumBodySize: configuration.maxUploadSize, certificate: certificate, limits: limits,
+            additions: additions, logger: logger)
         let running = Task { try await server.run() }
         let outcome: Result<Void, any Error>
         do {

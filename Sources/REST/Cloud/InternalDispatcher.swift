@@ -61,7 +61,8 @@ public struct InternalDispatcher: InternalRequests {
         if let context = request.context { credentials.context = context }
         let origin = RequestOrigin(
             requestID: RequestID(0), credentials: credentials, power: power,
-            address: request.parent?.ip ?? "127.0.0.1", mountURL: configuration.publicServerURL ?? configuration.serverURL,
+            address: request.parent?.ip ?? "127.0.0.1",
+            mountURL: configuration.publicServerURL ?? configuration.serverURL,
             headers: nil,
             parent: request.parent.map { .init(headers: $0.headers, requestID: $0.requestID, depth: $0.depth) },
             isInternal: true)

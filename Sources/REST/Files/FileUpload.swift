@@ -46,14 +46,16 @@ struct FileUpload {
         }
         let isMaster = envelope.power == .master
         let naming = try FileNaming(
-            name: givenName, contentType: content.contentType, 
+            name: givenName, contentType: content.contentType,
             allowedExtensions: isMaster ? nil : configuration.fileUpload.fileExtensions)
         let directory = try content.directory.map { try FileNaming.directory($0, isMaster: isMaster) }
         for details in [content.metadata, content.tags] where !details.isEmpty {
             try routes.resolver.check(fileDetails: details)
         }
         // The random digits keep others from guessing it.
-        let prefix = (directory.map { $0 + "/" } ?? "") + (configuration.preserveFileName ? "" : Identifiers.hexadecimal(32) + "_")
+        let prefix =
+            (directory.map { $0 + "/" } ?? "")
+            + (configuration.preserveFileName ? "" : Identifiers.hexadecimal(32) + "_")
         let triggers = FileTriggers(resolver: routes.resolver, envelope: envelope)
         if triggers.has(.beforeSave, .afterSave) {
             return try await performTriggered(content, naming, prefix, triggers, limit: limit)
