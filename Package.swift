@@ -260,7 +260,7 @@ let package = Package(
         .testTarget(name: "PagesTests", dependencies: ["Pages", "JSON", "ServerConfiguration"]),
         .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres", "Postgres", logging]),
         .testTarget(name: "ParseModelTests", dependencies: ["ParseModel", "JSON"]),
-        .testTarget(name: "ServerConfigurationTests", dependencies: ["ServerConfiguration", "JSON"]),
+        .testTarget(name: "ServerConfigurationTests", dependencies: ["ServerConfiguration", "JSON", "TestTools"]),
         .testTarget(
             name: "ParseStorageTests",
             dependencies: [

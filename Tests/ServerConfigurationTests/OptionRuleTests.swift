@@ -127,8 +127,8 @@ struct OptionRuleTests {
         #expect(configuration.enableSanitizedErrorResponse == (preset >= 8))
         #expect(configuration.databaseOptions.allowPublicExplain == (preset <= 8))
         #expect(configuration.masterKeyIps.contains("127.0.0.1") == (preset >= 6))
-        #expect(configuration.fileUpload.enableForPublic == (preset == 4))
-        #expect(configuration.fileUpload.enableForAuthenticatedUser)
+        #expect(configuration.fileUpload.callers.enableForPublic == (preset == 4))
+        #expect(configuration.fileUpload.callers.enableForAuthenticatedUser)
     }
 
     @Test("What is set outweighs the preset, and presets beyond 4 to 9 are refused")

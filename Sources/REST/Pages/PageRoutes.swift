@@ -65,10 +65,7 @@ public final class PageRoutes: Sendable {
         } catch let error as RateLimitExceeded {
             return tooMany(error, page)
         }
-        if configuration.pages.enableRouter {
-            return try await PageRouter(routes: self, request: page, context).reply()
-        }
-        return try await RedirectRouter(routes: self, request: page, context).reply()
+        return try await PageRouter(routes: self, request: page, context).reply()
     }
 
     /// The routes that take tokens or send mails. What only shows something does not count.

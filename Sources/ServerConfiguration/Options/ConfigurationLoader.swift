@@ -37,26 +37,23 @@ extension Configuration {
         values = values.filter { !$0.value.isNull }
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             guard let definition = OptionTable.find(name) else { continue }
-            unknown += try unknownKeys(definition, value)
+            unknown += try unknownKeys(definition, name, value)
             switch definition.support {
             case .built: break
             case .ignored(let why): warnings.append("option \(name) has no effect: \(why)")
             case .notBuilt:
                 guard isHarmless(value) else {
                     throw ConfigurationError(
-                        "option \(name) is not built into this version of Roost: \(definition.help)")
+                        "option \(name) is not built into this version of Roost: \(definition.summary)")
                 }
             }
         }
-        let reader = OptionReader(values: values)
+        let preset = try values["preset"]?.whole(in: 4...9, "preset") ?? 9
         // parse-server has always gone on without them. Who begins anew is told of a slip of the pen in time.
-        if try reader.preset() >= 9, let first = unknown.first {
-            throw ConfigurationError("error: unknown option \(first)")
-        }
+        if preset >= 9, let first = unknown.first { throw ConfigurationError("error: unknown option \(first)") }
         warnings += unknown.map { "option \($0) has no effect: it is not known" }
-        let configuration = try reader.configuration()
-        warnings += reader.warnings(configuration)
-        return (configuration, warnings + configuration.pages.warnings + configuration.accountMail.warnings)
+        let configuration = try Configuration(preset: preset, values: values)
+        return (configuration, warnings + configuration.warnings(values))
     }
 
     private static func fileOptions(_ file: [UInt8]?) throws(ConfigurationError) -> JSONObject {
@@ -116,21 +113,18 @@ extension Configuration {
     /// Checks the value of an option.
     ///
     /// - Returns: The keys in it that there are not.
-    private static func unknownKeys(_ definition: OptionDefinition, _ value: JSONValue) throws(ConfigurationError)
-        -> [String]
-    {
-        guard definition.kind.fits(value) else {
-            throw ConfigurationError("Key \(definition.name) has invalid value \(value.text)")
-        }
+    private static func unknownKeys(
+        _ definition: OptionDefinition, _ name: String, _ value: JSONValue
+    ) throws(ConfigurationError) -> [String] {
+        guard definition.kind.fits(value) else { throw .invalid(name, value.text) }
+        guard definition.kind == .object, definition.support == .built, !definition.members.isEmpty else { return [] }
         var unknown: [String] = []
-        guard let keys = definition.keys, let object = value.objectValue else { return unknown }
-        for (key, member) in object {
-            guard let kind = keys[key.text] else {
-                unknown.append("\(definition.name).\(key)")
-                continue
-            }
-            guard kind.fits(member) || member.isNull else {
-                throw ConfigurationError("Key \(definition.name).\(key) has invalid value \(member.text)")
+        for (key, value) in value.objectValue ?? [:] {
+            if let member = definition.members.first(where: { $0.name == key.text }) {
+                guard member.support == .built, !value.isNull else { continue }
+                unknown += try unknownKeys(member, "\(name).\(key)", value)
+            } else if !definition.takesOthers {
+                unknown.append("\(name).\(key)")
             }
         }
         return unknown

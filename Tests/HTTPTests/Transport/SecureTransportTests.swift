@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import NIOSSL
+import ServerConfiguration
 import TestSupport
 import Testing
 
@@ -14,9 +15,9 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: security.folder) }
         try await TransportServer.run(
             limits: limits, certificate: security.certificate,
-            adjust: { settings in
-                settings.speaksTLS = true
-                settings.maximumBodySize = 4_000_000
+            adjust: { configuration in
+                configuration.https = Configuration.HTTPS(certificate: "", key: "")
+                configuration.maxUploadSize = 4_000_000
             }, body: { try await body(security, $0) })
     }
 

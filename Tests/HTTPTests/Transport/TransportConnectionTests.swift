@@ -298,13 +298,12 @@ struct TransportConnectionTests {
         limits.shutdown = limit
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let handler = EchoHandler()
-        let settings = InterfaceSettings(keys: try Server.keys())
+        let configuration = try Server.configuration()
         let server = HTTPServer(
             host: "127.0.0.1", port: 0,
-            handler: Dispatcher(
-                settings: settings, handler: handler, files: nil, state: ServerState(.ok), logger: logger),
-            crossOrigin: settings.crossOrigin, maximumBodySize: settings.maximumBodySize, limits: limits, logger: logger
-        )
+            handler: try Dispatcher(configuration, handler: handler, files: nil, logger: logger),
+            crossOrigin: CrossOrigin(origins: ["*"], extraHeaders: []), maximumBodySize: configuration.maxUploadSize,
+            limits: limits, logger: logger)
         let group = ServiceGroup(services: [server], logger: logger)
         let running = Task { try await group.run() }
         let client = TransportClient(port: try await server.boundPort)
