@@ -21,6 +21,9 @@ Parse.Cloud.define('slow', async request => { await new Promise(done => setTimeo
 Parse.Cloud.afterFind('Followed', request => request.objects);
 """
 
+# What the option allows answers that are not read, and bodies that are not whole, to take beside the limit.
+TRANSFER_MEGABYTES = 32
+
 # A megabyte of text that compresses badly, as that of strangers would.
 WIDE = "string_agg(md5(n::text || m::text), '')"
 
@@ -85,6 +88,7 @@ class AttackStand:
             "liveQuery": {"classNames": ["Published"]},
             "startLiveQueryServer": True,
             "fileUpload": {"enableForPublic": True},
+            "transferMemory": f"{TRANSFER_MEGABYTES}mb",
             "verbose": False,
         }
         with self.server() as server:
