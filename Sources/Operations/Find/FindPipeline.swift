@@ -95,7 +95,7 @@ struct FindPipeline {
         let count = find.objectId == nil ? found.rowCount : 1
         let extra = Self.extra(members, find)
         return try await backend.callIncludeTriggers(
-            (0..<count).map { try found.object($0, extra: extra($0)) },
+            HeavyWork.makeValues(of: found.size) { try (0..<count).map { try found.object($0, extra: extra($0)) } },
             backend.triggeredIncludes(find.target, find.options), cloudContext: find.triggered?.cloudContext,
             find.context)
     }
@@ -110,7 +110,7 @@ struct FindPipeline {
             guard let object = objects.first else { throw ParseError.notFound }
             let isAsked = find.triggered?.given == nil && !find.isRewritten
             let members = isAsked ? ClassRules.reading(find.target)?.answered(find) ?? [:] : [:]
-            return JSONValue.object(object.merging(members) { $1 }).serialized()
+            return await HeavyWork.run { JSONValue.object(object.merging(members) { $1 }).serialized() }
         }
         var answer: JSONObject = ["results": .array(objects.map { .object($0) })]
         if count == 0, backend.countsNothing(find.target, find.caller) {
@@ -118,7 +118,7 @@ struct FindPipeline {
         } else if let count {
             answer["count"] = .number(Double(count))
         }
-        return JSONValue.object(answer).serialized()
+        return await HeavyWork.run { [answer] in JSONValue.object(answer).serialized() }
     }
 
     /// Presents rows as they are, without making values of them.

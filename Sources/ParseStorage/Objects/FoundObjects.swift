@@ -26,6 +26,9 @@ extension ObjectStore {
                 || included.size > HeavyWork.answerSize
         }
 
+        /// The bytes of its rows, included ones among them.
+        public var size: Int { (result?.size ?? 0) + included.size }
+
         /// Writes one object, with members added at its end (each as `"key":value`).
         ///
         /// - Throws: 116 when the answer is too large.
@@ -77,11 +80,11 @@ extension ObjectStore {
             }
         }
 
-        /// All objects as values.
+        /// All objects as values, made away from event loops where that takes long.
         ///
         /// - Throws: What ``object(_:extra:)`` throws for one of them.
         public var objects: [JSONObject] {
-            get throws(ParseError) { try (0..<rowCount).map { row throws(ParseError) in try object(row) } }
+            get async throws { try await HeavyWork.makeValues(of: size) { try (0..<rowCount).map { try object($0) } } }
         }
 
         /// The id of one object.

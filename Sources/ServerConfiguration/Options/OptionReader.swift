@@ -174,6 +174,7 @@ struct OptionReader {
         configuration.enforcePrivateUsers = bool("enforcePrivateUsers", preset >= 6)
         configuration.enableAnonymousUsers = bool("enableAnonymousUsers", true)
         configuration.defaultLimit = try int("defaultLimit", 100, in: 1...Self.largestLimit)
+        configuration.maxObjectSize = try size("maxObjectSize", configuration.maxObjectSize, atLeast: 1024)
         configuration.maxResponseSize = try size("maxResponseSize", configuration.maxResponseSize, atLeast: 1024)
         if values["maxLimit"] != nil { configuration.maxLimit = try int("maxLimit", 0, in: 1...Self.largestLimit) }
         configuration.allowAggregationForReadOnlyMasterKey = bool("allowAggregationForReadOnlyMasterKey", true)

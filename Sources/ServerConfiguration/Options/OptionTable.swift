@@ -58,6 +58,9 @@ public enum OptionTable {
             "readReplicaURI", "ROOST_READ_REPLICA_URI", .string,
             "The postgres:// URI of a streaming replica of the database, for reads with a readPreference"),
         OptionDefinition(
+            "maxObjectSize", "ROOST_MAX_OBJECT_SIZE", .stringOrNumber,
+            "The largest object that clients may store, as JSON; the master key stores larger ones; default 4mb"),
+        OptionDefinition(
             "maximumConnections", "ROOST_MAXIMUM_CONNECTIONS", .number,
             "The most connections of clients at a time; default 10000, or fewer where the system gives fewer descriptors"
         ),
