@@ -1,5 +1,6 @@
 # Builds Roost with the Swift library inside, and runs it on a slim Debian without a toolchain.
 FROM swift:6.3-bookworm AS build
+SHELL ["/bin/bash", "-euo", "pipefail", "-c"]
 RUN apt-get update \
     && apt-get install -y --no-install-recommends libpq-dev libcurl4-openssl-dev libcrypt-dev zlib1g-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
@@ -7,10 +8,14 @@ WORKDIR /source
 COPY Package.swift ./
 COPY schema schema
 COPY Sources Sources
-# The tests are not built, but the package names their folders.
+# The tests and the example are not built, but the package names their folders.
 COPY Tests Tests
-RUN swift build --configuration release --product roost --static-swift-stdlib \
-    && install -D --strip "$(swift build --configuration release --show-bin-path)/roost" /out/roost
+COPY examples/cloud examples/cloud
+# With the arguments of `make build`.
+COPY scripts/release_build.sh scripts/
+RUN source scripts/release_build.sh \
+    && swift build "${release_build[@]}" --product roost \
+    && install -D --strip "$(swift build "${release_build[@]}" --show-bin-path)/roost" /out/roost
 
 FROM debian:bookworm-slim
 RUN apt-get update \

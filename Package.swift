@@ -82,7 +82,9 @@ let package = Package(
             swiftSettings: stayOnExecutor),
         .target(
             name: "CloudCode",
-            dependencies: ["JSON", "Operations", "ParseModel", "Rules", "ServerConfiguration", collections, logging],
+            dependencies: [
+                "JSON", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Tasks", collections, logging,
+            ],
             swiftSettings: stayOnExecutor),
         .target(
             name: "HTTP",
@@ -109,7 +111,7 @@ let package = Package(
             name: "LiveQuery",
             dependencies: [
                 "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Rules",
-                "ServerConfiguration", collections, logging,
+                "ServerConfiguration", "Tasks", collections, logging,
             ],
             swiftSettings: stayOnExecutor),
         .target(name: "Templates", dependencies: [mustache]),
@@ -136,7 +138,8 @@ let package = Package(
         .target(
             name: "Webhooks",
             dependencies: [
-                "CloudCode", "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", "Tasks", logging,
+                "CloudCode", "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", "Tasks",
+                logging,
             ],
             swiftSettings: stayOnExecutor),
         .target(
@@ -153,7 +156,8 @@ let package = Package(
         .target(
             name: "NodeHost",
             dependencies: [
-                "CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration", collections,
+                "CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration", "Tasks",
+                collections,
                 logging,
                 subprocess,
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -258,7 +262,7 @@ let package = Package(
         .testTarget(name: "PagesTests", dependencies: ["Pages", "JSON", "ServerConfiguration"]),
         .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres", "Postgres", logging]),
         .testTarget(name: "ParseModelTests", dependencies: ["ParseModel", "JSON"]),
-        .testTarget(name: "ServerConfigurationTests", dependencies: ["ServerConfiguration", "JSON"]),
+        .testTarget(name: "ServerConfigurationTests", dependencies: ["ServerConfiguration", "JSON", "TestTools"]),
         .testTarget(
             name: "ParseStorageTests",
             dependencies: [
@@ -269,7 +273,8 @@ let package = Package(
         .testTarget(name: "OperationsTests", dependencies: ["Operations", "ParseModel", "Postgres", "Tasks"]),
         .testTarget(
             name: "LiveQueryTests", dependencies: ["LiveQuery", "JSON", "Operations", "ServerConfiguration", logging]),
-        .testTarget(name: "CloudCodeTests", dependencies: ["CloudCode", "JSON", "Operations", "ParseModel", logging]),
+        .testTarget(
+            name: "CloudCodeTests", dependencies: ["CloudCode", "JSON", "Operations", "ParseModel", "Tasks", logging]),
         .testTarget(
             name: "HTTPTests",
             dependencies: [

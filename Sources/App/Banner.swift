@@ -9,6 +9,7 @@ struct Banner {
     let configuration: Configuration
     let port: Int
     let dataFolder: String
+    let filesFolder: String
     /// Whether the keys themselves may be seen.
     let showsKeys: Bool
     /// Whether mails are shown here.
@@ -49,7 +50,7 @@ struct Banner {
         add("application id", configuration.appId)
         add("master key", showsKeys ? configuration.masterKey : "as the option masterKey says")
         for (option, _, key) in clientKeys { add(option, showsKeys ? key : "as the option says") }
-        add("data folder", dataFolder)
+        if configuration.databaseURI == nil { add("data folder", dataFolder) } else { add("files folder", filesFolder) }
         if showsMails { add("mails", "shown here, since no emailAdapter is configured") }
         let key = clientKeys.first.map { " -H '\($0.header): \(showsKeys ? $0.key : "<\($0.option)>")'" } ?? ""
         lines += [
@@ -59,4 +60,9 @@ struct Banner {
         ]
         return lines.joined(separator: "\n") + "\n"
     }
+}
+
+/// The version of this binary.
+package enum Version {
+    package static let text = "0.1.0"
 }

@@ -35,7 +35,6 @@ public struct RoostServer: Service {
     private let cloud: CloudEngine
     /// What runs `cloud/main.js`; nil where there is none.
     private let nodeHost: NodeHost?
-    private let state: ServerState
     private let installer: DatabaseInstaller
     private let indexer: DateIndexer
     private let files: any FileStorage
@@ -118,25 +117,23 @@ public struct RoostServer: Service {
                 places: configuration.passwordHashingQueue), logger: logger, log: log,
             extensions: additions)
         cloud.attach(try WebhookHost(configuration, backend: backend, logger: logger))
-        state = ServerState(.starting)
         let storage = extensions.files ?? DiskStorage(directory: filesDirectory)
         files = Deployment.files(storage, configuration)
         let routes = ParseRoutes(backend: backend, cloud: cloud, logger: logger)
-        let settings = try InterfaceSettings(configuration)
-        cloud.serve(InternalDispatcher(settings: settings, routes: routes, logger: logger))
+        cloud.serve(try InternalDispatcher(routes))
         var limits = HTTPServer.Limits()
         limits.connections = DescriptorLimit.connections(
             wanted: configuration.maximumConnections,
             database: (database.mostConnections) * (replica == nil ? 1 : 2))
         limits.transferMemory = configuration.transferMemory
         let dispatcher = try Dispatcher(
-            settings: settings, handler: routes,
-            files: FileRoutes(storage: files, resolver: routes, settings: settings, logger: logger),
-            pages: PageRoutes(beside: routes), state: state, logger: logger)
+            configuration, handler: routes,
+            files: FileRoutes(storage: files, resolver: routes, configuration: configuration, logger: logger),
+            pages: PageRoutes(beside: routes), logger: logger)
         if let changes {
             liveQueries = try LiveQueryServer(
-                backend, changes, address: { settings.address(of: $0) }, mountURL: { settings.mountURL(of: $0) },
-                logger: logger)
+                backend, changes, address: { dispatcher.address(of: $0) },
+                mountURL: { dispatcher.mountURL(of: $0) }, logger: logger)
         } else {
             liveQueries = nil
         }
@@ -146,8 +143,9 @@ public struct RoostServer: Service {
             try ServerCertificate(certificateFile: $0.certificate, keyFile: $0.key)
         }
         http = HTTPServer(
-            host: configuration.host, port: configuration.port, handler: dispatcher, crossOrigin: settings.crossOrigin,
-            maximumBodySize: settings.maximumBodySize, certificate: certificate, limits: limits,
+            host: configuration.host, port: configuration.port, handler: dispatcher,
+            crossOrigin: CrossOrigin(origins: configuration.allowOrigin, extraHeaders: configuration.allowHeaders),
+            maximumBodySize: configuration.maxUploadSize, certificate: certificate, limits: limits,
             additions: transport, logger: logger)
     }
 
@@ -161,6 +159,7 @@ public struct RoostServer: Service {
     /// - Throws: `PostgresError` when the database cannot be reached, `UnknownDefinitions` for a name of none,
     ///   `DeclaredSchemas.Failure` when classes that must be as declared cannot be.
     public func prepare() async throws {
+        if let warning = certificate?.warning { logger.warning("\(warning)") }
         try await client.start()
         try await installer.install()
         await installer.indexLogins(of: configuration.auth.keys.filter { $0 != "anonymous" })
@@ -180,7 +179,6 @@ public struct RoostServer: Service {
         if configuration.security.enableCheckLog, let report = backend.securityReport() {
             logger.notice("security report", metadata: ["report": "\(JSONValue.object(report).text)"])
         }
-        state.phase = .ok
     }
 
     /// A replica that is out of reach keeps nobody from starting: the client goes on trying to reach it.
@@ -252,8 +250,7 @@ public struct RoostServer: Service {
         }
         let host = ["0.0.0.0", "::", ""].contains(configuration.host) ? "127.0.0.1" : configuration.host
         let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-        let mount = configuration.mountPath == "/" ? "" : configuration.mountPath
-        nodeHost.serve(at: "http://\(name):\(port)\(mount)")
+        nodeHost.serve(at: "http://\(name):\(port)\(configuration.mount)")
     }
 
     /// Class definitions that the binary does not have.

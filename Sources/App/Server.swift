@@ -1,9 +1,12 @@
 import Foundation
+import HTTP
 import LocalPostgres
 import Logging
 import Logs
+import NIOPosix
 import ServerConfiguration
 import ServiceLifecycle
+import UnixSignals
 
 /// One run of `roost serve`, from its arguments to its end.
 package struct Server {
@@ -83,9 +86,29 @@ package struct Server {
     private func printBanner(_ server: RoostServer) async throws {
         let banner = Banner(
             configuration: configuration, port: try await server.boundPort, dataFolder: deployment.dataFolder,
+            filesFolder: deployment.filesDirectory,
             showsKeys: Banner.mayShowKeys(
                 configurationFolder: deployment.configurationFolder, isTerminal: isatty(STDOUT_FILENO) == 1),
             showsMails: showsMails)
         FileHandle.standardOutput.write(Data(banner.text.utf8))
+    }
+}
+
+/// Reads the certificate of the server anew at each SIGHUP, which the program that renews it sends.
+struct CertificateReload: Service {
+    let certificate: ServerCertificate
+    let logger: Logger
+
+    func run() async {
+        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+            do {
+                // Files are read where no connection waits for it.
+                try await NIOThreadPool.singleton.runIfActive { try certificate.reload() }
+                logger.notice("the certificate was read anew")
+                if let warning = certificate.warning { logger.warning("\(warning)") }
+            } catch {
+                logger.error("the certificate stays as it was", metadata: ["reason": "\(error)"])
+            }
+        }
     }
 }

@@ -15,19 +15,10 @@ struct BackupCommand: AsyncParsableCommand {
             \(CommandRun.exitHelp). See docs/operations.md.
             """)
 
-    @Flag(help: "Tell what was done as lines of JSON.")
-    var json = false
-
-    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
-    var arguments: [String] = []
+    @OptionGroup var archive: ArchiveArguments
 
     func run() async throws {
-        let (file, rest) = try CommandRun.target(arguments, called: "file to write")
-        let isForScripts = json
-        try await CommandRun.run(isForScripts: isForScripts) {
-            let deployment = try Deployment(
-                arguments: rest, environment: ProcessInfo.processInfo.environment, needsKeys: false)
-            let lines = ProgressLines(isForScripts: isForScripts)
+        try await archive.run(called: "file to write") { deployment, file, lines in
             let report = try await Backup(deployment, file: file, logger: LogOutput.quiet) { step in
                 lines.done(step.rawValue, ["event": "step", "step": .string(step.rawValue)])
             }.run()
@@ -37,7 +28,6 @@ struct BackupCommand: AsyncParsableCommand {
                     "event": "done", "file": .string(file), "bytes": .number(Double(report.size)),
                     "time": .string(report.time.iso),
                 ])
-            return 0
         }
     }
 }
@@ -55,23 +45,38 @@ struct RestoreCommand: AsyncParsableCommand {
             \(CommandRun.exitHelp). See docs/operations.md.
             """)
 
+    @OptionGroup var archive: ArchiveArguments
+
+    func run() async throws {
+        try await archive.run(called: "backup to restore") { deployment, file, lines in
+            let time = try await Restore(deployment, file: file).run()
+            lines.done(
+                "restored \(deployment.dataFolder) as of \(time)",
+                ["event": "done", "folder": .string(deployment.dataFolder), "time": .string(time)])
+        }
+    }
+}
+
+/// What both take: the file, and the deployment that it is of.
+struct ArchiveArguments: ParsableArguments {
     @Flag(help: "Tell what was done as lines of JSON.")
     var json = false
 
     @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
     var arguments: [String] = []
 
-    func run() async throws {
-        let (file, rest) = try CommandRun.target(arguments, called: "backup to restore")
+    /// Runs a command on the file and the deployment that the arguments name.
+    ///
+    /// - Parameter name: What the file is called when it is missing.
+    /// - Throws: `ValidationError` without a file; `ExitCode` when the command fails.
+    func run(
+        called name: String, _ body: @escaping @Sendable (Deployment, String, ProgressLines) async throws -> Void
+    ) async throws {
+        let (file, rest) = try CommandRun.target(arguments, called: name)
         let isForScripts = json
         try await CommandRun.run(isForScripts: isForScripts) {
-            let deployment = try Deployment(
-                arguments: rest, environment: ProcessInfo.processInfo.environment, needsKeys: false)
-            let lines = ProgressLines(isForScripts: isForScripts)
-            let time = try await Restore(deployment, file: file).run()
-            lines.done(
-                "restored \(deployment.dataFolder) as of \(time)",
-                ["event": "done", "folder": .string(deployment.dataFolder), "time": .string(time)])
+            let deployment = try CommandRun.deployment(rest)
+            try await body(deployment, file, ProgressLines(isForScripts: isForScripts))
             return 0
         }
     }

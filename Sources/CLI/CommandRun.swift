@@ -37,6 +37,13 @@ enum CommandRun {
         return status
     }
 
+    /// The deployment that arguments name; the application need not be named.
+    ///
+    /// - Throws: `ConfigurationError`, or what kept the file from being read.
+    static func deployment(_ arguments: [String]) throws -> Deployment {
+        try Deployment(arguments: arguments, environment: ProcessInfo.processInfo.environment, needsKeys: false)
+    }
+
     /// The first of the arguments, which names a file or folder, and those that are left.
     ///
     /// - Throws: `ValidationError` when it is missing or a flag.

@@ -59,8 +59,7 @@ struct ExportCommand: AsyncParsableCommand {
     private static func export(
         _ request: Export.Request, _ arguments: [String], _ isForScripts: Bool
     ) async throws -> Int32 {
-        let deployment = try Deployment(
-            arguments: arguments, environment: ProcessInfo.processInfo.environment, needsKeys: false)
+        let deployment = try CommandRun.deployment(arguments)
         let lines = ProgressLines(isForScripts: isForScripts)
         let report = try await Export(deployment, request, logger: LogOutput.quiet) { progress in
             switch progress {

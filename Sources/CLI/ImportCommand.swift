@@ -73,8 +73,7 @@ struct ImportCommand: AsyncParsableCommand {
         let (source, rest) = try source()
         let (isForScripts, wanted) = (json, try options())
         try await CommandRun.run(isForScripts: isForScripts) {
-            let deployment = try Deployment(
-                arguments: rest, environment: ProcessInfo.processInfo.environment, needsKeys: false)
+            let deployment = try CommandRun.deployment(rest)
             return try await Self.bring(source, wanted, deployment, isForScripts)
         }
     }

@@ -1,4 +1,6 @@
+import App
 import ArgumentParser
+import Foundation
 
 /// `roost mail`: looks at mails, and tries whether they are sent.
 struct MailCommand: AsyncParsableCommand {
@@ -6,4 +8,51 @@ struct MailCommand: AsyncParsableCommand {
         commandName: "mail",
         abstract: "Shows mails and pages as they are written, or sends a mail to try it.",
         subcommands: [MailPreview.self, MailTest.self])
+}
+
+/// `roost mail preview`: all mails and pages, with made-up values, as files.
+struct MailPreview: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "preview",
+        abstract: "Writes all mails and pages, in each language, into a folder.",
+        usage: "roost mail preview FOLDER [configuration]",
+        discussion: """
+            The folder is made where it is missing; open its index.html.
+
+            \(CommandRun.exitHelp). See docs/accounts.md.
+            """)
+
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
+    var arguments: [String] = []
+
+    func run() async throws {
+        let (folder, rest) = try CommandRun.target(arguments, called: "folder to write")
+        try await CommandRun.run(isForScripts: false) {
+            let deployment = try CommandRun.deployment(rest)
+            let count = try MailFolder(deployment).write(into: folder)
+            print("\(count) files are in \(folder). Open \(folder)/index.html.")
+            return 0
+        }
+    }
+}
+
+/// `roost mail test`: sends one mail, and tells what the server said.
+struct MailTest: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test",
+        abstract: "Sends a mail to an address, and tells what the mail server answers.",
+        usage: "roost mail test ADDRESS [configuration]",
+        discussion: "\(CommandRun.exitHelp). See docs/accounts.md.")
+
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
+    var arguments: [String] = []
+
+    func run() async throws {
+        let (address, rest) = try CommandRun.target(arguments, called: "address")
+        try await CommandRun.run(isForScripts: false) {
+            let deployment = try CommandRun.deployment(rest)
+            print(try await TestMail(deployment).send(to: address))
+            return 0
+        }
+    }
 }

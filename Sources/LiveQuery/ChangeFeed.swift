@@ -59,6 +59,16 @@ public final class ChangeFeed: ChangeObserver {
         for inbox in inboxes(of: .objects(className)) { inbox.miss() }
     }
 
+    /// Takes note that other processes made changes of which nothing is known: all connections that follow classes end.
+    func missRelayed() {
+        let inboxes = followers.withLock { followers in
+            followers.flatMap { topic, inboxes in
+                if case .objects = topic { Array(inboxes.values) } else { [ChangeInbox]() }
+            }
+        }
+        for inbox in inboxes { inbox.miss() }
+    }
+
     /// Hands changes on until the task is cancelled.
     ///
     /// - Parameter relay: Tells other processes.
@@ -76,6 +86,21 @@ public final class ChangeFeed: ChangeObserver {
     /// Notes that something about a user changed.
     func note(userChanged id: Name) {
         for inbox in inboxes(of: .user(id)) { inbox.put(.userChanged) }
+    }
+
+    /// How long a log-out waits until the clients of the session know that it ended.
+    private static let timeToSettle = Duration.seconds(1)
+
+    /// Waits until the connections that follow a user have looked at what was noted, for a short time at most.
+    func settle(user id: Name) async {
+        let marks = inboxes(of: .user(id)).map { $0.mark() }
+        guard !marks.isEmpty else { return }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for mark in marks { for await _ in mark {} } }
+            group.addTask { try? await Task.sleep(for: Self.timeToSettle) }
+            await group.next()
+            group.cancelAll()
+        }
     }
 
     private func inboxes(of topic: Topic) -> [ChangeInbox] {

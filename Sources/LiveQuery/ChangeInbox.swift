@@ -9,6 +9,17 @@ final class ChangeInbox: Sendable {
         case change(Change, size: Int)
         /// Something about one of its users changed: the session may have ended.
         case userChanged
+        /// What came before was looked at.
+        case mark(Mark)
+    }
+
+    /// Notes by its end that the connection looked at what came before it, or that there is no connection any more.
+    final class Mark: Sendable {
+        private let continuation: AsyncStream<Never>.Continuation
+
+        init(_ continuation: AsyncStream<Never>.Continuation) { self.continuation = continuation }
+
+        deinit { continuation.finish() }
     }
 
     /// The most changes that wait.
@@ -36,6 +47,13 @@ final class ChangeInbox: Sendable {
             guard waiting == 0 || waiting + size <= Self.mostBytes else { return overflowContinuation.finish() }
         }
         if case .dropped = continuation.yield(item) { overflowContinuation.finish() }
+    }
+
+    /// What ends when the connection has looked at everything that is in here now, or has ended.
+    func mark() -> AsyncStream<Never> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+        put(.mark(Mark(continuation)))
+        return stream
     }
 
     /// Notes that there was a change that is not told.

@@ -16,6 +16,9 @@ struct ChangeRelay: Sendable {
     /// The most bytes that are told in one round trip.
     private static let batchBytes = 1024 * 1024
 
+    /// How long the database has to come back before it is told of what was lost.
+    private static let timeToRecover = Duration.seconds(1)
+
     private let client: PostgresClient
     private let feed: ChangeFeed
     private let sender = Identifiers.hexadecimal(16)
@@ -28,6 +31,18 @@ struct ChangeRelay: Sendable {
             var waiting: [Waiting] = []
             var bytes = 0
             var lastNumber = 0
+
+            mutating func append(_ change: RelayedChange) {
+                bytes += change.text.utf8.count
+                lastNumber += 1
+                waiting.append(Waiting(change: change, number: lastNumber))
+            }
+
+            /// Leaves a number out, and has the next one announced: others notice that they miss changes.
+            mutating func appendLoss() {
+                lastNumber += 1
+                if waiting.last?.change.text != RelayedChange.none.text { append(.none) }
+            }
         }
 
         let state = Mutex(State())
@@ -44,10 +59,11 @@ struct ChangeRelay: Sendable {
     func send(_ change: RelayedChange) {
         let fits = queue.state.withLock { state in
             let size = change.text.utf8.count
-            guard state.bytes == 0 || state.bytes + size <= Self.mostBytes else { return false }
-            state.bytes += size
-            state.lastNumber += 1
-            state.waiting.append(Waiting(change: change, number: state.lastNumber))
+            guard state.bytes == 0 || state.bytes + size <= Self.mostBytes else {
+                state.appendLoss()
+                return false
+            }
+            state.append(change)
             return true
         }
         if fits {
@@ -77,6 +93,8 @@ struct ChangeRelay: Sendable {
                     logger.warning(
                         "other processes were not told of changes",
                         metadata: ["changes": "\(batch.count)", "error": "\(error)"])
+                    try? await Task.sleep(for: Self.timeToRecover)
+                    queue.state.withLock { $0.appendLoss() }
                 }
             }
         }
@@ -101,11 +119,22 @@ struct ChangeRelay: Sendable {
 
     private func listen() async {
         var pieces = RelayedPieces(ownSender: sender)
+        var wasConnected = false
         for await event in client.listen(channels: [Self.channel]) {
             switch event {
-            case .connected, .disconnected: pieces.reset()
+            case .connected:
+                pieces.reset()
+                // What others announced while there was no connection is lost.
+                if wasConnected { feed.missRelayed() }
+                wasConnected = true
+            case .disconnected: pieces.reset()
             case .notification(_, let payload):
-                if let change = pieces.add(payload) { feed.observe(relayed: change) }
+                let change = pieces.add(payload)
+                if pieces.takeLoss() {
+                    logger.warning("changes of another process were lost: live queries end, and clients come again")
+                    feed.missRelayed()
+                }
+                if let change { feed.observe(relayed: change) }
             }
         }
     }

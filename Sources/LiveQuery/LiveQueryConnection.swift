@@ -3,6 +3,7 @@ import JSON
 import Operations
 import ParseModel
 import Rules
+import Tasks
 
 /// One client of live queries, from the opening of its connection to its end.
 actor LiveQueryConnection {
@@ -41,6 +42,8 @@ actor LiveQueryConnection {
 
     let socket: WebSocketConnection
     let address: String
+    /// The network of the client.
+    let sender: Sender
     let mountURL: String
     let server: LiveQueryServer
     let inbox: ChangeInbox
@@ -54,10 +57,11 @@ actor LiveQueryConnection {
     init(_ socket: WebSocketConnection, address: String, mountURL: String, of server: LiveQueryServer) {
         self.socket = socket
         self.address = address
+        sender = Sender(address: address)
         self.mountURL = mountURL
         self.server = server
         inbox = ChangeInbox()
-        subscriptions = Subscriptions(of: server, into: inbox)
+        subscriptions = Subscriptions(of: server, for: sender, into: inbox)
     }
 
     /// Serves the client until it leaves.
@@ -98,6 +102,7 @@ actor LiveQueryConnection {
         for await item in inbox.items {
             switch item {
             case .userChanged: try await checkSessions()
+            case .mark: break
             case .change(let change, let size):
                 try await tell(change)
                 inbox.take(size)
@@ -108,14 +113,14 @@ actor LiveQueryConnection {
     private func tell(_ change: Change) async throws {
         let className = Name(change.className)
         var budget = MatchBudget(steps: Self.stepsForChange)
-        for (id, subscription) in subscriptions.all where subscription.query.className == className {
+        for (id, subscription) in subscriptions.inOrder(of: className) {
             do {
                 let context = try await context(subscription.sessionToken, of: client)
                 // Meanwhile the client may have ended it.
                 guard subscriptions.has(id, subscription) else { continue }
                 var query = subscription.query
                 let left = budget.left
-                let event = try server.backend.event(of: change, for: &query, context, &budget)
+                let event = try await match(change, &query, context, &budget)
                 guard subscriptions.update(id, query) else { throw Self.tooMany }
                 if let event { try await tell(event, id, subscription, context) }
                 // Others wait for the thread.
@@ -124,6 +129,15 @@ actor LiveQueryConnection {
                 try await end(id, subscription, error)
             }
         }
+    }
+
+    /// Compares a change with a subscription, in turns with the connections of other networks.
+    private func match(
+        _ change: Change, _ query: inout LiveQuery, _ context: RequestContext, _ budget: inout MatchBudget
+    ) async throws -> LiveQueryEvent? {
+        try await server.comparing.enter(of: sender)
+        defer { server.comparing.leave(of: sender) }
+        return try server.backend.event(of: change, for: &query, context, &budget)
     }
 
     private func tell(
@@ -180,9 +194,12 @@ actor LiveQueryConnection {
     /// An error as a client is told it: in general words, where the deployment hides why something is refused.
     func told(_ error: ParseError, _ id: RequestID?) -> LiveQueryError {
         let sanitizes = server.backend.configuration.enableSanitizedErrorResponse
+        // ParseSwift closes the connection of all its subscriptions when it reads `false`, and JavaScript subscribes again
+        // and again when it reads `true`: of a condition that no live query has, neither is said.
+        let isUnserved = id != nil && error.message.hasSuffix(LiveQuery.needsDatabase)
         return LiveQueryError(
             error.code, sanitizes ? error.publicMessage ?? error.message : error.message, requestID: id,
-            reconnect: false)
+            reconnect: isUnserved ? nil : false)
     }
 
     /// What triggers are told besides, by parse-server's names.

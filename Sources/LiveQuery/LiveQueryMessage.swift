@@ -24,12 +24,15 @@ enum LiveQueryMessage {
         }
         switch operation {
         case "connect":
-            guard message["applicationId"]?.stringValue != nil else {
+            guard let applicationId = message["applicationId"] else {
                 throw LiveQueryError(LiveQueryError.malformed, "Missing required property: applicationId")
             }
+            guard applicationId.stringValue != nil else { throw Self.wrongType(applicationId, wanted: "string") }
+            for member in Self.texts { try Self.checkText(message[member]) }
             self = .connect(message)
         case "subscribe", "update":
             let id = try Self.requestID(message)
+            try Self.checkText(message["sessionToken"], requestID: id)
             guard let query = message["query"]?.objectValue, query["className"]?.stringValue != nil else {
                 throw LiveQueryError(
                     LiveQueryError.malformed, "Missing required property: query with a className", requestID: id)
@@ -41,11 +44,39 @@ enum LiveQueryMessage {
         }
     }
 
+    /// The members of `connect` that are texts where they are there.
+    private static let texts: [Name] = [
+        "javascriptKey", "masterKey", "clientKey", "windowsKey", "restAPIKey", "sessionToken", "installationId",
+    ]
+
     private static func requestID(_ message: JSONObject) throws(LiveQueryError) -> RequestID {
-        guard let id = message["requestId"]?.numberValue, id.isFinite else {
+        guard let sent = message["requestId"] else {
             throw LiveQueryError(LiveQueryError.malformed, "Missing required property: requestId")
         }
+        guard let id = sent.numberValue, id.isFinite else { throw wrongType(sent, wanted: "number") }
         return id
+    }
+
+    /// - Throws: ``LiveQueryError`` 1 for what is there, and is neither a text nor null.
+    private static func checkText(_ value: JSONValue?, requestID: RequestID? = nil) throws(LiveQueryError) {
+        guard let value, !value.isNull, value.stringValue == nil else { return }
+        throw wrongType(value, wanted: "string", requestID: requestID)
+    }
+
+    private static func wrongType(
+        _ value: JSONValue, wanted: String, requestID: RequestID? = nil
+    ) -> LiveQueryError {
+        let type =
+            switch value {
+            case .null: "null"
+            case .bool: "boolean"
+            case .number: "number"
+            case .string: "string"
+            case .array: "array"
+            case .object: "object"
+            }
+        return LiveQueryError(
+            LiveQueryError.malformed, "Invalid type: \(type) (expected \(wanted))", requestID: requestID)
     }
 }
 
@@ -66,10 +97,10 @@ struct LiveQueryError: Error {
     var message: String
     /// The subscription that it concerns; nil for the connection.
     var requestID: LiveQueryMessage.RequestID?
-    /// Whether the client may try again as it is.
-    var reconnect: Bool
+    /// Whether the client may try again as it is; nil where it is to go on as if nothing was refused but what it asked.
+    var reconnect: Bool?
 
-    init(_ code: Int, _ message: String, requestID: LiveQueryMessage.RequestID? = nil, reconnect: Bool = true) {
+    init(_ code: Int, _ message: String, requestID: LiveQueryMessage.RequestID? = nil, reconnect: Bool? = true) {
         self.code = code
         self.message = message
         self.requestID = requestID
@@ -79,8 +110,9 @@ struct LiveQueryError: Error {
     /// The message that tells it.
     var json: JSONObject {
         var json: JSONObject = [
-            "op": "error", "error": .string(message), "code": .number(Double(code)), "reconnect": .bool(reconnect),
+            "op": "error", "error": .string(message), "code": .number(Double(code)),
         ]
+        if let reconnect { json["reconnect"] = .bool(reconnect) }
         if let requestID { json["requestId"] = .number(requestID) }
         return json
     }

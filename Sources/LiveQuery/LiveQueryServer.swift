@@ -6,6 +6,7 @@ import ParseStorage
 import Postgres
 public import ServerConfiguration
 import Synchronization
+public import Tasks
 
 /// Live queries: clients keep a WebSocket connection open, subscribe to queries, and are told what becomes of the objects.
 public final class LiveQueryServer: WebSocketHandler {
@@ -13,8 +14,10 @@ public final class LiveQueryServer: WebSocketHandler {
     let feed: ChangeFeed
     let admission: LiveQueryAdmission
     let logger: Logger
-    /// What the conditions of all subscriptions take.
-    let memory = QueryMemory()
+    /// The bytes that the conditions of all subscriptions take; one network has half of them.
+    let memory = Gate(capacity: 64 * 1024 * 1024, share: 32 * 1024 * 1024)
+    /// Who compares a change with a condition: one on each thread that does, and of one network not on all of them.
+    let comparing = Gate(capacity: LongWork.changes.threadCount, share: max(1, LongWork.changes.threadCount / 2))
     /// How many clients are connected.
     let clients = Atomic(0)
     /// How many subscriptions they have.
@@ -41,7 +44,8 @@ public final class LiveQueryServer: WebSocketHandler {
         self.logger = logger
         admission = try LiveQueryAdmission(backend.configuration)
         relay = ChangeRelay(client: backend.store.client, feed: feed, logger: logger)
-        backend.userChanges.follow { [feed] in feed.note(userChanged: $0) }
+        backend.userChanges.follow(
+            { [feed] in feed.note(userChanged: $0) }, settle: { [feed] in await feed.settle(user: $0) })
     }
 
     private var options: Configuration.LiveQuery { backend.configuration.liveQuery }
@@ -63,26 +67,11 @@ public final class LiveQueryServer: WebSocketHandler {
 
     public var knowsClientsLater: Bool { true }
 
+    public func sender(of request: WebSocketRequest) -> Sender { Sender(address: address(request)) }
+
     public func serve(_ socket: WebSocketConnection) async throws {
         let connection = LiveQueryConnection(
             socket, address: address(socket.request), mountURL: mountURL(socket.request), of: self)
         try await connection.run()
     }
-}
-
-/// What the conditions of all subscriptions take, in bytes.
-final class QueryMemory: Sendable {
-    private static let most = 64 * 1024 * 1024
-
-    private let used = Atomic(0)
-
-    /// Takes room; false when there is none.
-    func take(_ size: Int) -> Bool {
-        if used.add(size, ordering: .relaxed).newValue <= Self.most { return true }
-        used.subtract(size, ordering: .relaxed)
-        return false
-    }
-
-    /// Gives room back.
-    func give(_ size: Int) { used.subtract(size, ordering: .relaxed) }
 }

@@ -1,6 +1,7 @@
 import JSON
 import Operations
 import Rules
+import Tasks
 
 /// A change as processes tell it each other: as text, in pieces that PostgreSQL announces (`NOTIFY` takes less than 8000
 /// bytes).
@@ -10,6 +11,11 @@ struct RelayedChange: Sendable {
 
     /// The most bytes of a piece, without what stands before it.
     static let pieceSize = 7500
+
+    /// Stands for changes that were lost: by its number other processes notice that they miss some.
+    static let none = RelayedChange(text: "{}")
+
+    private init(text: String) { self.text = text }
 
     /// Writes a change.
     init(_ change: Change) {
@@ -58,11 +64,20 @@ struct RelayedPieces {
     }
 
     private let ownSender: String
+    /// The number of the last change of each process.
+    private var lastNumbers = BoundedTable<String, Int>(capacity: 1024)
+    private var hasLost = false
     private var partials: [String: Partial] = [:]
     private var bytes = 0
 
     /// - Parameter ownSender: The process whose own pieces come back to it, and are left out.
     init(ownSender: String) { self.ownSender = ownSender }
+
+    /// Whether changes were lost since this was asked last: those of a process are numbered without gaps.
+    mutating func takeLoss() -> Bool {
+        defer { hasLost = false }
+        return hasLost
+    }
 
     /// Takes a piece.
     ///
@@ -76,17 +91,25 @@ struct RelayedPieces {
         }
         let sender = String(parts[0])
         guard sender != ownSender else { return nil }
+        if let last = lastNumbers.value(of: sender), number != last, number != last + 1 { hasLost = true }
+        lastNumbers.set(number, for: sender)
         var partial = Partial(number: number, count: count, next: 0, text: "")
         if let known = partials.removeValue(forKey: sender) {
             bytes -= known.text.utf8.count
-            if known.number == number { partial = known }
+            if known.number == number { partial = known } else { hasLost = true }
         }
         // One of which pieces are missing is left out.
-        guard partial.next == place, partial.count == count, place < count else { return nil }
+        guard partial.next == place, partial.count == count, place < count else {
+            hasLost = true
+            return nil
+        }
         partial.text += parts[4]
         partial.next += 1
         if partial.next == count { return RelayedChange.change(partial.text) }
-        guard bytes + partial.text.utf8.count <= Self.mostBytes else { return nil }
+        guard bytes + partial.text.utf8.count <= Self.mostBytes else {
+            hasLost = true
+            return nil
+        }
         bytes += partial.text.utf8.count
         partials[sender] = partial
         return nil
@@ -95,6 +118,7 @@ struct RelayedPieces {
     /// Forgets what is not complete: the rest is lost.
     mutating func reset() {
         partials = [:]
+        lastNumbers = BoundedTable(capacity: 1024)
         bytes = 0
     }
 }

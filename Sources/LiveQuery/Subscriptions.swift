@@ -1,5 +1,6 @@
 import JSON
 import Operations
+import Tasks
 
 /// What one connection follows, and the room that it takes.
 struct Subscriptions {
@@ -23,6 +24,7 @@ struct Subscriptions {
     private static let mostBytes = 1024 * 1024
 
     private let server: LiveQueryServer
+    private let sender: Sender
     private let inbox: ChangeInbox
     private(set) var all: [RequestID: Subscription] = [:]
     private var topics: [ChangeFeed.Topic: Int] = [:]
@@ -31,9 +33,16 @@ struct Subscriptions {
     private var bytes = 0
     private var lastSerial = 0
 
-    init(of server: LiveQueryServer, into inbox: ChangeInbox) {
+    init(of server: LiveQueryServer, for sender: Sender, into inbox: ChangeInbox) {
         self.server = server
+        self.sender = sender
         self.inbox = inbox
+    }
+
+    /// The subscriptions to a class, in the order in which the client made them: so it hears of a change.
+    func inOrder(of className: Name) -> [(RequestID, Subscription)] {
+        all.lazy.filter { $0.value.query.className == className }.map { ($0.key, $0.value) }
+            .sorted { $0.1.serial < $1.1.serial }
     }
 
     subscript(id: RequestID) -> Subscription? { all[id] }
@@ -43,7 +52,7 @@ struct Subscriptions {
 
     /// Takes room for a message; false when there is none.
     mutating func take(_ size: Int) -> Bool {
-        guard bytes + size <= Self.mostBytes, server.memory.take(size) else { return false }
+        guard bytes + size <= Self.mostBytes, server.memory.tryEnter(weight: size, of: sender) else { return false }
         bytes += size
         return true
     }
@@ -51,7 +60,7 @@ struct Subscriptions {
     /// Gives room back.
     mutating func give(_ size: Int) {
         bytes -= size
-        server.memory.give(size)
+        server.memory.leave(weight: size, of: sender)
     }
 
     /// Adds a subscription, in the place of one of the same number.

@@ -44,7 +44,8 @@ extension LocalPostgres {
         try await Self.tool(
             "pg_basebackup",
             [
-                "--host=\(socketPath)", "--username=roost", "--no-password", "--pgdata=\(copy)", "--format=plain",
+                "--host=\(socketPath)", "--port=\(Self.port)", "--username=roost", "--no-password", "--pgdata=\(copy)",
+                "--format=plain",
                 "--wal-method=stream", "--checkpoint=fast", "--manifest-checksums=SHA256",
             ], account, in: dataFolder)
         try await Self.verify(copy, account, in: dataFolder)
@@ -66,7 +67,7 @@ extension LocalPostgres {
         return isDone
     }
 
-    /// Gives the files of a copy to the user as whom PostgreSQL runs, and verifies them.
+    /// Gives the files of a copy to the user as whom PostgreSQL runs, verifies them, and writes its configuration anew.
     ///
     /// - Parameter folder: A folder with the copy as its subfolder `cluster`.
     /// - Throws: ``Failure`` when something of it is missing or changed.
@@ -83,6 +84,33 @@ extension LocalPostgres {
         }
         try account.checkReach(of: folder)
         try await verify(folder + "/cluster", account, in: folder)
+        try await renewConfiguration(in: folder, account)
+    }
+
+    /// The files at the top of a cluster that are data: where its log of changes begins, and what version it is of.
+    private static let dataFiles: Set<String> = ["PG_VERSION", "backup_label"]
+
+    /// Gives a copy the configuration of a new cluster. Its own may name programs that PostgreSQL runs (`archive_command`,
+    /// `restore_command`), libraries that it loads, places elsewhere (`tablespace_map`), and processes that pg_ctl ends
+    /// (`postmaster.pid`): so of the files at its top, which hold all that, only data stay.
+    private static func renewConfiguration(in folder: String, _ account: Account) async throws {
+        let files = FileManager.default
+        let (cluster, fresh) = (folder + "/cluster/", folder + "/fresh/")
+        defer { try? files.removeItem(atPath: fresh) }
+        // What is restored reaches the disk all at once.
+        try await tool("initdb", initialization(of: fresh) + ["--no-sync"], account, in: folder)
+        for entry in try files.contentsOfDirectory(atPath: cluster) where !dataFiles.contains(entry) {
+            if try !isFolder(cluster + entry) { try files.removeItem(atPath: cluster + entry) }
+        }
+        for entry in try files.contentsOfDirectory(atPath: fresh) where !dataFiles.contains(entry) {
+            if try !isFolder(fresh + entry) { try files.moveItem(atPath: fresh + entry, toPath: cluster + entry) }
+        }
+    }
+
+    private static func isFolder(_ path: String) throws -> Bool {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw Failure("\(path) cannot be read") }
+        return status.st_mode & S_IFMT == S_IFDIR
     }
 
     private static func verify(_ copy: String, _ account: Account, in folder: String) async throws {

@@ -9,6 +9,12 @@ import Subprocess
 
 /// Runs programs to their end.
 enum Command {
+    /// What PostgreSQL and its programs find in their environment. That of the server has keys and passwords in it, which
+    /// SQL can read by the names of programs, and settings of other databases, such as PGPORT.
+    static let environment = ProcessInfo.processInfo.environment.filter {
+        ["PATH", "TZ", "LD_LIBRARY_PATH"].contains($0.key)
+    }
+
     /// Runs a command as an account, and gives its exit status and what it printed.
     ///
     /// The output goes through a file, because a server that the command leaves behind would hold a pipe open for ever.
@@ -43,6 +49,7 @@ enum Command {
                 log, .writeOnly, options: [.create, .truncate, .append], permissions: .ownerReadWrite)
             return try await Subprocess.run(
                 .path(FilePath(command[0])), arguments: Arguments(Array(command.dropFirst())),
+                environment: .custom(environment.map { Array("\($0)=\($1)".utf8) }),
                 workingDirectory: FilePath(folder), platformOptions: options,
                 output: .fileDescriptor(file, closeAfterSpawningProcess: true), error: .combinedWithOutput
             ).terminationStatus

@@ -56,11 +56,7 @@ public actor LocalPostgres {
         let socketFolder = try self.socketFolder(account)
         if !FileManager.default.fileExists(atPath: cluster + "/PG_VERSION") {
             logger.info("making a PostgreSQL cluster", metadata: ["folder": "\(cluster)"])
-            try await command(
-                binaries.path("initdb"),
-                [
-                    "-D", cluster, "-U", "roost", "-A", "trust", "-E", "UTF8", "--no-locale", "--data-checksums",
-                ], account)
+            try await command(binaries.path("initdb"), Self.initialization(of: cluster), account)
         }
         if try await command(binaries.path("pg_ctl"), ["-D", cluster, "status"], account, mayFail: true) == 0 {
             // The server before this one was killed: its cluster is stopped properly and started anew.
@@ -69,7 +65,7 @@ public actor LocalPostgres {
         }
         let options = [
             "listen_addresses=''", "unix_socket_directories='\(socketFolder)'", "unix_socket_permissions=0700",
-            "max_connections=100", "shared_buffers=128MB", "logging_collector=off", "fsync=on",
+            "port=\(Self.port)", "max_connections=100", "shared_buffers=128MB", "logging_collector=off", "fsync=on",
         ]
         startArguments = [
             "-D", cluster, "-l", log, "-w", "-t", "120", "-o", options.map { "-c " + $0 }.joined(separator: " "),
@@ -85,16 +81,25 @@ public actor LocalPostgres {
         return Self.connectionString(socketFolder)
     }
 
+    /// The arguments of initdb for a new cluster.
+    static func initialization(of cluster: String) -> [String] {
+        ["-D", cluster, "-U", "roost", "-A", "trust", "-E", "UTF8", "--no-locale", "--data-checksums"]
+    }
+
+    /// The number in the name of the socket, whatever the environment says.
+    static let port = "5432"
+
     /// The database `roost` of the cluster whose socket lies in a folder.
     static func connectionString(_ socketFolder: String) -> String {
         let encoded = socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? socketFolder
-        return "postgres:///roost?host=\(encoded)&user=roost"
+        return "postgres:///roost?host=\(encoded)&port=\(port)&user=roost"
     }
 
     private func makeDatabase(_ binaries: PostgresBinaries, _ socketFolder: String, _ account: Account) async throws {
-        let question = ["-h", socketFolder, "-U", "roost", "-d", "roost", "-Atc", "SELECT 1"]
+        let address = ["-h", socketFolder, "-p", Self.port, "-U", "roost"]
+        let question = address + ["-d", "roost", "-Atc", "SELECT 1"]
         if try await command(binaries.path("psql"), question, account, mayFail: true) == 0 { return }
-        try await command(binaries.path("createdb"), ["-h", socketFolder, "-U", "roost", "roost"], account)
+        try await command(binaries.path("createdb"), address + ["roost"], account)
     }
 
     /// Starts the cluster again whenever it died, until the task is cancelled.
@@ -165,5 +170,53 @@ public actor LocalPostgres {
             throw Failure("\((path as NSString).lastPathComponent) failed: \(output.suffix(500))")
         }
         return status
+    }
+}
+
+/// Keeps a second server off a folder. The system takes the lock away from a process that dies.
+final class FolderLock: Sendable {
+    private let descriptor: Int32
+
+    /// Takes the lock; nil when another process holds it.
+    ///
+    /// - Throws: `LocalPostgres.Failure` when the file cannot be written.
+    init?(_ path: String) throws {
+        descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw LocalPostgres.Failure("\(path) cannot be written") }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            return nil
+        }
+    }
+
+    deinit { close(descriptor) }
+}
+
+extension LocalPostgres {
+    /// Whether a cluster was ever made in the folder.
+    public nonisolated var exists: Bool { FileManager.default.fileExists(atPath: cluster + "/PG_VERSION") }
+
+    /// Starts the cluster, or uses it beside the process that started it.
+    ///
+    /// - Returns: The connection string, and whether the cluster belongs to another process; only who started it stops it.
+    /// - Throws: ``Failure``.
+    public func startOrShare() async throws -> (connectionString: String, isShared: Bool) {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            if let connectionString = try await startUnlessInUse() { return (connectionString, false) }
+            // The other may be starting it, or about to end: then it is this process's turn.
+            if isReady { return (Self.connectionString(socketPath), true) }
+            guard ContinuousClock.now < deadline else {
+                throw Failure("another process holds \(dataFolder), and its PostgreSQL does not take connections")
+            }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    /// Whether the cluster says that it takes connections.
+    private var isReady: Bool {
+        guard let text = try? String(contentsOfFile: cluster + "/postmaster.pid", encoding: .utf8) else { return false }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.count > 7 && lines[7].hasPrefix("ready")
     }
 }

@@ -40,6 +40,7 @@ struct PostgresBinaries: Sendable {
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: folder + "/initdb")
         process.arguments = ["--version"]
+        process.environment = Command.environment
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         guard (try? process.run()) != nil else { return nil }

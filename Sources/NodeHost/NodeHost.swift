@@ -16,7 +16,6 @@ package final class NodeHost: CloudHost {
     package let kind = CloudHostKind.node
 
     private struct State {
-        var crashes = CrashHistory()
         var tasks: [Task<Void, Never>] = []
         var isStopping = false
         var serverURL = ""
@@ -28,6 +27,7 @@ package final class NodeHost: CloudHost {
     private let sendMail: SendMail?
     private let logger: Logger
     private let pool: WorkerPool
+    private let gate: CallGate
     private let state = Mutex(State())
     private let reloading = Mutex(false)
 
@@ -52,6 +52,8 @@ package final class NodeHost: CloudHost {
         self.sendMail = sendMail
         self.logger = logger
         pool = WorkerPool(places: settings.workers)
+        gate = CallGate(
+            capacity: settings.openCalls * settings.workers, mostWaiting: settings.waitingCalls * settings.workers)
         state.withLock { $0.serverURL = settings.serverURL }
     }
 
@@ -110,16 +112,21 @@ package final class NodeHost: CloudHost {
     /// Puts a process to work, and lets the one end whose place it takes. It ends itself where others have filled all places
     /// while it started.
     ///
-    /// - Parameter moment: A process whose start began before it gives up its place; nil where only a free one is taken.
+    /// - Parameters:
+    ///   - moment: A process whose start began before it gives up its place; nil where only a free one is taken.
+    ///   - crashes: How often processes died at its place.
     @inline(never)
-    private func use(_ worker: NodeWorker, inPlaceOfThoseBefore moment: ContinuousClock.Instant? = nil) {
+    private func use(
+        _ worker: NodeWorker, inPlaceOfThoseBefore moment: ContinuousClock.Instant? = nil,
+        after crashes: CrashHistory = CrashHistory()
+    ) {
         guard case .taken(from: let old) = pool.place(worker, inPlaceOfThoseBefore: moment) else {
             worker.retire()
             return worker.end(nil)
         }
         old?.retire()
         worker.tellOffer()
-        keepAlive(worker)
+        keepAlive(worker, after: crashes)
         if let old { Task { await old.drain() } }
     }
 
@@ -151,14 +158,16 @@ package final class NodeHost: CloudHost {
     }
 
     private func send(_ kind: CallWriter.Kind, _ call: CloudCall) async throws -> JSONObject {
-        let deadline = ContinuousClock.now + settings.startWait
-        while true {
-            let worker = try await pool.worker(within: deadline - .now)
-            do {
-                return try await worker.call(kind, call)
-            } catch is CallGate.Closed {
-                // It ended before the call reached it: another one takes it.
-                pool.remove(worker)
+        try await gate.run(call) {
+            let deadline = ContinuousClock.now + settings.startWait
+            while true {
+                let worker = try await pool.worker(within: deadline - .now)
+                do {
+                    return try await worker.call(kind, call)
+                } catch is OpenCalls.Closed {
+                    // It ended before the call reached it: another one takes it.
+                    pool.remove(worker)
+                }
             }
         }
     }
@@ -175,7 +184,6 @@ package final class NodeHost: CloudHost {
                 if isStopping() { return worker.end(nil) }
                 use(worker, inPlaceOfThoseBefore: moment)
             }
-            forgetCrashes()
             logger.info("cloud code is loaded again", metadata: ["file": "\(settings.main)"])
         } catch {
             logger.error(
@@ -196,37 +204,22 @@ package final class NodeHost: CloudHost {
     @inline(never)
     private func endReload() { reloading.withLock { $0 = false } }
 
-    @inline(never)
-    private func forgetCrashes() { state.withLock { $0.crashes = CrashHistory() } }
-
-    /// Notes that a process died.
-    ///
-    /// - Returns: How long to wait before the next one; nil to start none.
-    @inline(never)
-    private func noteDeath(after lifetime: Duration) -> Duration? {
-        state.withLock { $0.crashes.note(at: .now, after: lifetime, backOff: settings.backOff) }
-    }
-
     /// Starts another process when one dies.
-    private func keepAlive(_ worker: NodeWorker) {
+    private func keepAlive(_ worker: NodeWorker, after crashes: CrashHistory) {
         Task { [weak self] in
             let way = await worker.ended.wait() ?? ""
             guard let self, !worker.isRetired else { return }
             pool.remove(worker)
-            await restart(after: worker.lifetime, way)
+            await restart(after: worker.lifetime, way, crashes)
         }
     }
 
-    private func restart(after lifetime: Duration, _ way: String) async {
+    private func restart(after lifetime: Duration, _ way: String, _ earlier: CrashHistory) async {
+        var crashes = earlier
         var lifetime = lifetime
         var way = way
         while !isStopping() {
-            guard let pause = noteDeath(after: lifetime) else {
-                logger.critical(
-                    "cloud code died \(CrashHistory.most) times within a minute: it stays down until it is loaded again",
-                    metadata: ["end": "\(way)"])
-                return pool.giveUp()
-            }
+            let pause = crashes.note(after: lifetime, backOff: settings.backOff)
             logger.error("cloud code died", metadata: ["end": "\(way)", "nextStart": "\(pause)"])
             try? await Task.sleep(for: pause)
             // A reload may have filled the place meanwhile.
@@ -234,7 +227,7 @@ package final class NodeHost: CloudHost {
             do {
                 let worker = try await startWorker()
                 if isStopping() { return worker.end(nil) }
-                return use(worker)
+                return use(worker, after: crashes)
             } catch {
                 lifetime = .zero
                 way = "\(error)"

@@ -28,13 +28,13 @@ package struct NodeSettings: Sendable {
     package var backOff: [Duration] = [.milliseconds(200), .seconds(1), .seconds(5), .seconds(15), .seconds(30)]
     /// How long calls wait for a process when none is there.
     package var startWait = Duration.seconds(5)
-    /// The most calls that a process has open at a time, and the most that wait for their turn.
+    /// The most calls that are open at a time for each process, and the most that wait for their turn.
     package var openCalls = 256
     package var waitingCalls = 1000
     /// The most bytes of a message from a process.
     package var messageLimit = 64 * 1024 * 1024
-    /// The most bytes of a message to a process: as long as the longest text of V8.
-    package var frameLimit = 0x1fff_ffe8
+    /// The most bytes of a message to a process.
+    package var frameLimit = 64 * 1024 * 1024
     /// Keys that the SDK in the process is given.
     package var applicationId = ""
     package var masterKey = ""

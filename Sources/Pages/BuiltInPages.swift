@@ -8,7 +8,11 @@ public enum BuiltInPage: String, CaseIterable, Sendable {
     case invalidLink, tooManyRequests
 
     /// Its name in snake case.
-    public var fileName: String { PageName.snakeCase(rawValue) }
+    public var fileName: String {
+        rawValue.reduce(into: "") { name, letter in
+            name += letter.isUppercase ? "_" + letter.lowercased() : String(letter)
+        }
+    }
 
     /// The files that are this page: those of the pages, and those that the older redirects lead to.
     var files: [String] {

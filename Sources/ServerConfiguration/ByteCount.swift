@@ -1,7 +1,7 @@
 import JSON
 
 /// Sizes as people write them: `20mb`, `512kb`, `1048576`, and numbers of bytes.
-enum ByteCount {
+public enum ByteCount {
     /// What is larger counts as this, a petabyte, so that sums of sizes are numbers.
     static let most = 1 << 50
 
@@ -14,8 +14,8 @@ enum ByteCount {
         }
     }
 
-    /// The number of bytes; nil for what is no size.
-    private static func parse(_ text: String) -> Int? {
+    /// The number of bytes that a text stands for; nil for what is no size. Units count in steps of 1024.
+    public static func parse(_ text: String) -> Int? {
         let lower = text.lowercased()
         let units: [(String, Double)] = [
             ("tb", 1_099_511_627_776), ("gb", 1_073_741_824), ("mb", 1_048_576), ("kb", 1024), ("b", 1),

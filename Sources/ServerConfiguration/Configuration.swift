@@ -32,9 +32,9 @@ public struct Configuration: Sendable {
     public var restAPIKey: String?
     public var dotNetKey: String?
     /// Addresses and networks from which each key is taken.
-    public var masterKeyIps = ["127.0.0.1", "::1"]
-    public var maintenanceKeyIps = ["127.0.0.1", "::1"]
-    public var readOnlyMasterKeyIps = ["0.0.0.0/0", "::0"]
+    public var masterKeyIps = Configuration.thisMachine
+    public var maintenanceKeyIps = Configuration.thisMachine
+    public var readOnlyMasterKeyIps = Configuration.everywhere
 
     /// The URL of the interface, without a trailing slash.
     public var serverURL = ""
@@ -46,6 +46,8 @@ public struct Configuration: Sendable {
     public var port = 1337
     public var host = "0.0.0.0"
     public var mountPath = "/parse"
+    /// The path below which the interface lies, without a trailing slash; empty for the root.
+    public var mount: String { mountPath.split(separator: "/").map { "/" + $0 }.joined() }
     public var trustProxy = TrustProxy.nobody
     /// In bytes.
     public var maxUploadSize = 20 * 1024 * 1024
@@ -103,7 +105,8 @@ public struct Configuration: Sendable {
     public var customPages = CustomPages()
 
     public var fileUpload = FileUpload()
-    public var fileDownload = FileDownload()
+    /// Who may download.
+    public var fileDownload = FileCallers(enableForPublic: true, enableForAnonymousUser: true)
     public var preserveFileName = false
     public var fileKey: String?
     /// What files are encrypted with; nil when they lie open.
@@ -113,13 +116,15 @@ public struct Configuration: Sendable {
     /// The routes that clients may use; nil for all.
     public var routeAllowList: RouteAllowList?
     /// Whether providers take an access token, which may be another app's, in place of a code.
-    public var enableInsecureAuthAdapters = true
+    public var enableInsecureAuthAdapters = false
     /// How the server reaches others.
     public var outgoing = Outgoing()
     /// How webhooks are called.
     public var webhooks = Webhooks()
     /// How many requests of a kind there may be in a time.
     public var rateLimits: [RateLimit] = []
+    /// Whether log-ins, sign-ups and mails are limited besides, for each address.
+    public var accountRateLimit = true
     /// Where requests are counted.
     public var rateLimitStore = RateLimitStore.memory
     /// By what the server speaks TLS; nil for plain HTTP.
@@ -152,103 +157,6 @@ public struct Configuration: Sendable {
         }
     }
 
-    /// Settings of the database.
-    public struct DatabaseOptions: Sendable {
-        /// Whether clients may ask for the plan of a query.
-        public var allowPublicExplain = false
-        /// How many connections carry short statements; nil for as many as the machine has processors, 4 to 16.
-        public var sharedConnections: Int?
-        /// How many connections are shared out among transactions, slow reads and waiting for locks.
-        public var poolSize = 8
-        /// The most aggregations and lists of distinct values that are computed at once; nil for half of the machine's
-        /// processors.
-        public var heavyStatements: Int?
-        /// How often classes are compared with the database, in milliseconds; changes are announced besides.
-        public var schemaCacheTtl = 5000
-        /// Whether an index may name fields that the class does not have.
-        public var disableIndexFieldValidation = false
-        /// Whether the database is reached through a pooler that lends sessions for one transaction at a time.
-        public var transactionPooler = false
-    }
-
-    /// Classes as the configuration declares them, and how far the database is made to follow.
-    public struct DeclaredSchemas: Sendable {
-        /// The classes, in the form of the schemas API; no two have one name.
-        public var definitions: [JSONObject] = []
-        /// Whether the server does not start when a class cannot be made as declared.
-        public var strict = false
-        /// Whether fields that are not declared are removed.
-        public var deleteExtraFields = false
-        /// Whether fields of another type than the declared one are removed and made again.
-        public var recreateModifiedFields = false
-        /// Whether the schemas API is closed for changes.
-        public var lockSchemas = false
-        /// Whether indexes that are not declared stay.
-        public var keepUnknownIndexes = false
-        /// Paths of SQL files that run before and after.
-        public var beforeMigration: [String] = []
-        public var afterMigration: [String] = []
-    }
-
-    /// Which proxies are believed about the client's address.
-    public enum TrustProxy: Sendable, Equatable {
-        case nobody
-        case everybody
-        /// So many proxies before this server.
-        case hops(Int)
-        /// Proxies at these addresses and networks.
-        case addresses([String])
-    }
-
-    /// Rules for passwords.
-    public struct PasswordPolicy: Sendable {
-        /// A regular expression that a password must match.
-        public var validatorPattern: String?
-        /// The text for a password that breaks a rule.
-        public var validationError: String?
-        /// Whether a password may not contain the user's name.
-        public var doNotAllowUsername = false
-        /// In days.
-        public var maxPasswordAge: Double?
-        /// How many old passwords are refused, 0 to 20.
-        public var maxPasswordHistory = 0
-    }
-
-    /// Locking an account after failed log-ins.
-    public struct AccountLockout: Sendable {
-        /// How many failures lock, 1 to 999.
-        public var threshold: Int
-        /// For how long, in minutes.
-        public var duration: Double
-        /// Whether a password that is set by a link unlocks.
-        public var unlockOnPasswordReset: Bool
-
-        /// Makes rules.
-        public init(threshold: Int, duration: Double, unlockOnPasswordReset: Bool) {
-            self.threshold = threshold
-            self.duration = duration
-            self.unlockOnPasswordReset = unlockOnPasswordReset
-        }
-    }
-
-    /// Who may upload what.
-    public struct FileUpload: Sendable {
-        public var enableForPublic = false
-        public var enableForAnonymousUser = false
-        public var enableForAuthenticatedUser = true
-        /// Regular expressions of allowed extensions; nil for the default of the preset.
-        public var fileExtensions: [String]?
-        /// Hosts that the URL of a file may name; `*` for all.
-        public var allowedFileUrlDomains = ["*"]
-    }
-
-    /// Who may download.
-    public struct FileDownload: Sendable {
-        public var enableForPublic = true
-        public var enableForAnonymousUser = true
-        public var enableForAuthenticatedUser = true
-    }
-
     /// The report on the deployment's security.
     public struct Security: Sendable {
         /// Whether the route answers.
@@ -268,7 +176,7 @@ public struct Configuration: Sendable {
     /// What becomes of installations that share a device token with one that is written.
     public struct Installations: Sendable {
         /// What becomes of the rows that lose.
-        public enum Action: String, Sendable {
+        public enum Action: String, Sendable, CaseIterable {
             /// They are removed.
             case delete
             /// They stay, without the value that they share.
@@ -276,7 +184,7 @@ public struct Configuration: Sendable {
         }
 
         /// Which of two rows stays when one has the installation id and the other the token.
-        public enum KeptRow: String, Sendable {
+        public enum KeptRow: String, Sendable, CaseIterable {
             case deviceToken, installationId
         }
 
@@ -294,10 +202,22 @@ public struct Configuration: Sendable {
         public var subqueryLimit: Int?
         public var queryDepth: Int?
         public var batchRequestLimit: Int?
+        /// Limits on GraphQL, which is not built: they are checked, and nothing else.
+        var graphQLDepth: Int?
+        var graphQLFields: Int?
         public var allowRegex = true
     }
 
     init() {}
+
+    /// What holds where no option says otherwise.
+    init(preset: Int) {
+        self.preset = preset
+        for definition in OptionTable.all { definition.setDefault(preset, &self) }
+    }
+
+    static let thisMachine = ["127.0.0.1", "::1"]
+    static let everywhere = ["0.0.0.0/0", "::0"]
 
     /// Makes the paths of SQL files and of pages absolute.
     ///

@@ -17,7 +17,9 @@ struct FacebookProvider: AuthProvider {
 
     func check(_ name: Name, _ options: JSONObject) throws(ConfigurationError) {
         guard options["enabled"] != false else { return }
-        if let ids = options["appIds"], ids.arrayValue == nil { throw ConfigurationError("appIds must be an array.") }
+        if let ids = options["appIds"], ids.arrayValue == nil {
+            throw ConfigurationError("option auth.\(name).appIds must be an array.")
+        }
         let apps = ProviderOptions.texts(options["appIds"]) + ProviderOptions.texts(options["clientId"])
         guard !apps.isEmpty else {
             throw ConfigurationError(

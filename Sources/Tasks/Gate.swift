@@ -38,6 +38,7 @@ public final class Gate: Sendable {
     private let capacity: Int
     private let share: Int
     private let mostWaiting: Int
+    private let waitingShare: Int
     private let state = Mutex(State())
 
     /// Makes a gate.
@@ -46,14 +47,18 @@ public final class Gate: Sendable {
     ///   - capacity: The weight of all that is let in at a time. What weighs more is let in alone.
     ///   - share: The weight of what is let in of one sender at a time.
     ///   - mostWaiting: How many may wait.
-    public init(capacity: Int, share: Int = .max, mostWaiting: Int = .max) {
+    ///   - waitingShare: How many of one sender may wait.
+    public init(capacity: Int, share: Int = .max, mostWaiting: Int = .max, waitingShare: Int = .max) {
         self.capacity = capacity
         self.share = share
         self.mostWaiting = mostWaiting
+        self.waitingShare = waitingShare
     }
 
     /// The weight of what is inside now.
     public var used: Int { state.withLock { $0.load.used } }
+    /// Whether more is inside than there is room for, since something turned out to weigh more than was said.
+    public var isOverfull: Bool { used > capacity }
     /// How many wait now.
     public var waiting: Int { state.withLock { $0.waiting.count } }
 
@@ -99,6 +104,11 @@ public final class Gate: Sendable {
         }
     }
 
+    /// Counts what is inside already, whether there is room for it or not; ``leave(weight:of:)`` is owed.
+    public func add(weight: Int, of sender: Sender) {
+        state.withLock { $0.load.add(weight, of: sender) }
+    }
+
     /// Gives back what ``enter(weight:of:)`` took; those who wait and for whom there is room now enter.
     public func leave(weight: Int = 1, of sender: Sender = .current) {
         let admitted = state.withLock { state in
@@ -109,9 +119,10 @@ public final class Gate: Sendable {
     }
 
     private func fits(_ weight: Int, of sender: Sender, beside load: Load) -> SenderQueue<Waiter>.Choice {
-        if load.used > 0, weight > capacity - load.used { return .stop }
         let own = load.usedBySender[sender, default: 0]
-        return own > 0 && weight > share - own ? .skip : .take
+        // One that waits for itself keeps nobody else from entering.
+        if own > 0, weight > share - own { return .skip }
+        return load.used > 0 && weight > capacity - load.used ? .stop : .take
     }
 
     private func admitWaiting(_ state: inout State) -> [CheckedContinuation<Void, any Error>] {
@@ -134,7 +145,7 @@ public final class Gate: Sendable {
     private func line(up waiter: Waiter, of sender: Sender) -> SenderQueue<Waiter>.Ticket? {
         var admitted: [CheckedContinuation<Void, any Error>] = []
         let ticket = state.withLock { state -> SenderQueue<Waiter>.Ticket? in
-            guard state.waiting.count < mostWaiting else { return nil }
+            guard state.waiting.count < mostWaiting, state.waiting.count(of: sender) < waitingShare else { return nil }
             let ticket = state.waiting.append(waiter, of: sender)
             admitted = admitWaiting(&state)
             return ticket

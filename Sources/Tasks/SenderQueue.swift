@@ -36,6 +36,7 @@ public struct SenderQueue<Element> {
     private var lines: [Sender: Line] = [:]
     /// The senders that have a line, the next one first.
     private var turns: Deque<Sender> = []
+    private var firstNumber = 0
     private var lastNumber = 0
 
     /// How many elements wait.
@@ -60,6 +61,19 @@ public struct SenderQueue<Element> {
         lines[sender, default: Line()].elements[lastNumber] = element
         lines[sender, default: Line()].numbers.append(lastNumber)
         return Ticket(sender: sender, number: lastNumber)
+    }
+
+    /// Adds an element before all others of its sender.
+    ///
+    /// - Returns: What names it for ``remove(_:)``.
+    @discardableResult
+    public mutating func prepend(_ element: Element, of sender: Sender) -> Ticket {
+        count += 1
+        if lines[sender] == nil { turns.append(sender) }
+        firstNumber -= 1
+        lines[sender, default: Line()].elements[firstNumber] = element
+        lines[sender, default: Line()].numbers.prepend(firstNumber)
+        return Ticket(sender: sender, number: firstNumber)
     }
 
     /// Takes an element out of the queue, wherever it stands.

@@ -43,7 +43,7 @@ enum WebhookAnswer {
         }
         switch (event, value) {
         case (.beforeSave, .object(let fields)?) where className != "@Config" && className != "@File":
-            if !fields.isEmpty { result.write = .fields(fields) }
+            result.write = .fields(fields)
         case (.afterSave, .object(let answer)?) where className != "@Config" && className != "@File":
             if !answer.isEmpty { result.answer = .object(answer) }
         case (.beforeFind, .object(let query)?): result.found = .query(query)

@@ -18,13 +18,14 @@ public final class WebhookHost: CloudHost {
         var reading = 0
         var lastReading = 0
         var services: CloudServices?
+        /// How many calls are under way to each host: one that is slow makes its own callers wait, and nobody else's.
+        var gates: [Name: CallGate] = [:]
     }
 
     private let backend: Backend
     private let caller: HTTPCaller
     private let options: Configuration.Webhooks
     private let encoder: WebhookRequest
-    private let gate: WebhookGate
     private let logger: Logger
     private let state = Mutex(State())
 
@@ -36,9 +37,8 @@ public final class WebhookHost: CloudHost {
         self.logger = logger
         options = configuration.webhooks
         encoder = WebhookRequest(tellsMore: configuration.preset >= 9)
-        gate = WebhookGate(open: options.connections)
         caller = try HTTPCaller(
-            configuration.outgoing, connectionsPerHost: options.connections, keptFor: .seconds(4))
+            configuration.outgoing, connectionsPerHost: options.connections * 16, keptFor: .seconds(4))
     }
 
     public var kind: CloudHostKind { .webhooks }
@@ -99,11 +99,12 @@ public final class WebhookHost: CloudHost {
         if let authorization = authority.authorization {
             request.headers.append(("Authorization", authorization))
         }
-        try gate.enter(authority.host)
-        defer { gate.leave(authority.host) }
+        let ready = request
         let reply: HTTPReply
         do {
-            reply = try await caller.send(request, timeLimit: nil, mostBytes: Self.mostReceived)
+            reply = try await gate(to: authority.host).run(call) {
+                try await caller.send(ready, timeLimit: nil, mostBytes: Self.mostReceived)
+            }
         } catch let failure as HTTPCallFailure {
             logger.warning(
                 "a webhook failed",
@@ -111,6 +112,15 @@ public final class WebhookHost: CloudHost {
             throw CloudFailure(Self.text(failure.kind))
         }
         return try await HeavyWork.makeValues(of: reply.body.count) { try WebhookAnswer.read(reply, call.target) }
+    }
+
+    private func gate(to host: String) -> CallGate {
+        state.withLock { state in
+            if let gate = state.gates[Name(host)] { return gate }
+            let gate = CallGate(capacity: options.connections, mostWaiting: 10 * options.connections)
+            state.gates[Name(host)] = gate
+            return gate
+        }
     }
 
     /// What is told of a failure: nothing of where the webhook is.

@@ -24,7 +24,10 @@ struct WebhookRequest: Sendable {
             [.beforeConnect, .beforeSubscribe, .afterEvent].contains(event)
         else { return nil }
         var body = call.params
-        if let query = call.query { body["query"] = .object(query) }
+        if var query = call.query {
+            if query["className"] == nil { query["className"] = .string(call.target.name.text) }
+            body["query"] = .object(query)
+        }
         if let object = call.object { body["object"] = .object(object) }
         if let original = call.original { body["original"] = .object(original) }
         if let user = call.caller.user { body["user"] = .object(user) }

@@ -22,7 +22,7 @@ import Testing
             "CCrypt", "Encoding", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
             "ServerConfiguration", "Tasks",
         ],
-        "CloudCode": ["JSON", "Operations", "ParseModel", "Rules", "ServerConfiguration"],
+        "CloudCode": ["JSON", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Tasks"],
         "HTTP": ["Encoding", "JSON", "Logs", "Tasks"],
         "REST": [
             "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "Pages", "ParseModel", "ParseStorage",
@@ -43,7 +43,7 @@ import Testing
         "Migration": [
             "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Outgoing", "ParseModel", "ParseStorage", "Postgres",
         ],
-        "NodeHost": ["CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration"],
+        "NodeHost": ["CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration", "Tasks"],
         "App": [
             "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LiveQuery", "LocalPostgres", "Logs",
             "Mail", "Migration", "NodeHost", "Operations", "ParseModel", "Outgoing", "Pages", "ParseStorage",

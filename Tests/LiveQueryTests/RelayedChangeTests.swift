@@ -51,6 +51,38 @@ import Testing
     }
 
     @Test(
+        "That changes are lost is noticed by the numbers: one left out, one that is not complete, and never without a loss",
+        arguments: [
+            ([1, 2, 3], false), ([7, 8], false), ([1, 3], true), ([1, 1_000], true), ([3, 1], true),
+        ] as [([Int], Bool)])
+    func losses(numbers: [Int], isLoss: Bool) {
+        var received = RelayedPieces(ownSender: "me")
+        for number in numbers {
+            for piece in RelayedChange(Self.change("a")).pieces(sender: "one", number: number) {
+                let change = received.add(piece)
+                #expect(change != nil)
+            }
+        }
+        // Another process has numbers of its own.
+        _ = received.add(RelayedChange(Self.change("b")).pieces(sender: "two", number: 90)[0])
+        let losses = [received.takeLoss(), received.takeLoss()]
+        #expect(losses == [isLoss, false])
+        received.reset()
+        for piece in RelayedChange(Self.change("a")).pieces(sender: "one", number: 500) { _ = received.add(piece) }
+        let isLostAfterReset = received.takeLoss()
+        #expect(!isLostAfterReset, "after a reset nothing is known of numbers")
+    }
+
+    @Test("A process that lost changes says so by what stands in their place, which is no change itself")
+    func announcedLoss() {
+        var received = RelayedPieces(ownSender: "me")
+        let first = received.add(RelayedChange(Self.change("a")).pieces(sender: "one", number: 1)[0])
+        let second = received.add(RelayedChange.none.pieces(sender: "one", number: 3)[0])
+        let isLost = received.takeLoss()
+        #expect(first != nil && second == nil && isLost)
+    }
+
+    @Test(
         "What is no piece of a change is none",
         arguments: [
             "", " ", "a b c d e", "s 1 0 1", "s 1 0 1 {}", "s 1 0 1 []", "s 1 5 2 x", "s 1 -1 2 x", "s 1 0 0 x",

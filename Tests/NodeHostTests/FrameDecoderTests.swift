@@ -5,13 +5,18 @@ import Testing
 
 /// Messages in a stream of bytes.
 @Suite struct FrameDecoderTests {
-    private static let allocator = ByteBufferAllocator()
-
     @Test("Messages come whole, however the bytes are cut")
     func pieces() throws {
-        var stream = FrameDecoder.frame(Array("one".utf8), in: Self.allocator)
-        stream.writeImmutableBuffer(FrameDecoder.frame([], in: Self.allocator))
-        stream.writeImmutableBuffer(FrameDecoder.frame(Array("three".utf8), in: Self.allocator))
+        var stream = ByteBuffer()
+        // A message in three pieces, and two small ones between these.
+        let frames: [(text: String, marks: UInt32)] = [
+            ("th", FrameMark.piece), ("one", 0), ("re", FrameMark.piece), ("", 0),
+            ("e", FrameMark.piece | FrameMark.last),
+        ]
+        for (text, marks) in frames {
+            stream.writeInteger(UInt32(text.utf8.count) | marks)
+            stream.writeString(text)
+        }
         let bytes = Array(stream.readableBytesView)
         for size in 1...bytes.count {
             var texts: [String] = []
@@ -30,6 +35,17 @@ import Testing
         var head = ByteBuffer()
         head.writeInteger(UInt32.max)
         #expect(throws: FrameDecoder.TooLong.self) { try processor.process(buffer: head) { _ in } }
+    }
+
+    @Test("A message in pieces that are together longer than may be is refused")
+    func tooLongTogether() {
+        let processor = NIOSingleStepByteToMessageProcessor(FrameDecoder(limit: 5))
+        var pieces = ByteBuffer()
+        for _ in 0..<2 {
+            pieces.writeInteger(UInt32(3) | FrameMark.piece)
+            pieces.writeString("abc")
+        }
+        #expect(throws: FrameDecoder.TooLong.self) { try processor.process(buffer: pieces) { _ in } }
     }
 
     @Test(

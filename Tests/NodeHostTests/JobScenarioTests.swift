@@ -9,6 +9,22 @@ struct JobScenarioTests {
         try await server.send("GET", "/classes/_JobStatus/\(id)", as: .master)
     }
 
+    @Test("A job that is asked for twice under one request id runs once")
+    func idempotency() async throws {
+        let code = "Parse.Cloud.job('once', () => 'ok');"
+        let options: JSONObject = ["idempotencyOptions": ["paths": [".*"], "ttl": 60]]
+        try await CloudApp.serve(["main.js": code], options) { server, _ in
+            for path in ["/jobs/once", "/jobs"] {
+                let headers = ["X-Parse-Request-Id": "id of \(path)"]
+                let first = try await server.send("POST", path, ["jobName": "once"], as: .master, headers: headers)
+                #expect(first.status == 200, "\(first.text)")
+                let second = try await server.send("POST", path, ["jobName": "once"], as: .master, headers: headers)
+                #expect(second.code == 159, "\(second.text)")
+            }
+            #expect(try await server.find("_JobStatus", as: .master).results.count == 2)
+        }
+    }
+
     @Test("A job is answered at once, tells how far it is, and its row has what it gave or threw")
     func jobs() async throws {
         try await CloudApp.serve(try CloudApp.files("scenarios")) { server, _ in

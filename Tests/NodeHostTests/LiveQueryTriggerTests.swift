@@ -8,6 +8,28 @@ import Testing
         "liveQuery": ["classNames": ["Note", "Free"]], "startLiveQueryServer": true,
     ]
 
+    @Test("A trigger tells of an object of another class")
+    func otherClass() async throws {
+        let code = """
+            Parse.Cloud.afterLiveQueryEvent('Note', request => {
+              const other = new Parse.Object('Summary');
+              other.id = request.object.id;
+              other.set('text', 'short');
+              request.object = other;
+            });
+            """
+        try await CloudApp.serve(["main.js": code], Self.options) { server, _ in
+            try await server.liveQuery { client in
+                try await client.connect()
+                try await client.subscribe(1, "Note")
+                let id = try await server.create("Note", ["text": "long"])
+                let object = try await client.next()["object"]
+                #expect(object?["className"] == "Summary" && object?["text"] == "short", "\(object?.text ?? "")")
+                #expect(object?["objectId"] == .string(id))
+            }
+        }
+    }
+
     @Test("A trigger refuses connections, changes and refuses subscriptions, changes what is told and keeps it back")
     func triggers() async throws {
         let code = """

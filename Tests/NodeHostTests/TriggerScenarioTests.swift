@@ -16,6 +16,54 @@ struct TriggerScenarioTests {
         }
     }
 
+    @Test("A sent field that the trigger before the save takes away is undefined after it, and not null")
+    func takenAway() async throws {
+        let code = """
+            Parse.Cloud.beforeSave('Unset', request => { request.object.unset('a'); });
+            Parse.Cloud.beforeSave('Reverted', request => { request.object.revert('a'); });
+            const tell = request => {
+              const { object, original } = request;
+              object.set('told', [typeof object.get('a'), 'a' in object.attributes, typeof original?.get('a')].join());
+            };
+            Parse.Cloud.afterSave('Unset', tell);
+            Parse.Cloud.afterSave('Reverted', tell);
+            """
+        try await CloudApp.serve(["main.js": code]) { server, _ in
+            for name in ["Unset", "Reverted"] {
+                // Of a class that has the field and of one that has not.
+                for _ in 0..<2 {
+                    let made = try await Self.create(server, name, ["a": 1])
+                    #expect(made["told"] == "undefined,false,undefined", "\(name): \(made.text)")
+                    _ = try await server.create(name, ["a": 1])
+                }
+            }
+        }
+    }
+
+    @Test("A find that a field leads to another class passes the triggers of the class whose objects are read")
+    func redirected() async throws {
+        let code = """
+            Parse.Cloud.beforeFind('Vault', () => {}, { requireMaster: true });
+            Parse.Cloud.beforeFind('Shelf', request => { request.query.limit(1); });
+            """
+        try await CloudApp.serve(["main.js": code]) { server, _ in
+            for name in ["Vault", "Shelf"] {
+                let ids = [try await server.create(name, ["n": 1]), try await server.create(name, ["n": 2])]
+                let pointer: JSONValue = ["__type": "Pointer", "className": .string(name), "objectId": .string(ids[0])]
+                _ = try await server.create("Door", [Name("to\(name)"): pointer])
+            }
+            let path = "/classes/Door?redirectClassNameForKey="
+            #expect(try await server.send("GET", path + "toVault").code == 142)
+            #expect(try await server.send("GET", path + "toVault", as: .master)["results"]?.arrayValue?.count == 2)
+            #expect(try await server.send("GET", path + "toShelf")["results"]?.arrayValue?.count == 1)
+            // So does a query inside of another.
+            let inner: JSONValue = ["className": "Door", "where": [:], "redirectClassNameForKey": "toVault"]
+            let find = try await server.send(
+                "POST", "/classes/Door", ["_method": "GET", "where": ["toVault": ["$inQuery": inner]]])
+            #expect(find.code == 142, "\(find.text)")
+        }
+    }
+
     private static func create(_ server: TestServer, _ name: String, _ fields: JSONValue) async throws -> TestAnswer {
         let answer = try await server.send("POST", "/classes/\(name)", fields).succeeded()
         #expect(answer.status == 201)

@@ -33,6 +33,14 @@ struct WakeConditionTests {
         #expect(Self.wakes(WakeCondition(reads: false), commands) == [false, false, true, true, true])
     }
 
+    @Test("Reads that may take long are woken for by themselves")
+    func searches() throws {
+        let shape = ReadShape(try EncodedStatement(Statement("SELECT 1")).key, mostRows: 1, leadsToMore: false)
+        let search = CommandQueue.Command.submit(Request(.statements([]), isReadOnly: true, shape: shape))
+        #expect(Self.wakes(WakeCondition(searches: false), [search, Self.read]) == [false, true])
+        #expect(Self.wakes(WakeCondition(reads: false), [search, Self.read]) == [true, false])
+    }
+
     @Test("Not for changes of rows while those before them are under way, but for everything else")
     func changes() {
         let commands = [Self.change, Self.read, Self.change, Self.write, .shutDown]

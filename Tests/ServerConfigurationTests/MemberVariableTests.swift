@@ -34,7 +34,7 @@ struct MemberVariableTests {
         #expect(configuration.databaseOptions.schemaCacheTtl == 100)
         #expect(configuration.idempotencyOptions.paths == ["functions/a", "functions/b"])
         #expect(configuration.idempotencyOptions.ttl == 60)
-        #expect(!configuration.fileDownload.enableForPublic && configuration.fileUpload.enableForPublic)
+        #expect(!configuration.fileDownload.enableForPublic && configuration.fileUpload.callers.enableForPublic)
         #expect(configuration.fileUpload.fileExtensions == ["png", "jpe?g"])
         #expect(configuration.installation.action == .update)
         #expect(configuration.liveQuery.classNames == ["Song", "Album"])

@@ -127,8 +127,8 @@ struct OptionRuleTests {
         #expect(configuration.enableSanitizedErrorResponse == (preset >= 8))
         #expect(configuration.databaseOptions.allowPublicExplain == (preset <= 8))
         #expect(configuration.masterKeyIps.contains("127.0.0.1") == (preset >= 6))
-        #expect(configuration.fileUpload.enableForPublic == (preset == 4))
-        #expect(configuration.fileUpload.enableForAuthenticatedUser)
+        #expect(configuration.fileUpload.callers.enableForPublic == (preset == 4))
+        #expect(configuration.fileUpload.callers.enableForAuthenticatedUser)
     }
 
     @Test("What is set outweighs the preset, and presets beyond 4 to 9 are refused")
@@ -162,6 +162,9 @@ struct OptionRuleTests {
 
     @Test("URLs must be web addresses, and lose a slash at their end")
     func urls() throws {
+        #expect(
+            refusal(["serverURL": "localhost:1337/parse"])
+                == "serverURL should be a valid URL starting with https:// or http://")
         #expect(try load(["serverURL": "https://a.example/parse/"]).serverURL == "https://a.example/parse")
         #expect(refusal(["publicServerURL": "a.example"]) != nil)
         #expect(try load(["port": 8080, "mountPath": "api"]).serverURL == "http://localhost:8080/api")

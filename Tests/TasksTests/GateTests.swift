@@ -22,6 +22,22 @@ struct GateTests {
         while !condition() { try await Task.sleep(for: .milliseconds(1)) }
     }
 
+    @Test("lets so many of one sender wait, and others beside them", .timeLimit(.minutes(1)))
+    func waitingShare() async throws {
+        let gate = Gate(capacity: 1, mostWaiting: 2, waitingShare: 1)
+        try await gate.enter(of: first)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await gate.run(of: first) {} }
+            try await until { gate.waiting == 1 }
+            await #expect(throws: Gate.Full.self) { try await gate.enter(of: first) }
+            group.addTask { try await gate.run(of: second) {} }
+            try await until { gate.waiting == 2 }
+            gate.leave(of: first)
+            try await group.waitForAll()
+        }
+        #expect(gate.used == 0)
+    }
+
     @Test("lets in what there is room for, and the rest in turns by sender", .timeLimit(.minutes(1)))
     func turns() async throws {
         let gate = Gate(capacity: 1)
@@ -64,6 +80,23 @@ struct GateTests {
         try await heavy.value
         #expect(gate.used == 50)
         gate.leave(weight: 50, of: second)
+    }
+
+    @Test("lets others pass a sender that waits for itself, and counts what is inside anyway", .timeLimit(.minutes(1)))
+    func overfull() async throws {
+        let gate = Gate(capacity: 10, share: 5)
+        #expect(gate.tryEnter(weight: 4, of: first))
+        let waits = Task { try await gate.run(weight: 8, of: first) {} }
+        try await until { gate.waiting == 1 }
+        try await gate.enter(weight: 3, of: second)
+        #expect(!gate.isOverfull)
+        gate.add(weight: 9, of: second)
+        #expect(gate.isOverfull)
+        gate.leave(weight: 9, of: second)
+        gate.leave(weight: 4, of: first)
+        gate.leave(weight: 3, of: second)
+        try await waits.value
+        #expect(gate.used == 0)
     }
 
     @Test("forgets who is cancelled or leaves while it waits", .timeLimit(.minutes(1)))

@@ -18,6 +18,19 @@ struct SenderQueueTests {
         #expect(queue.isEmpty)
     }
 
+    @Test("puts what has waited before before all others of its sender")
+    func prepending() {
+        var queue = SenderQueue<String>()
+        queue.append("a2", of: first)
+        queue.append("b1", of: second)
+        let ticket = queue.prepend("a0", of: first)
+        queue.prepend("a-1", of: first)
+        queue.remove(ticket)
+        var taken: [String] = []
+        while let next = queue.popFirst() { taken.append(next.element) }
+        #expect(taken == ["a-1", "b1", "a2"])
+    }
+
     @Test("forgets what is removed at once, wherever it stands")
     func removal() {
         var queue = SenderQueue<Int>()

@@ -26,11 +26,13 @@ public final class TestAuthority: Sendable {
     }
 
     /// A certificate for a host, and its key, in PEM.
-    public func certificate(for host: String) throws -> (certificate: String, key: String) {
+    ///
+    /// - Parameter end: When it ends, in seconds from now.
+    public func certificate(for host: String, end: Double = 86_400) throws -> (certificate: String, key: String) {
         let own = P256.Signing.PrivateKey()
         let certificate = try Certificate(
             version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: .init(own.publicKey),
-            notValidBefore: Date() - 3600, notValidAfter: Date() + 86_400, issuer: name,
+            notValidBefore: Date() - 3600, notValidAfter: Date() + end, issuer: name,
             subject: try DistinguishedName { CommonName(host) }, signatureAlgorithm: .ecdsaWithSHA256,
             extensions: try Certificate.Extensions {
                 Critical(BasicConstraints.notCertificateAuthority)
@@ -41,8 +43,8 @@ public final class TestAuthority: Sendable {
     }
 
     /// Writes a certificate for a host, and its key, to the files `certificate.pem` and `key.pem` of a folder.
-    public func write(for host: String, to folder: String) throws {
-        let (certificate, key) = try certificate(for: host)
+    public func write(for host: String, end: Double = 86_400, to folder: String) throws {
+        let (certificate, key) = try certificate(for: host, end: end)
         try certificate.write(toFile: folder + "/certificate.pem", atomically: true, encoding: .utf8)
         try key.write(toFile: folder + "/key.pem", atomically: true, encoding: .utf8)
     }
@@ -58,8 +60,10 @@ public final class TestAuthority: Sendable {
 
     /// What a client speaks TLS by that trusts this authority alone.
     ///
-    /// - Parameter version: The one version of TLS that it speaks; nil for all.
-    public func client(version: TLSVersion? = nil) throws -> NIOSSLContext {
+    /// - Parameters:
+    ///   - version: The one version of TLS that it speaks; nil for all.
+    ///   - cipher: The one cipher suite of TLS 1.2 that it knows; nil for the usual ones.
+    public func client(version: TLSVersion? = nil, cipher: NIOTLSCipher? = nil) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(pem.utf8)))
         configuration.applicationProtocols = ["http/1.1"]
@@ -67,6 +71,7 @@ public final class TestAuthority: Sendable {
             configuration.minimumTLSVersion = version
             configuration.maximumTLSVersion = version
         }
+        if let cipher { configuration.cipherSuiteValues = [cipher] }
         return try NIOSSLContext(configuration: configuration)
     }
 }

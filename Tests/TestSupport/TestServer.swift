@@ -135,7 +135,7 @@ public struct TestServer: Sendable {
             }
             tasks.addTask {
                 let port = try await server.boundPort
-                let mount = configuration.mountPath == "/" ? "" : configuration.mountPath
+                let mount = configuration.mount
                 let test = TestServer(url: "http://127.0.0.1:\(port)\(mount)", databaseURI: uri)
                 let result = await Result { try await body(test) }
                 await group.triggerGracefulShutdown()

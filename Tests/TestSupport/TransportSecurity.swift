@@ -19,10 +19,13 @@ package struct TransportSecurity {
 
     /// A client of the same server that speaks TLS.
     ///
-    /// - Parameter version: The one version that it speaks; nil for all.
-    package func client(_ plain: TransportClient, for host: String = "one.example", _ version: TLSVersion? = nil) throws
-        -> TransportClient
-    {
-        TransportClient(port: plain.port, security: (try authority.client(version: version), host))
+    /// - Parameters:
+    ///   - version: The one version that it speaks; nil for all.
+    ///   - cipher: The one cipher suite of TLS 1.2 that it knows; nil for the usual ones.
+    package func client(
+        _ plain: TransportClient, for host: String = "one.example", _ version: TLSVersion? = nil,
+        cipher: NIOTLSCipher? = nil
+    ) throws -> TransportClient {
+        TransportClient(port: plain.port, security: (try authority.client(version: version, cipher: cipher), host))
     }
 }

@@ -6,6 +6,7 @@ import NIOPosix
 import ParseModel
 import REST
 import Rules
+import ServerConfiguration
 import _NIOFileSystem
 
 /// Tells in its answer what arrived, so that a test sees the request as the routes would.
@@ -87,42 +88,43 @@ package enum TransportServer {
     package static let client = ["X-Parse-Application-Id": "app", "X-Parse-REST-API-Key": "rest"]
     package static let master = ["X-Parse-Application-Id": "app", "X-Parse-Master-Key": "master"]
 
-    /// The keys of the application `app` with a key of every kind.
-    package static func keys() throws -> ApplicationKeys {
-        var keys = try ApplicationKeys(applicationID: "app", masterKey: "master")
-        keys.readOnlyMasterKey = "readonly"
-        keys.maintenanceKey = "maintenance"
-        keys.restAPIKey = "rest"
-        keys.javascriptKey = "js"
-        return keys
+    /// The defaults, for the application `app` with a key of every kind.
+    package static func configuration(mountPath: String = "/parse") throws -> Configuration {
+        try Configuration.load(
+            file: nil, environment: [:],
+            flags: [
+                "--appId", "app", "--masterKey", "master", "--readOnlyMasterKey", "readonly", "--maintenanceKey",
+                "maintenance", "--restAPIKey", "rest", "--javascriptKey", "js", "--mountPath", mountPath,
+            ]
+        ).configuration
     }
 
     /// Runs a server for the time of a closure.
     package static func run(
         mountPath: String = "/parse",
         limits: HTTPServer.Limits = HTTPServer.Limits(),
-        state: ServerState = ServerState(.ok),
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         directory: String? = nil,
         cipher: FileCipher? = nil,
         additions: HTTPServer.Additions = HTTPServer.Additions(),
         certificate: ServerCertificate? = nil,
-        adjust: (inout InterfaceSettings) throws -> Void = { _ in },
+        adjust: (inout Configuration) throws -> Void = { _ in },
         body: (TransportClient) async throws -> Void
     ) async throws {
-        var settings = InterfaceSettings(keys: try keys(), mountPath: mountPath)
-        settings.maximumBodySize = 100_000
-        try adjust(&settings)
+        var configuration = try configuration(mountPath: mountPath)
+        configuration.maxUploadSize = 100_000
+        try adjust(&configuration)
         let folder = if let directory { directory } else { try await temporaryDirectory() }
         let files = FileRoutes(
             storage: cipher.map { EncryptedStorage(DiskStorage(directory: folder), cipher: $0) }
-                ?? DiskStorage(directory: folder), resolver: NamedCallers(), settings: settings,
+                ?? DiskStorage(directory: folder), resolver: NamedCallers(), configuration: configuration,
             logger: logger)
         let server = HTTPServer(
             host: "127.0.0.1", port: 0,
-            handler: Dispatcher(settings: settings, handler: EchoHandler(), files: files, state: state, logger: logger),
-            crossOrigin: settings.crossOrigin, maximumBodySize: settings.maximumBodySize, certificate: certificate,
-            limits: limits, additions: additions, logger: logger)
+            handler: try Dispatcher(configuration, handler: EchoHandler(), files: files, logger: logger),
+            crossOrigin: CrossOrigin(origins: configuration.allowOrigin, extraHeaders: configuration.allowHeaders),
+            maximumBodySize: configuration.maxUploadSize, certificate: certificate, limits: limits,
+            additions: additions, logger: logger)
         let running = Task { try await server.run() }
         let outcome: Result<Void, any Error>
         do {

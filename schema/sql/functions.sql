@@ -148,6 +148,90 @@ CREATE OR REPLACE FUNCTION roost_array(value jsonb) RETURNS jsonb LANGUAGE sql I
     SELECT CASE WHEN jsonb_typeof(value) = 'array' THEN value END
 $$;
 
+-- An array in JSON; an error for anything else. What is missing or null is NULL where that is allowed.
+CREATE OR REPLACE FUNCTION roost_list(value jsonb, operation text, may_be_null boolean) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    IF jsonb_typeof(value) = 'array' THEN RETURN value; END IF;
+    IF may_be_null AND (value IS NULL OR value = 'null') THEN RETURN NULL; END IF;
+    RAISE EXCEPTION '% needs an array', operation USING ERRCODE = 'RS102';
+END
+$$;
+
+-- The element at a place; a place below zero counts from the end, and one beyond the array has none.
+CREATE OR REPLACE FUNCTION roost_element(list jsonb, place jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    number double precision := roost_number(place);
+BEGIN
+    IF list IS NULL OR list = 'null' OR place IS NULL OR place = 'null' THEN RETURN 'null'; END IF;
+    IF number IS NULL OR number <> floor(number) OR abs(number) > 2147483647 THEN
+        RAISE EXCEPTION '$arrayElemAt needs a whole number of 32 bits' USING ERRCODE = 'RS102';
+    END IF;
+    RETURN roost_list(list, '$arrayElemAt', false) -> number::int;
+END
+$$;
+
+-- The elements of all lists, each once; null where one of them is missing.
+CREATE OR REPLACE FUNCTION roost_set_union(lists jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN bool_or(list = 'null') THEN 'null'::jsonb ELSE COALESCE((
+        SELECT jsonb_agg(element ORDER BY element) FROM (
+            SELECT DISTINCT element FROM jsonb_array_elements(lists) AS l(list),
+                jsonb_array_elements(roost_list(list, '$setUnion', true)) AS e(element)) AS d), '[]') END
+    FROM jsonb_array_elements(lists) AS l(list)
+$$;
+
+-- The elements that all lists have, each once; null where one of them is missing.
+CREATE OR REPLACE FUNCTION roost_set_intersection(lists jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN bool_or(list = 'null') THEN 'null'::jsonb ELSE COALESCE((
+        SELECT jsonb_agg(element ORDER BY element) FROM (
+            SELECT element FROM jsonb_array_elements(lists) WITH ORDINALITY AS l(list, place),
+                jsonb_array_elements(roost_list(list, '$setIntersection', true)) AS e(element)
+            GROUP BY element HAVING count(DISTINCT place) = jsonb_array_length(lists)) AS d), '[]') END
+    FROM jsonb_array_elements(lists) AS l(list)
+$$;
+
+-- The elements of the first list that the second has not, each once.
+CREATE OR REPLACE FUNCTION roost_set_difference(list jsonb, other jsonb, operation text, may_be_null boolean)
+RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN roost_list(list, operation, may_be_null) IS NULL OR roost_list(other, operation, may_be_null) IS NULL
+        THEN 'null'::jsonb ELSE COALESCE((
+            SELECT jsonb_agg(element ORDER BY element) FROM (
+                SELECT element FROM jsonb_array_elements(list) AS e(element)
+                EXCEPT SELECT element FROM jsonb_array_elements(other) AS o(element)) AS d), '[]') END
+$$;
+
+-- Whether all lists have the same elements, whatever their order and number.
+CREATE OR REPLACE FUNCTION roost_set_equals(lists jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT to_jsonb(NOT EXISTS (
+        SELECT 1 FROM jsonb_array_elements(lists) WITH ORDINALITY AS l(list, place),
+            jsonb_array_elements(roost_list(list, '$setEquals', false)) AS e(element)
+        GROUP BY element HAVING count(DISTINCT place) < jsonb_array_length(lists))
+        AND NOT EXISTS (SELECT 1 FROM jsonb_array_elements(lists) AS l(list)
+            WHERE roost_list(list, '$setEquals', false) IS NULL))
+$$;
+
+-- The lists one after the other; null where one of them is missing.
+CREATE OR REPLACE FUNCTION roost_concatenated(lists jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN bool_or(list = 'null') THEN 'null'::jsonb ELSE COALESCE((
+        SELECT jsonb_agg(element ORDER BY place, position)
+        FROM jsonb_array_elements(lists) WITH ORDINALITY AS l(list, place),
+            jsonb_array_elements(roost_list(list, '$concatArrays', true)) WITH ORDINALITY AS e(element, position)
+    ), '[]') END
+    FROM jsonb_array_elements(lists) AS l(list)
+$$;
+
+-- The name of a time zone; an error for what is none.
+CREATE OR REPLACE FUNCTION roost_zone(name text) RETURNS text LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_timezone_names AS z WHERE z.name = roost_zone.name) THEN
+        RAISE EXCEPTION 'unrecognized time zone identifier: "%"', name USING ERRCODE = 'RS102';
+    END IF;
+    RETURN name;
+END
+$$;
+
 -- The length of a part of a text; what is below zero means all of it.
 CREATE OR REPLACE FUNCTION roost_length(value jsonb) RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN length < 0 THEN 1000000000 ELSE length END FROM (SELECT roost_number(value)) AS n(length)

@@ -141,9 +141,6 @@ package struct Backup: Sendable {
                 throw CommandFailure("\(target) cannot be given its name: \(CommandFailure.reason())")
             }
         }
-        let parent = open((target as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard parent >= 0 else { return }
-        fsync(parent)
-        close(parent)
+        FreshFolder.keepName(of: target)
     }
 }

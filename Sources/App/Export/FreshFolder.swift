@@ -75,6 +75,11 @@ final class FreshFolder: Sendable {
         guard rename(path, target) == 0 else {
             throw CommandFailure("\(target) cannot be given its name: \(CommandFailure.reason())")
         }
+        Self.keepName(of: target)
+    }
+
+    /// Has the disk keep the name of what was put into a folder.
+    static func keepName(of target: String) {
         let parent = open((target as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard parent >= 0 else { return }
         fsync(parent)

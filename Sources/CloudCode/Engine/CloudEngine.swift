@@ -5,6 +5,7 @@ import ParseModel
 import Rules
 public import ServerConfiguration
 import Synchronization
+import Tasks
 
 /// Cloud code of all hosts: who is called for what, checks before the call, time limits, and what a failure means.
 public final class CloudEngine: Sendable {
@@ -22,6 +23,9 @@ public final class CloudEngine: Sendable {
     private let callsTriggers = Atomic(false)
     private let callsFindTriggers = Atomic(false)
     private let limitChanges = Atomic(0)
+    /// What calls carry at a time, in bytes; as values it is several times as much. What is small is not weighed.
+    private let budget = CallGate(capacity: 16 << 20)
+    private static let smallest = 16 * 1024
     let logger: Logger
 
     /// Makes an engine without hosts.
@@ -122,9 +126,41 @@ public final class CloudEngine: Sendable {
     /// - Throws: `ParseError`; `CancellationError` when nobody waits any more.
     func call(_ call: CloudCall, _ host: any CloudHost, _ validator: CloudValidator?) async throws -> CloudResult {
         var call = call
+        call.size = call.measured()
         guard call.depth <= Self.deepest else {
             throw ParseError(ParseError.scriptFailed, "Trigger recursion is too deep.")
         }
+        let measured = call
+        return try await admitted(call) { try await self.validated(measured, host, validator) }
+    }
+
+    /// Carries out a call when there is room for what it carries. The request gives its own place back meanwhile.
+    private func admitted(
+        _ call: CloudCall, _ body: nonisolated(nonsending) () async throws -> CloudResult
+    ) async throws -> CloudResult {
+        let place = HeldPlace.current
+        func outside() async -> Result<CloudResult, any Error> {
+            place?.goOutside()
+            do { return .success(try await body()) } catch { return .failure(error) }
+        }
+        let result =
+            call.size < Self.smallest
+            ? await outside() : try await budget.run(call, weight: call.size) { await outside() }
+        // The place is kept while the call waits for the budget, and is taken again when that is left: nobody has a part of
+        // one and waits for the other.
+        await place?.comeBack(takingPlace: Self.isFollowedByWrite(call, result))
+        return try result.get()
+    }
+
+    /// Whether what a call answers is written next, which is heavy where the request is.
+    private static func isFollowedByWrite(_ call: CloudCall, _ result: Result<CloudResult, any Error>) -> Bool {
+        if case .trigger(.beforeSave, _) = call.target, case .success = result { true } else { false }
+    }
+
+    private func validated(
+        _ call: CloudCall, _ host: any CloudHost, _ validator: CloudValidator?
+    ) async throws -> CloudResult {
+        var call = call
         do {
             var validation: CloudValidation?
             if let validator {

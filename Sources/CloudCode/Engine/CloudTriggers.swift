@@ -116,6 +116,7 @@ extension CloudCall {
         headers = facts.headerFields
         requestID = facts.logID
         depth = facts.cloudDepth + 1
+        isNested = facts.isOfCloudCode && depth > 1
     }
 
     init(_ target: CloudTarget, _ trigger: TriggerCall) {
@@ -182,7 +183,6 @@ extension CloudResult.Write {
         case .fields(var fields):
             for name in ["createdAt", "updatedAt", "className"] as [Name] { fields[name] = nil }
             fields["objectId"] = trigger.original == nil ? trigger.changes["objectId"] : nil
-            guard !fields.isEmpty else { return }
             var body: JSONObject = [:]
             for (name, value) in fields {
                 // What is as it was is told, but not written again: another request may have changed it meanwhile.

@@ -42,6 +42,10 @@ public struct CloudCall: Sendable {
     public var requestID = ""
     /// How many calls of cloud code this one stands in; requests that the code makes carry it.
     public var depth = 1
+    /// Whether it is known to stand in another call, which waits for it: it does not wait for the places of those that do not.
+    public var isNested = false
+    /// About how many bytes it has as a message; the engine measures it.
+    package internal(set) var size = 0
     /// When the call is given up; nil for never. The engine keeps the time; a host may tell the code.
     public var deadline: ContinuousClock.Instant?
 

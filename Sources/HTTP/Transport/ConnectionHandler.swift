@@ -87,16 +87,15 @@ struct ConnectionHandler: Sendable {
                 let isUsable = try await responder.respond(to: head, on: connection)
                 if connection.activity.withLock({ $0.finishRequest(at: .now) }) || !isUsable { break }
             }
-        } catch is HTTPParserError {
-            _ = connection.write(Self.badRequest)
+        } catch let error as HTTPParserError {
+            _ = connection.write(MalformedRequest(error).answer)
+        } catch let error as MalformedRequest {
+            _ = connection.write(error.answer)
         }
         // From here on it counts as idle, and is closed when the last answers do not leave.
         connection.activity.withLock { $0.end(at: .now) }
         if connection.speaksHTTP { try await connection.flush() }
     }
-
-    private static let badRequest = ByteBuffer(
-        staticString: "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 }
 
 /// Passes on what the parser makes of a connection, keeps the connection in the list of open ones, and tells it what its

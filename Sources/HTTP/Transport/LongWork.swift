@@ -19,7 +19,11 @@ package final class LongWork: TaskExecutor {
 
     private let pool: NIOThreadPool
 
+    /// How many threads there are.
+    package let threadCount: Int
+
     private init(threads: Int) {
+        threadCount = threads
         pool = NIOThreadPool(numberOfThreads: threads)
         pool.start()
     }

@@ -81,7 +81,7 @@ final class OpenConnections: Sendable {
         for (_, connection) in oldest { connection.closeIfIdle() }
         guard oldest.count < count else { return }
         transferTimeout.closeSlowest(count - oldest.count)
-        webSockets.closeStrangers(count - oldest.count)
+        webSockets.closeUnknown(count - oldest.count)
     }
 
     private var list: [HTTPConnection] {

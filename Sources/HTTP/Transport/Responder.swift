@@ -42,8 +42,10 @@ struct Responder: Sendable {
     ///   - head: The request line and the header fields.
     ///   - connection: Where the body comes from, and the answer goes.
     /// - Returns: Whether the connection can carry another request.
-    /// - Throws: The error of the connection when the answer cannot be sent.
+    /// - Throws: ``MalformedRequest``; the error of the connection when the answer cannot be sent.
     func respond(to head: HTTPRequestHead, on connection: HTTPConnection) async throws -> Bool {
+        let headers = RequestHeaders(head.headers)
+        if let malformed = MalformedRequest(headers, version: head.version) { throw malformed }
         if let handler = additions.webSockets,
             let upgrade = WebSocketUpgrade(head, peer: connection.peer, handler: handler)
         {
@@ -54,7 +56,6 @@ struct Responder: Sendable {
         var status = 0
         // A client that leaves is answered with no status.
         defer { metrics?.end(method: head.method, status: status, duration: .now - start) }
-        let headers = RequestHeaders(head.headers)
         let body = IncomingBody(headers: headers, connection: connection, transferTimeout: transferTimeout)
         if !body.isComplete, headers[.expect]?.asciiLowercased == "100-continue" {
             if handler.mayTake(body, headers: headers) {

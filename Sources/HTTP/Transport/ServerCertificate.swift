@@ -1,6 +1,14 @@
 import NIOSSL
 import Synchronization
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// The certificate and the key by which the server speaks TLS. They can be read anew: connections that come afterwards get
 /// the new ones, those that are open go on as they are.
 public final class ServerCertificate: Sendable {
@@ -12,7 +20,14 @@ public final class ServerCertificate: Sendable {
 
     private let certificateFile: String
     private let keyFile: String
-    private let current: Mutex<NIOSSLContext>
+    private let current: Mutex<Loaded>
+
+    /// What was read of the files.
+    private struct Loaded {
+        let context: NIOSSLContext
+        /// When the certificate ends, in seconds since 1970.
+        let end: Int
+    }
 
     /// Reads the files.
     ///
@@ -23,31 +38,46 @@ public final class ServerCertificate: Sendable {
     public init(certificateFile: String, keyFile: String) throws(Unusable) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile
-        current = Mutex(try Self.context(certificateFile, keyFile))
+        current = Mutex(try Self.load(certificateFile, keyFile))
     }
 
     /// Reads the files again. What cannot be used leaves the old ones in force.
     ///
     /// - Throws: ``Unusable``.
     public func reload() throws(Unusable) {
-        let context = try Self.context(certificateFile, keyFile)
-        current.withLock { $0 = context }
+        let loaded = try Self.load(certificateFile, keyFile)
+        current.withLock { $0 = loaded }
     }
 
     /// What a new connection speaks TLS by.
-    var context: NIOSSLContext { current.withLock { $0 } }
+    var context: NIOSSLContext { current.withLock { $0.context } }
+
+    /// What to tell the operator of a certificate that clients refuse since its time is over; nil for another one.
+    public var warning: String? {
+        let end = current.withLock { $0.end }
+        guard end < Int(time(nil)) else { return nil }
+        return "the certificate \(certificateFile) ended at \(HTTPDate.string(seconds: end)): clients refuse it"
+    }
 
     /// How long the client may take to confirm that a connection ends.
     private static let shutdownTime: Int64 = 2
 
-    private static func context(_ certificateFile: String, _ keyFile: String) throws(Unusable) -> NIOSSLContext {
+    /// The cipher suites of TLS 1.2 that encrypt and authenticate in one step, with keys that are drawn for a connection.
+    /// Those of TLS 1.3 are all of that kind.
+    private static let cipherSuites: [NIOTLSCipher] = [
+        .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+        .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+    ]
+
+    private static func load(_ certificateFile: String, _ keyFile: String) throws(Unusable) -> Loaded {
         let chain: [NIOSSLCertificate]
         do {
             chain = try NIOSSLCertificate.fromPEMFile(certificateFile)
         } catch {
             throw Unusable(description: "the certificate \(certificateFile) cannot be read: \(error)")
         }
-        guard !chain.isEmpty else {
+        guard let own = chain.first else {
             throw Unusable(description: "the certificate \(certificateFile) cannot be read: it holds none in PEM")
         }
         let key: NIOSSLPrivateKey
@@ -60,10 +90,11 @@ public final class ServerCertificate: Sendable {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
         configuration.minimumTLSVersion = .tlsv12
+        configuration.cipherSuiteValues = cipherSuites
         configuration.applicationProtocols = ["http/1.1"]
         configuration.shutdownTimeout = .seconds(shutdownTime)
         do {
-            return try NIOSSLContext(configuration: configuration)
+            return Loaded(context: try NIOSSLContext(configuration: configuration), end: Int(own.notValidAfter))
         } catch {
             throw Unusable(
                 description: "the key \(keyFile) does not fit the certificate \(certificateFile): \(error)")

@@ -1,7 +1,8 @@
 import NIOCore
 import NIOWebSocket
 
-/// Makes messages of frames. They have to be masked (RFC 6455, 5.1), and the pieces of a message have to come one after the
+/// Makes messages of frames. They have to be masked and without
+/// reserved bits (RFC 6455, 5.1 and 5.2), and the pieces of a message have to come one after the
 /// other (5.4), and to be done in time: what came of them is kept.
 final class MessageAssembler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
@@ -33,7 +34,8 @@ final class MessageAssembler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !hasEnded else { return }
         let frame = unwrapInboundIn(data)
-        guard frame.maskKey != nil else { return end(context, .protocolError) }
+        // No extension is negotiated that gives the reserved bits a meaning (5.2).
+        guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return end(context, .protocolError) }
         switch frame.opcode {
         case .text, .binary:
             guard partial == nil else { return end(context, .protocolError) }

@@ -1,3 +1,5 @@
+public import Tasks
+
 /// Serves the WebSocket connections that clients open on the port of the server (RFC 6455).
 public protocol WebSocketHandler: Sendable {
     /// Whether the handler serves connections that are opened like this. What it does not want is answered as any other
@@ -8,6 +10,9 @@ public protocol WebSocketHandler: Sendable {
     /// connection makes room for others. Without a word of the handler's, no connection does.
     var knowsClientsLater: Bool { get }
 
+    /// On whose behalf a connection is opened: no network has most of the places for connections.
+    func sender(of request: WebSocketRequest) -> Sender
+
     /// Serves a connection. It is closed when the function returns, and ends when the client closes it or the server is
     /// shut down.
     ///
@@ -17,6 +22,7 @@ public protocol WebSocketHandler: Sendable {
 
 extension WebSocketHandler {
     public var knowsClientsLater: Bool { false }
+    public func sender(of request: WebSocketRequest) -> Sender { Sender(address: request.peer) }
 }
 
 /// What a client says when it opens a WebSocket connection.

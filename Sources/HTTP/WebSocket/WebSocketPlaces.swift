@@ -1,26 +1,41 @@
 import NIOCore
 import Synchronization
+import Tasks
 
 /// The places of WebSocket connections among all connections. They stay for as long as their clients like, so that they
-/// may not have all: requests need some, too.
+/// may not have all: requests need some, too. Of one network they have at most half of the places.
 final class WebSocketPlaces: Sendable {
-    private struct State {
-        /// The numbers of the places that are taken; the later was taken later.
-        var taken: Set<Int> = []
-        /// Connections whose clients are not known yet.
-        var strangers: [Int: any Channel] = [:]
-        var lastNumber = 0
-        /// No stranger has a smaller number.
-        var firstStranger = 1
+    private struct Place {
+        let sender: Sender
+        /// The connection of a client that is not known yet; nil once it is.
+        var unknown: (any Channel)?
+    }
 
-        /// Frees the place of the stranger that has been there for the longest time.
-        mutating func removeStranger() -> (any Channel)? {
-            while !strangers.isEmpty {
-                let number = firstStranger
-                firstStranger += 1
-                guard let channel = strangers.removeValue(forKey: number) else { continue }
-                taken.remove(number)
-                return channel
+    private struct State {
+        /// The places that are taken, by their numbers; the later was taken later.
+        var taken: [Int: Place] = [:]
+        var count: [Sender: Int] = [:]
+        var lastNumber = 0
+        /// No client that is not known has a smaller number.
+        var firstUnknown = 1
+
+        mutating func free(_ number: Int) -> (any Channel)? {
+            guard let place = taken.removeValue(forKey: number) else { return nil }
+            let rest = count[place.sender, default: 1] - 1
+            count[place.sender] = rest > 0 ? rest : nil
+            return place.unknown
+        }
+
+        /// Frees the place of the client that has not been known for the longest time, of one network or of any.
+        mutating func freeUnknown(of sender: Sender? = nil) -> (any Channel)? {
+            if let sender {
+                let own = taken.lazy.filter { $0.value.unknown != nil && $0.value.sender == sender }
+                return own.map(\.key).min().flatMap { free($0) }
+            }
+            while firstUnknown <= lastNumber {
+                let number = firstUnknown
+                firstUnknown += 1
+                if taken[number]?.unknown != nil { return free(number) }
             }
             return nil
         }
@@ -28,21 +43,32 @@ final class WebSocketPlaces: Sendable {
 
     private let state = Mutex(State())
     private let most: Int
+    private let share: Int
 
     /// - Parameter most: How many there are.
-    init(most: Int) { self.most = most }
+    init(most: Int) {
+        self.most = most
+        share = max(1, most / 2)
+    }
 
     /// Takes a place; where there is none, that of a client that is not known yet, whose connection is closed.
     ///
-    /// - Parameter isStranger: Whether the client is not known yet.
+    /// - Parameters:
+    ///   - sender: The network of the client.
+    ///   - isUnknown: Whether the client is not known yet.
     /// - Returns: The number of the place; nil when there is none.
-    func take(_ channel: any Channel, isStranger: Bool) -> Int? {
+    func take(_ channel: any Channel, of sender: Sender, isUnknown: Bool) -> Int? {
         let (number, victim) = state.withLock { state -> (Int?, (any Channel)?) in
-            let victim = state.taken.count >= most ? state.removeStranger() : nil
-            guard state.taken.count < most else { return (nil, victim) }
+            var victim: (any Channel)?
+            if state.count[sender, default: 0] >= share {
+                victim = state.freeUnknown(of: sender)
+            } else if state.taken.count >= most {
+                victim = state.freeUnknown()
+            }
+            guard state.taken.count < most, state.count[sender, default: 0] < share else { return (nil, victim) }
             state.lastNumber += 1
-            state.taken.insert(state.lastNumber)
-            if isStranger { state.strangers[state.lastNumber] = channel }
+            state.taken[state.lastNumber] = Place(sender: sender, unknown: isUnknown ? channel : nil)
+            state.count[sender, default: 0] += 1
             return (state.lastNumber, victim)
         }
         victim?.abort()
@@ -50,20 +76,15 @@ final class WebSocketPlaces: Sendable {
     }
 
     /// Notes that the client at a place is known: it keeps it.
-    func know(_ number: Int) { state.withLock { state in state.strangers[number] = nil } }
+    func know(_ number: Int) { state.withLock { state in state.taken[number]?.unknown = nil } }
 
     /// Frees a place.
-    func leave(_ number: Int) {
-        state.withLock { state in
-            state.strangers[number] = nil
-            state.taken.remove(number)
-        }
-    }
+    func leave(_ number: Int) { state.withLock { state in _ = state.free(number) } }
 
     /// Closes so many connections whose clients are not known, those that have been there for the longest time.
-    func closeStrangers(_ count: Int) {
+    func closeUnknown(_ count: Int) {
         for _ in 0..<count {
-            guard let channel = state.withLock({ $0.removeStranger() }) else { return }
+            guard let channel = state.withLock({ $0.freeUnknown() }) else { return }
             channel.abort()
         }
     }

@@ -58,7 +58,8 @@ struct WebSocketUpgrade {
             _ = connection.write(Self.badRequest)
             return 400
         }
-        guard let place = places.take(channel, isStranger: handler.knowsClientsLater) else {
+        guard let place = places.take(channel, of: handler.sender(of: request), isUnknown: handler.knowsClientsLater)
+        else {
             _ = connection.write(Self.unavailable)
             return 503
         }

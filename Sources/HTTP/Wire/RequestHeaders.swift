@@ -41,6 +41,14 @@ package struct RequestHeaders: Sendable {
             .joined(separator: ", ")
     }
 
+    /// How many fields have a name.
+    func count(of name: HeaderName) -> Int {
+        let place = Int(places[Int(name.rawValue)])
+        guard place > 0, hasRepetitions else { return place > 0 ? 1 : 0 }
+        return fields[fields.index(fields.startIndex, offsetBy: place - 1)...].lazy.filter { name.matches($0.name) }
+            .count
+    }
+
     /// All fields in the order in which they came.
     package var all: some Sequence<(name: String, value: String)> {
         fields.lazy.map { (name: $0.name, value: Self.withoutTrailingSpaces($0.value)) }

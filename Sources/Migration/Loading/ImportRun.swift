@@ -95,7 +95,8 @@ package struct ImportRun: Sendable {
                     try storage.eachReject(of: opened.fingerprint) { try file.add($0) }
                     return try file.close()
                 }
-                if report.isComplete { try await control.run { try $0.finish(opened.fingerprint) } }
+                let isWhole = report.isComplete
+                try await control.run { try $0.finish(opened.fingerprint, isWhole: isWhole) }
                 return report
             }
             if report.isComplete { opened.removeUnpacked() }

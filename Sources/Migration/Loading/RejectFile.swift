@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 
 /// The file that tells what could not be kept exactly. It is made with its first line.
 struct RejectFile {
@@ -32,4 +33,36 @@ struct RejectFile {
         try file.close()
         return path
     }
+}
+
+/// One line of the file of rejects.
+enum RejectLine {
+    /// Values that take more than this are told by their beginning.
+    private static let longestValue = 1024 * 1024
+
+    static func text(_ className: Name, id: String?, _ loss: Loss) -> String {
+        text(className, id: id, field: loss.field, reason: loss.reason, value: loss.value)
+    }
+
+    static func text(_ className: Name, id: String?, field: String?, reason: String, value: JSONValue = .null) -> String
+    {
+        var value = value
+        let bytes = value.serialized()
+        if bytes.count > longestValue {
+            value = .string(String(decoding: bytes.prefix(longestValue), as: UTF8.self) + "…")
+        }
+        let line: JSONObject = [
+            "class": .string(className.text), "id": id.map { .string($0) } ?? .null,
+            "field": field.map { .string($0) } ?? .null, "reason": .string(reason), "value": value,
+        ]
+        return line.text
+    }
+}
+
+/// The end of an import that is to be exact, at the first object that cannot be.
+package struct InexactObject: Error, CustomStringConvertible {
+    /// The line that the file of rejects would have.
+    package let line: String
+    /// What to tell the operator who imports.
+    package var description: String { "not exact, and --strict stops there: \(line)" }
 }

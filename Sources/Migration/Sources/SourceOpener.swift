@@ -1,3 +1,4 @@
+import Encoding
 import Foundation
 
 /// Finds out what a source is, and lists what is in it.
@@ -85,5 +86,14 @@ enum SourceOpener {
         }
         try FileManager.default.moveItem(atPath: unfinished, toPath: target)
         return target
+    }
+}
+
+/// A short text that stands for a long one.
+package enum SourceFingerprint {
+    /// The same for the same text, in every process.
+    package static func of(_ text: String) -> String {
+        let digits = String(StableHash.of(text), radix: 16) + String(StableHash.of("again:" + text), radix: 16)
+        return digits
     }
 }

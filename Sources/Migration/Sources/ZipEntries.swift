@@ -1,3 +1,5 @@
+import CZlib
+
 /// The files in a zip file, by the directory at its end.
 ///
 /// A zip file can say anything: names that lead out of a folder, entries that share bytes and so become endless, sizes
@@ -173,5 +175,57 @@ enum ZipEntries {
             return CheckedBytes(packed, size: entry.size, checksum: entry.checksum, of: place)
         }
         return try InflatedBytes(packed, .raw(size: entry.size, checksum: entry.checksum), of: place)
+    }
+}
+
+/// Bytes of a zip file that are not packed, compared with the checksum that the file has of them.
+final class CheckedBytes: ByteSource {
+    private let source: any ByteSource
+    private let place: String
+    private let expected: UInt32
+    private var left: Int64
+    private var checksum: UInt = 0
+
+    /// - Parameters:
+    ///   - size: How many bytes there are.
+    ///   - checksum: Their CRC-32.
+    ///   - place: What they are called in errors.
+    init(_ source: any ByteSource, size: Int64, checksum: UInt32, of place: String) {
+        self.source = source
+        self.place = place
+        left = size
+        expected = checksum
+    }
+
+    var bytesRead: Int64 { source.bytesRead }
+
+    func read(_ most: Int) throws -> [UInt8] {
+        let bytes = try source.read(most)
+        checksum = bytes.withUnsafeBufferPointer { crc32(checksum, $0.baseAddress, UInt32($0.count)) }
+        left -= Int64(bytes.count)
+        // Told before the last bytes are handed on, not after.
+        if left == 0, UInt32(checksum) != expected {
+            throw SourceDamage(place: place, reason: "it is damaged: its checksum is another")
+        }
+        return bytes
+    }
+}
+
+/// Reads integers out of bytes, the lowest byte first. What lies outside of the bytes is nil.
+struct LittleEndian {
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    func uint16(_ offset: Int) -> Int? { integer(offset, 2).map { Int($0) } }
+
+    func uint32(_ offset: Int) -> UInt32? { integer(offset, 4).map { UInt32($0) } }
+
+    /// 64 bits that fit into 63.
+    func int64(_ offset: Int) -> Int64? { integer(offset, 8).flatMap { Int64(exactly: $0) } }
+
+    private func integer(_ offset: Int, _ count: Int) -> UInt64? {
+        guard offset >= 0, offset <= bytes.count - count else { return nil }
+        return (0..<count).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) }
     }
 }

@@ -1,26 +1,19 @@
-/// When processes died: how long to wait before the next one, and when to give up.
+/// How often processes died at one place: how long to wait before the next one. A place is never given up.
 struct CrashHistory {
-    private var moments: [ContinuousClock.Instant] = []
     private var inRow = 0
 
-    /// So many within so long are the end.
-    static let most = 5
+    /// A process that has served so long did not die of its start.
     static let span = Duration.seconds(60)
 
     /// Notes that a process died.
     ///
     /// - Parameters:
     ///   - lifetime: How long it had served.
-    ///   - backOff: How long to wait, by how many died one after another.
-    /// - Returns: How long to wait before the next one; nil to start none.
-    mutating func note(
-        at now: ContinuousClock.Instant, after lifetime: Duration, backOff: [Duration]
-    ) -> Duration? {
-        moments.removeAll { now - $0 > Self.span }
-        moments.append(now)
+    ///   - backOff: How long to wait, by how many died one after another; the last holds for all that follow.
+    /// - Returns: How long to wait before the next one.
+    mutating func note(after lifetime: Duration, backOff: [Duration]) -> Duration {
         if lifetime > Self.span { inRow = 0 }
-        inRow += 1
-        guard moments.count < Self.most else { return nil }
-        return backOff.isEmpty ? .zero : backOff[min(inRow, backOff.count) - 1]
+        inRow = min(inRow + 1, max(backOff.count, 1))
+        return backOff.isEmpty ? .zero : backOff[inRow - 1]
     }
 }

@@ -1,22 +1,21 @@
 import Foundation
 import ServerConfiguration
 
-/// What the process of an app's file finds in its environment.
+/// What the process of an app's file finds in its environment: all but what configures the server.
 enum HostEnvironment {
-    /// Options that are secrets: the code gets what it needs of them by the socket, and its children nothing.
-    private static let secrets = [
-        "masterKey", "maintenanceKey", "readOnlyMasterKey", "databaseURI", "readReplicaURI", "encryptionKey",
-        "webhookKey", "emailAdapter", "liveQueryServerOptions",
+    /// What configures the server and is no secret: code reads where the server is, and which app it serves.
+    private static let handedOn: Set<String> = [
+        "PORT", "PARSE_SERVER_APPLICATION_ID", "PARSE_SERVER_APP_NAME", "PARSE_SERVER_JAVASCRIPT_KEY",
+        "PARSE_SERVER_URL", "PARSE_PUBLIC_SERVER_URL", "PARSE_SERVER_MOUNT_PATH", "HTTPS_PROXY",
     ]
 
-    /// What changes of the server's environment; nil takes away.
+    /// What changes of the server's environment; nil takes away. The code gets what it needs of keys by the socket, and its
+    /// children nothing.
     static func changes(socket: String, secret: String) -> [String: String?] {
         var changes: [String: String?] = [
             "ROOST_CLOUD_SOCKET": socket, "ROOST_CLOUD_SECRET": secret, "ROOST_CLOUD_SERVER": "\(getpid())",
         ]
-        for name in secrets {
-            if let variable = OptionTable.find(name)?.environment { changes.updateValue(nil, forKey: variable) }
-        }
+        for name in OptionTable.variables.subtracting(handedOn) { changes.updateValue(nil, forKey: name) }
         return changes
     }
 }

@@ -20,7 +20,8 @@ struct HostFolder: Sendable {
         ("objects.mjs", PackageResources.objects_mjs), ("registry.mjs", PackageResources.registry_mjs),
         ("responses.mjs", PackageResources.responses_mjs), ("sdk.mjs", PackageResources.sdk_mjs),
         ("services.mjs", PackageResources.services_mjs), ("tracking.mjs", PackageResources.tracking_mjs),
-        ("validators.mjs", PackageResources.validators_mjs), ("watchdog.mjs", PackageResources.watchdog_mjs),
+        ("turns.mjs", PackageResources.turns_mjs), ("validators.mjs", PackageResources.validators_mjs),
+        ("watchdog.mjs", PackageResources.watchdog_mjs),
     ]
 
     /// Makes a folder with the script in it.

@@ -7,6 +7,7 @@ import NIOPosix
 import Operations
 import ParseModel
 import Synchronization
+import Tasks
 
 /// One process that runs an app's file: its connection, its calls, its life.
 final class NodeWorker: Sendable {
@@ -38,7 +39,6 @@ final class NodeWorker: Sendable {
     private let started = OneTime<Start>()
     private let isOver = OneTime<Void>()
     private let calls = OpenCalls()
-    private let gate: CallGate
     private let clock = Mutex(ContinuousClock.now)
 
     /// When its start began: it runs what the file was then, or later.
@@ -50,7 +50,6 @@ final class NodeWorker: Sendable {
         self.settings = settings
         self.owner = owner
         self.logger = logger
-        gate = CallGate(places: settings.openCalls, queue: settings.waitingCalls)
         state.withLock { $0.serverURL = serverURL }
     }
 
@@ -148,18 +147,22 @@ final class NodeWorker: Sendable {
 
     /// Calls the code.
     ///
-    /// - Throws: `CallGate.Closed` when the process is gone; 155 when too many wait; 141 when it ends meanwhile; 116 for a
-    ///   call that is larger than a process can read.
+    /// - Throws: `OpenCalls.Closed` when the process is gone; 141 when it ends meanwhile; 116 for a call that is larger than
+    ///   a process can read.
     func call(_ kind: CallWriter.Kind, _ call: CloudCall) async throws -> JSONObject {
-        try await gate.enter(isNested: call.depth > 1) {
+        try await HeavyWork.run(if: call.size >= HeavyWork.size) {
             try await calls.exchange(
-                call, send: { self.send(try self.checked(CallWriter.message(kind, $0, call).serialized())) },
-                giveUp: { self.send(["type": "cancel", "id": .number(Double($0))]) })
+                call,
+                send: { number in
+                    let message = CallWriter.message(kind, number, call).serialized()
+                    self.send(.call(number, try self.checked(message)))
+                },
+                giveUp: { self.send(.cancellation(of: $0)) })
         }
     }
 
-    /// How many calls it has or is to have.
-    var load: Int { gate.load }
+    /// How many calls it has.
+    var load: Int { calls.count }
 
     /// How long it has served.
     var lifetime: Duration { .now - clock.withLock { $0 } }
@@ -193,7 +196,7 @@ final class NodeWorker: Sendable {
     /// Lets the calls that are open end, and then the process.
     func drain() async {
         let deadline = ContinuousClock.now + settings.drainLimit
-        while gate.load > 0, ContinuousClock.now < deadline, ended.value == nil {
+        while load > 0, ContinuousClock.now < deadline, ended.value == nil {
             try? await Task.sleep(for: .milliseconds(20))
         }
         end(nil)
@@ -207,7 +210,6 @@ final class NodeWorker: Sendable {
             defer { state.channel = nil }
             return state.channel
         }
-        gate.close()
         calls.close()
         channel?.close(promise: nil)
         isOver.set(())
@@ -235,9 +237,10 @@ final class NodeWorker: Sendable {
 
     private func send(_ message: JSONObject) { send(message.serialized()) }
 
-    private func send(_ bytes: [UInt8]) {
-        guard let channel = state.withLock({ $0.channel }) else { return }
-        channel.writeAndFlush(FrameDecoder.frame(bytes, in: channel.allocator), promise: nil)
+    private func send(_ bytes: [UInt8]) { send(.plain(bytes)) }
+
+    private func send(_ message: OutgoingMessage) {
+        state.withLock { $0.channel }?.writeAndFlush(message, promise: nil)
     }
 
     private func connect(_ channel: any Channel) {
@@ -269,7 +272,10 @@ final class NodeWorker: Sendable {
                 tellOffer(of: &state)
             }
         case .failed(let stack): started.set(.failed(stack))
-        case .result(let id, let result): calls.answer(id, result)
+        case .result(let id, let result):
+            // Who answers calls is alive, however busy.
+            state.withLock { $0.missedPongs = 0 }
+            calls.answer(id, result)
         case .log(let level, let text, let requestID):
             var metadata: Logger.Metadata = ["source": "cloud"]
             if let requestID { metadata["id"] = "\(requestID)" }
@@ -296,7 +302,14 @@ final class NodeWorker: Sendable {
     }
 
     private func perform(_ id: Int, _ message: JSONObject) {
-        let parent = RestRequest.parentNumber(message).flatMap { calls.call($0) }
+        let number = RestRequest.parentNumber(message)
+        let parent = number.flatMap { calls.call($0) }
+        let sender = number.map { calls.sender(of: $0) } ?? .server
+        // Whose call the request is part of: it takes the turns of that sender, and goes on when its client has left.
+        CallerPresence.$current.withValue(CallerPresence(sender: sender)) { perform(id, message, parent) }
+    }
+
+    private func perform(_ id: Int, _ message: JSONObject, _ parent: CloudCall?) {
         Task {
             guard let request = RestRequest.read(message, parent: parent) else {
                 return answer(id, ["error": "This is no request."])

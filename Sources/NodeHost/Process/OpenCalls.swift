@@ -2,11 +2,13 @@ import CloudCode
 import JSON
 import ParseModel
 import Synchronization
+import Tasks
 
 /// The calls that a process has been sent and has not answered.
 final class OpenCalls: Sendable {
     private struct Entry {
         let call: CloudCall
+        let sender: Sender
         var continuation: CheckedContinuation<JSONObject, any Error>?
     }
 
@@ -19,6 +21,9 @@ final class OpenCalls: Sendable {
     /// What a call that waits is told when the process has ended.
     static let stopped = ParseError(ParseError.scriptFailed, "Cloud code stopped.")
 
+    /// The process ended before the call reached it; another one may take it.
+    struct Closed: Error {}
+
     private let state = Mutex(State())
 
     /// Sends a call, and waits for the answer.
@@ -26,11 +31,12 @@ final class OpenCalls: Sendable {
     /// - Parameters:
     ///   - send: Sends the call by its number; what it throws is thrown.
     ///   - giveUp: Tells the process that nobody waits any more.
-    /// - Throws: 141 when the process ends; `CancellationError`.
+    /// - Throws: ``Closed`` when the process has ended; 141 when it ends meanwhile; `CancellationError`.
     func exchange(
         _ call: CloudCall, send: @Sendable (Int) throws -> Void,
         giveUp: @escaping @Sendable (Int) -> Void
     ) async throws -> JSONObject {
+        let sender = Sender.current
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
@@ -38,9 +44,9 @@ final class OpenCalls: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let failure: (any Error)? = state.withLock { state in
-                    if state.isClosed { return Self.stopped }
+                    if state.isClosed { return Closed() }
                     if Task.isCancelled { return CancellationError() }
-                    state.entries[number] = Entry(call: call, continuation: continuation)
+                    state.entries[number] = Entry(call: call, sender: sender, continuation: continuation)
                     return nil
                 }
                 if let failure { return continuation.resume(throwing: failure) }
@@ -63,6 +69,9 @@ final class OpenCalls: Sendable {
 
     /// The call of a number; nil when it has ended.
     func call(_ number: Int) -> CloudCall? { state.withLock { $0.entries[number]?.call } }
+
+    /// On whose behalf a call is carried out; the server when it has ended.
+    func sender(of number: Int) -> Sender { state.withLock { $0.entries[number]?.sender ?? .server } }
 
     /// How many there are.
     var count: Int { state.withLock { $0.entries.count } }

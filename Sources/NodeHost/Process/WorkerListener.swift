@@ -1,6 +1,7 @@
 import Encoding
 import NIOCore
 import NIOPosix
+import Tasks
 
 /// Waits on a socket for the one process that knows the secret, and hands its messages on.
 struct WorkerListener {
@@ -23,7 +24,8 @@ struct WorkerListener {
             channel.eventLoop.makeCompletedFuture {
                 let handler = ConnectionToWorker(
                     secret: secret, connected: connected, message: message, closed: closed)
-                try channel.pipeline.syncOperations.addHandlers(FrameHandler(FrameDecoder(limit: limit)), handler)
+                try channel.pipeline.syncOperations.addHandlers(
+                    FrameHandler(FrameDecoder(limit: limit)), MessageWriter(), handler)
             }
         }.bind(unixDomainSocketPath: path).get()
     }
@@ -54,8 +56,12 @@ private final class ConnectionToWorker: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = unwrapInboundIn(data)
+        if isKnown, bytes.readableBytes >= HeavyWork.answerSize, HostMessage.mayBeOvertaken(bytes.readableBytesView) {
+            return readElsewhere(bytes, channel: context.channel)
+        }
         do {
-            let message = try HostMessage(parsing: unwrapInboundIn(data).readableBytesView)
+            let message = try HostMessage(parsing: bytes.readableBytesView)
             if isKnown {
                 self.message(message)
             } else if case .connect(let secret) = message, ConstantTime.areEqual(secret, self.secret) {
@@ -66,6 +72,18 @@ private final class ConnectionToWorker: ChannelInboundHandler {
             }
         } catch {
             errorCaught(context: context, error: error)
+        }
+    }
+
+    /// Reads a message that takes long on another thread, so that small ones of all processes are read meanwhile.
+    private func readElsewhere(_ bytes: ByteBuffer, channel: any Channel) {
+        let message = message
+        Task(executorPreference: HeavyWork.executor) {
+            do {
+                message(try HostMessage(parsing: bytes.readableBytesView))
+            } catch {
+                channel.pipeline.fireErrorCaught(error)
+            }
         }
     }
 

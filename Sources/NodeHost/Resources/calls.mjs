@@ -7,6 +7,7 @@ import {
 } from './objects.mjs';
 import { callWithCallbacks, callWithResponse } from './responses.mjs';
 import { runFor } from './tracking.mjs';
+import { CallTurns } from './turns.mjs';
 import { askValidator } from './validators.mjs';
 
 const liveQueryEvents = new Set(['beforeConnect', 'beforeSubscribe', 'afterEvent']);
@@ -20,6 +21,7 @@ export class Calls {
   #settings;
   #cancelled = new Set();
   #open = new Set();
+  #turns = new CallTurns();
 
   constructor(connection, registry, log, settings) {
     this.#connection = connection;
@@ -28,8 +30,12 @@ export class Calls {
     this.#settings = settings;
   }
 
-  /** Carries out a call, and sends its result. */
-  async carryOut(call, body = () => this.#answer(call)) {
+  /** Carries out a call when it is its turn, and sends its result. */
+  carryOut(call, body = () => this.#answer(call)) {
+    this.#turns.add(call, () => this.#perform(call, body));
+  }
+
+  async #perform(call, body) {
     this.#open.add(call.id);
     let result;
     try {
@@ -44,7 +50,7 @@ export class Calls {
 
   /** Asks the functions of a validator. */
   validate(call) {
-    return this.carryOut(call, async () => {
+    this.carryOut(call, async () => {
       const { validator } = this.#entry(call);
       try {
         const { roles } = call.request;
@@ -56,8 +62,9 @@ export class Calls {
     });
   }
 
-  /** Nobody waits for a call any more. Code cannot be stopped; its answer is dropped. */
+  /** Nobody waits for a call any more. Code that has begun cannot be stopped; its answer is dropped. */
   cancel(id) {
+    if (this.#turns.remove(id)) return;
     if (this.#open.has(id)) this.#cancelled.add(id);
   }
 

@@ -1,14 +1,17 @@
 // The connection to the server: messages out and in, and questions that wait for their answers.
 
 import net from 'node:net';
-import { FrameReader, frameOf } from './frames.mjs';
+import { FrameReader, FrameWriter } from './frames.mjs';
 
 // The server reads nothing that is nested deeper; a message has two levels of its own.
 const deepest = 250;
+// What the server must get in order: a later offer takes the place of an earlier one.
+const ordered = new Set(['hello', 'register']);
 
 export class Connection {
   #socket;
   #reader = new FrameReader();
+  #writer;
   #handlers = new Map();
   #questions = new Map();
   #lastQuestion = 0;
@@ -31,6 +34,7 @@ export class Connection {
 
   constructor(socket) {
     this.#socket = socket;
+    this.#writer = new FrameWriter(socket);
     socket.on('data', piece => {
       for (const message of this.#reader.read(piece)) this.#handle(message);
     });
@@ -52,9 +56,9 @@ export class Connection {
   /** Sends a message. Throws for one that the server would not take. */
   send(type, fields) {
     if (isDeeper(fields, deepest)) throw new Error(`The value is nested deeper than ${deepest} levels.`);
-    const bytes = frameOf({ type, ...fields });
-    if (bytes.length - 4 > this.limit) throw new Error(`The value has more than ${this.limit} bytes.`);
-    this.#socket.write(bytes);
+    const bytes = Buffer.from(JSON.stringify({ type, ...fields }));
+    if (bytes.length > this.limit) throw new Error(`The value has more than ${this.limit} bytes.`);
+    this.#writer.write(bytes, ordered.has(type));
   }
 
   /** Asks the server, and waits for its answer. */
@@ -74,7 +78,7 @@ export class Connection {
   /** Sends what is left, and has the process end. */
   end(status) {
     this.#socket.removeAllListeners('close');
-    this.#socket.end(() => process.exit(status));
+    this.#writer.whenDrained(() => this.#socket.end(() => process.exit(status)));
     setTimeout(() => process.exit(status), 2000).unref();
   }
 

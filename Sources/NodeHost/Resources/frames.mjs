@@ -1,23 +1,73 @@
-// Frames of the protocol between the server and this process: four bytes of length, most significant first, and JSON.
+// Frames of the protocol between the server and this process: four bytes of length and marks, most significant first, and
+// a piece of JSON. Large messages are written piece by piece, and small ones in between.
 
 const headerSize = 4;
+const pieceSize = 64 * 1024;
+const pieceMark = 0x80000000;
+const lastMark = 0x40000000;
+const lengthMask = 0x3fffffff;
 
-/** Makes the bytes of a frame. */
-export function frameOf(message) {
-  const text = JSON.stringify(message);
-  const size = Buffer.byteLength(text);
-  const bytes = Buffer.allocUnsafe(headerSize + size);
-  bytes.writeUInt32BE(size, 0);
-  bytes.write(text, headerSize);
+/** Writes messages to a socket. */
+export class FrameWriter {
+  #socket;
+  #small = [];
+  #large = [];
+  #written = 0;
+  #drained = () => {};
+
+  constructor(socket) {
+    this.#socket = socket;
+    socket.on('drain', () => this.#pump());
+  }
+
+  /** Writes a message. Ordered ones leave in the order in which they came. */
+  write(bytes, isOrdered) {
+    (isOrdered || bytes.length > pieceSize ? this.#large : this.#small).push(bytes);
+    this.#pump();
+  }
+
+  /** Calls back when all is written. */
+  whenDrained(callback) {
+    this.#drained = callback;
+    this.#pump();
+  }
+
+  #pump() {
+    while (!this.#socket.writableNeedDrain) {
+      const small = this.#small.shift();
+      const large = this.#nextPiece();
+      if (small === undefined && large === undefined) return this.#drained();
+      if (small !== undefined) this.#socket.write(frameOf(small, 0));
+      if (large !== undefined) this.#socket.write(large);
+    }
+  }
+
+  #nextPiece() {
+    const bytes = this.#large[0];
+    if (bytes === undefined) return undefined;
+    const end = Math.min(this.#written + pieceSize, bytes.length);
+    const isLast = end === bytes.length;
+    const piece = frameOf(bytes.subarray(this.#written, end), pieceMark + (isLast ? lastMark : 0));
+    this.#written = isLast ? 0 : end;
+    if (isLast) this.#large.shift();
+    return piece;
+  }
+}
+
+function frameOf(content, marks) {
+  const bytes = Buffer.allocUnsafe(headerSize + content.length);
+  bytes.writeUInt32BE(marks + content.length, 0);
+  content.copy(bytes, headerSize);
   return bytes;
 }
 
-/** Puts frames together from the pieces in which they arrive. */
+/** Puts messages together from the pieces in which they arrive. */
 export class FrameReader {
   #pieces = [];
   #size = 0;
   #wanted = headerSize;
-  #inBody = false;
+  #header;
+  #message = [];
 
   /** Takes a piece, and gives the messages that it completes. */
   *read(piece) {
@@ -25,14 +75,23 @@ export class FrameReader {
     this.#size += piece.length;
     while (this.#size >= this.#wanted) {
       const bytes = this.#take(this.#wanted);
-      if (this.#inBody) {
-        this.#inBody = false;
-        this.#wanted = headerSize;
-        yield JSON.parse(bytes.toString('utf8'));
-      } else {
-        this.#inBody = true;
-        this.#wanted = bytes.readUInt32BE(0);
+      if (this.#header === undefined) {
+        this.#header = bytes.readUInt32BE(0);
+        this.#wanted = this.#header & lengthMask;
+        continue;
       }
+      const header = this.#header;
+      this.#header = undefined;
+      this.#wanted = headerSize;
+      if (header < pieceMark) {
+        yield JSON.parse(bytes.toString('utf8'));
+        continue;
+      }
+      this.#message.push(bytes);
+      if ((header & lastMark) === 0) continue;
+      const text = Buffer.concat(this.#message).toString('utf8');
+      this.#message = [];
+      yield JSON.parse(text);
     }
   }
 

@@ -1,11 +1,16 @@
 import NIOCore
 
-/// Cuts a stream of bytes into messages: four bytes of length, most significant first, and JSON.
+/// Puts messages together from the frames in which they come: four bytes of length and marks (``FrameMark``), most
+/// significant first, and a piece of JSON.
 struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
     typealias InboundOut = ByteBuffer
 
     /// The most bytes of a message.
     let limit: Int
+    /// What came of a message that is in several frames.
+    private var pieces: ByteBuffer?
+
+    init(limit: Int) { self.limit = limit }
 
     /// A message that is longer than it may be.
     struct TooLong: Error, CustomStringConvertible {
@@ -14,26 +19,39 @@ struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
         var description: String { "a message of \(length) bytes came, and \(limit) is the most" }
     }
 
-    func decode(buffer: inout ByteBuffer) throws -> ByteBuffer? {
-        guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) else { return nil }
-        guard length <= limit else { throw TooLong(length: Int(length), limit: limit) }
-        guard buffer.readableBytes >= 4 + Int(length) else { return nil }
-        buffer.moveReaderIndex(forwardBy: 4)
-        return buffer.readSlice(length: Int(length))
+    mutating func decode(buffer: inout ByteBuffer) throws -> ByteBuffer? {
+        while let header = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) {
+            let length = Int(header & FrameMark.length)
+            let isPiece = header & FrameMark.piece != 0
+            let total = length + (isPiece ? pieces?.readableBytes ?? 0 : 0)
+            guard total <= limit else { throw TooLong(length: total, limit: limit) }
+            guard buffer.readableBytes >= 4 + length else { return nil }
+            buffer.moveReaderIndex(forwardBy: 4)
+            guard var frame = buffer.readSlice(length: length) else { return nil }
+            guard isPiece else { return frame }
+            if pieces?.writeBuffer(&frame) == nil { pieces = frame }
+            guard header & FrameMark.last != 0 else { continue }
+            defer { pieces = nil }
+            return pieces
+        }
+        return nil
     }
 
-    func decodeLast(buffer: inout ByteBuffer, seenEOF: Bool) throws -> ByteBuffer? { try decode(buffer: &buffer) }
-
-    /// The bytes of a message.
-    static func frame(_ content: [UInt8], in allocator: ByteBufferAllocator) -> ByteBuffer {
-        var buffer = allocator.buffer(capacity: 4 + content.count)
-        buffer.writeInteger(UInt32(content.count))
-        buffer.writeBytes(content)
-        return buffer
+    mutating func decodeLast(buffer: inout ByteBuffer, seenEOF: Bool) throws -> ByteBuffer? {
+        try decode(buffer: &buffer)
     }
 }
 
-/// Cuts what comes into frames.
+/// What the first four bytes of a frame say besides its length.
+enum FrameMark {
+    static let length: UInt32 = 0x3FFF_FFFF
+    /// It is a piece of a message that is sent in turns with small ones.
+    static let piece: UInt32 = 0x8000_0000
+    /// It is the last piece.
+    static let last: UInt32 = 0x4000_0000
+}
+
+/// Cuts what comes into messages.
 final class FrameHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

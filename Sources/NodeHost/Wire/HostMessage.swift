@@ -23,6 +23,11 @@ enum HostMessage {
     /// The event loop is alive, and was late by so many milliseconds at most.
     case pong(lag: Double)
 
+    /// Whether messages that came later may be carried out before this one. Processes write the type first.
+    static func mayBeOvertaken(_ bytes: some Sequence<UInt8>) -> Bool {
+        bytes.starts(with: Array(#"{"type":"result""#.utf8)) || bytes.starts(with: Array(#"{"type":"rest""#.utf8))
+    }
+
     /// Reads a message.
     ///
     /// - Throws: `Invalid` for what is none.

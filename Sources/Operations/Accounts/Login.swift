@@ -216,6 +216,8 @@ extension Backend {
                     className: "_Session", objectId: user.sessionId, before: session, after: nil,
                     origin: context.caller))
         }
+        // Clients close their live queries with the answer: that the session ended reaches them before.
+        await userChanges.settle(user.id)
         try await after?()
     }
 

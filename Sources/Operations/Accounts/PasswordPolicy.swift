@@ -36,7 +36,7 @@ extension Backend {
             }
         }
         columns["_password_history"] = .array(
-            history.suffix(policy.maxPasswordHistory - 1).map { .string($0) })
+            history.suffix(max(1, policy.maxPasswordHistory - 1)).map { .string($0) })
         return columns
     }
 }

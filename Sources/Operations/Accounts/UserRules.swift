@@ -10,6 +10,8 @@ struct UserRules: SaveRules {
     private var claims = ProviderClaims()
     /// What becomes of the login data of the user.
     private var linking: LoginDataChange?
+    /// The providers that an update names, as a session tells by what it was opened.
+    private var namedProviders = ""
     /// The name that a user without one got.
     private var generatedName: String?
     /// Whether the user needs a name that says nothing, unless a trigger gives another.
@@ -129,6 +131,7 @@ struct UserRules: SaveRules {
             save.hidden["_perishable_token_expires_at"] = .null
         }
         if let authData = save.body.removeValue(forKey: "authData") {
+            namedProviders = authData.objectValue?.keys.sorted().texts.joined(separator: ",") ?? ""
             linking = try await backend.linking(authData, to: objectId, setsPassword: changesPassword, save.context)
             save.body["authData"] = try linking.map { .object(try $0.applied(to: $0.base)) }
         }
@@ -230,23 +233,34 @@ struct UserRules: SaveRules {
     func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
         if let objectId = save.objectId {
             await backend.invalidate(user: objectId)
-            if let linking { backend.addResponses(of: linking, to: &result.body) }
+            guard let linking else { return }
+            backend.addResponses(of: linking, to: &result.body)
+            // As if the caller had logged in by the providers, unless a session or cloud code sends it.
+            guard save.caller.userId == nil, save.caller.installationId != "cloud", !isForOthers(save, backend) else {
+                return
+            }
+            let session = try await backend.openSession(
+                for: objectId, createdWith: ["action": "login", "authProvider": .string(namedProviders)], save.context)
+            result.body["sessionToken"] = .string(session.token)
             return
         }
         if let generatedName { result.body["username"] = .string(generatedName) }
         if let linking { backend.addResponses(of: linking, to: &result.body) }
-        // With the master key users are made for others, who log in by themselves; servers before 9 did not say so.
-        let isForOthers =
-            save.caller.writesEverything && save.caller.installationId == nil && backend.configuration.preset >= 9
         let isBlocked = backend.blocksUnverified && claims.identities.isEmpty
         if isBlocked, backend.configuration.accountMail.preventSignupWithUnverifiedEmail {
             throw Backend.emailIsNotVerified
         }
-        guard !isForOthers, !isBlocked, let objectId = save.newId else { return }
+        guard !isForOthers(save, backend), !isBlocked, let objectId = save.newId else { return }
         let action = claims.identities.isEmpty ? "signup" : "login"
         let provider = claims.identities.isEmpty ? "password" : claims.names
         let session = try await backend.openSession(
             for: objectId, createdWith: ["action": .string(action), "authProvider": .string(provider)], save.context)
         result.body["sessionToken"] = .string(session.token)
+    }
+
+    /// Whether users are made or linked for others, who log in by themselves: with the master key, and by no installation;
+    /// servers before 9 did not say so.
+    private func isForOthers(_ save: Save, _ backend: Backend) -> Bool {
+        save.caller.writesEverything && save.caller.installationId == nil && backend.configuration.preset >= 9
     }
 }

@@ -121,7 +121,6 @@ extension Backend {
         switch trigger {
         case "beforeLogin", "afterLogin", "beforePasswordResetRequest": className == "_User"
         case "afterLogout": className == "_Session"
-        case "beforeConnect": className == "@Connect"
         default: className != "_Session" && !(className == "_PushStatus" && trigger == "beforeSave")
         }
     }

@@ -28,6 +28,8 @@ public final class LogRing: Sendable {
         var json: JSONValue {
             var object: JSONObject = [:]
             for (name, value) in metadata.sortedFields { object[name] = .string(Self.cut(value)) }
+            // As parse-server names the path of a request.
+            object["url"] = object["path"]
             object["level"] = .string(levelName)
             object["message"] = .string(message)
             object["timestamp"] = .string(moment.iso)

@@ -30,9 +30,7 @@ extension Backend {
         }
         var stages = try Self.stages(asked, preset: configuration.preset)
         if let condition = triggered.condition { stages.insert(("$match", .object(condition)), at: 0) }
-        if configuration.preset < 8 {
-            stages = stages.map { ($0.name, StoredFieldNames.replaced(in: $0.operand, of: $0.name)) }
-        }
+        stages = stages.map { ($0.name, StoredFieldNames.replaced(in: $0.operand, of: $0.name)) }
         let rows = try await store.aggregate(
             className, stages, now: context.now.milliseconds, mergesDateParts: configuration.preset >= 8, place: place)
         let links = links(context)

@@ -1,15 +1,45 @@
 import JSON
+import ParseModel
 
-/// Fields in the expressions of a pipeline by the names under which MongoDB stores them, as servers before 8 take them.
+/// Fields of a pipeline by the names under which MongoDB stores them, as clients of parse-server on MongoDB send them.
 enum StoredFieldNames {
     /// A stage's operand with the names that the class's fields have: `$_p_author` is `$author`, `$_created_at` is
-    /// `$createdAt`.
+    /// `$createdAt`. In a condition, `_p_author` is `author`, and the text `Person$id` beside it a pointer.
     static func replaced(in operand: JSONValue, of stage: String) -> JSONValue {
-        guard stage == "$match" else { return replaced(in: operand) }
-        // A condition compares fields with values, and a text that looks like a field is a text there.
-        guard case .object(var condition) = operand, let expression = condition["$expr"] else { return operand }
-        condition["$expr"] = replaced(in: expression)
+        stage == "$match" ? condition(operand) : replaced(in: operand)
+    }
+
+    private static let groups: Set<Name> = ["$or", "$and", "$nor"]
+
+    /// A condition compares fields with values, and a text that looks like a field is a text there.
+    private static func condition(_ operand: JSONValue) -> JSONValue {
+        guard case .object(let object) = operand else { return operand }
+        var condition: JSONObject = [:]
+        for (key, value) in object {
+            if key == "$expr" {
+                condition[key] = replaced(in: value)
+            } else if groups.contains(key) {
+                condition[key] = value.arrayValue.map { .array($0.map { self.condition($0) }) } ?? value
+            } else if key.hasPrefix("_p_") {
+                condition[Name(String(key.text.dropFirst(3)))] = pointers(in: value)
+            } else {
+                condition[key] = value
+            }
+        }
         return .object(condition)
+    }
+
+    /// What a stored pointer is compared with: `Person$id` is a pointer, by itself, in a list, or behind an operator.
+    private static func pointers(in value: JSONValue) -> JSONValue {
+        switch value {
+        case .string(let text):
+            guard let dollar = text.utf8.firstIndex(of: UInt8(ascii: "$")), dollar != text.startIndex else { return value }
+            let id = text[text.index(after: dollar)...]
+            return Pointer(className: String(text[..<dollar]), objectId: String(id)).json
+        case .array(let list): return .array(list.map { pointers(in: $0) })
+        case .object(let object): return .object(object.mapValues { pointers(in: $0) })
+        case .null, .bool, .number: return value
+        }
     }
 
     private static func replaced(in value: JSONValue) -> JSONValue {

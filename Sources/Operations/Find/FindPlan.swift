@@ -216,7 +216,9 @@ extension Backend {
     ///
     /// - Throws: 101 when it is not there or the caller may not see it.
     func object(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> JSONObject {
-        guard let object = try await found(className, objectId, context).objects.first else { throw ParseError.notFound }
+        guard let object = try await found(className, objectId, context).objects.first else {
+            throw ParseError.notFound
+        }
         return object
     }
 

@@ -14,8 +14,8 @@ extension Backend {
     {
         guard caller.power == .maintenance, found.rowCount > 0 else { return [] }
         let wanted = SystemClass.internalUserFields.keys.filter { name in
-            // Servers before 8 kept the hash and what is counted back even from this key.
-            (configuration.preset >= 8 || Self.shownBefore8.contains(name))
+            // Servers before 8 kept the hash back even from this key.
+            (configuration.preset >= 8 || name != "_hashed_password")
                 && options.keys?.contains([name]) ?? true && !options.excluded.contains([name])
         }
         guard !wanted.isEmpty else { return [] }
@@ -25,11 +25,6 @@ extension Backend {
             wanted.compactMap { name in users[id]?[name].map { JSONValue.member(name, $0) } }
         }
     }
-
-    private static let shownBefore8: Set<Name> = [
-        "_password_history", "_email_verify_token", "_email_verify_token_expires_at", "_perishable_token",
-        "_perishable_token_expires_at",
-    ]
 
     /// Takes the internal fields out of a user that the maintenance key writes.
     ///

@@ -32,7 +32,7 @@ extension Backend {
             for (name, member) in object {
                 guard let inner = Self.inner[name], let operand = member.objectValue,
                     let query = inner.selects ? operand["query"]?.objectValue : operand,
-                    let className = query["className"]?.stringValue, hasFindTrigger(className)
+                    let className = query["className"]?.stringValue, readsTriggered(query, className)
                 else {
                     // A list that a query was joined with is there already.
                     if answered[name] == nil { answered[name] = try await answering(member, context) }
@@ -54,6 +54,15 @@ extension Backend {
             return .object(answered)
         default: return value
         }
+    }
+
+    /// Whether a query reads a class with find triggers: its own, or the one that a field of it leads to.
+    private func readsTriggered(_ query: JSONObject, _ className: String) -> Bool {
+        if hasFindTrigger(className) { return true }
+        guard let key = query["redirectClassNameForKey"]?.stringValue,
+            let target = catalog.schema(className)?.type(of: key)?.targetClass
+        else { return false }
+        return hasFindTrigger(target.text)
     }
 
     /// Whether a condition has a query inside.

@@ -105,9 +105,10 @@ extension Backend {
             throw error
         }
         try access.check(filter, [], of: className)
-        if let watched = query.watch?.first(where: access.hidden.contains) {
+        if let watched = query.watch?.first(where: { access.hidden.contains(Name($0.root)) }) {
             throw .denied(
-                ParseError.operationForbidden, "This user is not allowed to watch \(watched) on class \(className)")
+                ParseError.operationForbidden,
+                "This user is not allowed to watch \(watched.root) on class \(className)")
         }
         do throws(FilterMatcherError) {
             let matcher = try FilterMatcher(filter, schema: schema)
@@ -124,7 +125,7 @@ extension Backend {
     private static func refusal(_ error: FilterMatcherError) -> ParseError {
         switch error {
         case .invalid(let error): error
-        case .needsDatabase(let name): ParseError(102, "\(name) cannot be used in live queries")
+        case .needsDatabase(let name): ParseError(102, "\(name) \(LiveQuery.needsDatabase)")
         case .unsupportedPattern(let pattern): ParseError(102, "Invalid regular expression: \(pattern)")
         case .tooMuchWork: ParseError(ParseError.timeout, "The condition of the live query takes too much time.")
         }

@@ -13,7 +13,7 @@ public struct LiveQuery: Sendable {
     /// The fields that are told; nil for all.
     let keys: Set<Name>?
     /// The fields whose changes are told; nil for all.
-    let watch: Set<Name>?
+    let watch: Set<FieldPath>?
     /// What is known of the class and the caller, for as long as they stay what they are.
     var prepared: Prepared?
     /// What it takes in memory beside what the client sent, in bytes, roughly.
@@ -28,6 +28,9 @@ public struct LiveQuery: Sendable {
         let matcher: FilterMatcher
         let reader: ObjectReader
     }
+
+    /// How the refusal of a condition ends that only the database can decide on.
+    public static let needsDatabase = "cannot be used in live queries"
 
     /// Fields that are told whatever a client wants.
     private static let always: Set<Name> = ["objectId", "createdAt", "updatedAt", "ACL"]
@@ -48,8 +51,8 @@ public struct LiveQuery: Sendable {
         }
         isRelative = Self.hasRelativeTime(.object(condition))
         let wanted = query["keys"] == nil ? "fields" : "keys"
-        keys = try Self.fields(query, Name(wanted))
-        watch = try Self.fields(query, "watch")
+        keys = try Self.fields(query, Name(wanted)).map { Set($0.map { Name($0.root) }) }
+        watch = try Self.fields(query, "watch").map { Set($0) }
     }
 
     private static func hasRelativeTime(_ value: JSONValue) -> Bool {
@@ -60,13 +63,13 @@ public struct LiveQuery: Sendable {
         }
     }
 
-    private static func fields(_ query: JSONObject, _ key: Name) throws(ParseError) -> Set<Name>? {
+    private static func fields(_ query: JSONObject, _ key: Name) throws(ParseError) -> [FieldPath]? {
         guard let value = query[key], !value.isNull else { return nil }
         guard let list = value.arrayValue, list.allSatisfy({ $0.stringValue != nil }) else {
             throw ParseError(102, "\(key) must be an array of fields")
         }
         try HardLimits.check(list.count, atMost: HardLimits.keys, key.text)
-        return list.isEmpty ? nil : Set(list.compactMap { $0.stringValue.map { Name(FieldPath($0).root) } })
+        return list.isEmpty ? nil : list.compactMap { $0.stringValue.map { FieldPath($0) } }
     }
 
     /// Whether the condition names one object: then it is a get, and a find otherwise.
@@ -79,10 +82,22 @@ public struct LiveQuery: Sendable {
         return told
     }
 
-    /// Whether one of the fields that are watched is another than before.
+    /// What stands at a dotted key: members of objects, and elements of lists by their numbers.
+    private static func value(at path: FieldPath, in object: JSONObject) -> JSONValue? {
+        path.steps.reduce(object[Name(path.root)]) { value, step in
+            if let list = value?.arrayValue {
+                return Int(step).flatMap { list.indices.contains($0) ? list[$0] : nil }
+            }
+            return value?.objectValue?[Name(step)]
+        }
+    }
+
+    /// Whether what stands at one of the keys that are watched is another than before.
     func concerns(_ before: JSONObject?, _ after: JSONObject) -> Bool {
         guard let watch else { return true }
-        return watch.contains { before?[$0] != after[$0] }
+        return watch.contains { path in
+            Self.value(at: path, in: before ?? [:]) != Self.value(at: path, in: after)
+        }
     }
 }
 

@@ -84,7 +84,7 @@ extension Backend {
             schema.indexes = try SchemaRules.indexes(body["indexes"], of: schema, configuration)
             return schema
         }
-        return description(schema)
+        return protectedFields.describe(schema.name, in: description(schema))
     }
 
     /// Removes a class that has no objects.

@@ -86,19 +86,19 @@ extension Backend {
         return triggers.hasFindTriggers
     }
 
-    /// Calls the trigger before a find or a get.
+    /// Calls the trigger before a find or a get of a class: the one that is asked about, or the one whose objects are read.
     ///
     /// - Returns: nil when nothing is called.
     /// - Throws: What the trigger throws.
-    func beforeFind(_ find: Find) async throws -> TriggeredFind? {
-        guard hasFindTrigger(find.className) else { return nil }
+    func beforeFind(_ find: Find, of className: String) async throws -> TriggeredFind? {
+        guard hasFindTrigger(className) else { return nil }
         try checkMayCallCode()
-        guard let before = findTrigger(.beforeFind, find.className) else {
-            return TriggeredFind(query: told(find), objectId: find.objectId)
+        guard let before = findTrigger(.beforeFind, className) else {
+            return find.triggered ?? TriggeredFind(query: told(find), objectId: find.objectId)
         }
         var call = FindCall(
-            .beforeFind, find.className, query: told(find), objectId: find.objectId,
-            user: try await userRecord(find.context), find.context)
+            .beforeFind, className, query: find.triggered?.query ?? told(find), objectId: find.objectId,
+            user: try await userRecord(find.context), cloudContext: find.triggered?.cloudContext, find.context)
         try await before(&call)
         return TriggeredFind(
             query: call.query, objectId: find.objectId, cloudContext: call.context, given: call.objects, isChanged: true

@@ -77,7 +77,8 @@ extension Backend {
         guard call.call.isSent else { return nil }
         func complete(_ object: JSONObject) -> JSONObject {
             let kind: JSONObject = ["__type": "Object", "className": .string(className.text)]
-            return kind.merging(object) { own, _ in own }
+            // The trigger may tell of an object of another class.
+            return kind.merging(object) { own, given in given.stringValue == nil ? own : given }
         }
         return LiveQueryEvent(
             kind: event.kind, object: complete(call.call.object ?? event.object),

@@ -122,12 +122,11 @@ extension Backend {
         do {
             return try await body()
         } catch {
+            // Code may quote what a client sent.
+            let text = ((error as? ParseError)?.message ?? "\(error)").prefix(1000)
             logger.error(
                 "a trigger failed",
-                metadata: [
-                    "trigger": "\(event.rawValue)", "class": "\(className)",
-                    "error": "\((error as? ParseError)?.message ?? "\(error)")",
-                ])
+                metadata: ["trigger": "\(event.rawValue)", "class": "\(className)", "error": "\(text)"])
             return nil
         }
     }

@@ -40,7 +40,8 @@ extension Save {
         if let acl { object["ACL"] = .object(acl.json) }
         if let objectId = objectId ?? newId ?? sameId { object["objectId"] = .string(objectId) }
         for (key, value) in result where (tellsSession || key != "sessionToken") && key != "authDataResponse" {
-            object[key] = value["__op"] == nil ? value : nil
+            // Not a conditional value: its nil would be a null of JSON.
+            if value["__op"] == nil { object[key] = value } else { object.removeValue(forKey: key) }
         }
         if isNew, sameId == nil, object["updatedAt"] == nil { object["updatedAt"] = object["createdAt"] }
         if tellsSession, className == "_User" { tellAccount(&object) }

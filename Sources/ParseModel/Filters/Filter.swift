@@ -189,6 +189,12 @@ public indirect enum Constraint: Sendable, Hashable {
     case inQuery(Subquery)
     /// Not a pointer to (nor a value among) what another query finds.
     case notInQuery(Subquery)
+    /// An array of so many elements.
+    case size(Int)
+    /// An array with an element that fulfils all of the constraints.
+    case someElement([Constraint])
+    /// An array with an object that fulfils the condition.
+    case someObject(Filter)
 }
 
 /// What `$text` asks.

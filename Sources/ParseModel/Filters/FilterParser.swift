@@ -37,19 +37,22 @@ public struct FilterParser: Sendable {
     public var unknownOperatorCode: Int
     /// Whether `$inQuery` and `$notInQuery` need a `where`, as servers from 5 to 8 have it.
     public var requiresInnerCondition: Bool
+    /// Whether `$size` and `$elemMatch` are known, as in the `$match` of an aggregation.
+    public var readsArrays: Bool
     /// The time that relative dates count from, in milliseconds since 1970.
     public var now: Int64
 
     /// Makes a parser for one request.
     public init(
         isMaster: Bool, now: Int64, limits: Limits = Limits(), unknownOperatorCode: Int = 102,
-        requiresInnerCondition: Bool = false
+        requiresInnerCondition: Bool = false, readsArrays: Bool = false
     ) {
         self.isMaster = isMaster
         self.now = now
         self.limits = limits
         self.unknownOperatorCode = unknownOperatorCode
         self.requiresInnerCondition = requiresInnerCondition
+        self.readsArrays = readsArrays
     }
 
     /// Reads a `where`.
@@ -207,9 +210,33 @@ public struct FilterParser: Sendable {
             return nil
         case "$inQuery", "$notInQuery", "$select", "$dontSelect":
             return try subquery(name, operand, depth: subqueries + 1)
+        case "$size" where readsArrays:
+            guard let number = operand.numberValue, let size = Int(exactly: number), size >= 0 else {
+                throw ParseError(ParseError.invalidQuery, "$size must be a whole number")
+            }
+            return .size(size)
+        case "$elemMatch" where readsArrays:
+            return try elementMatch(operand, key: key)
         default:
             throw ParseError(unknownOperatorCode, "bad constraint: \(name)")
         }
+    }
+
+    /// `$elemMatch`: operators for the element itself, or a condition on the members of an element that is an object.
+    private func elementMatch(_ operand: JSONValue, key: String) throws(ParseError) -> Constraint {
+        guard let object = operand.objectValue else {
+            throw ParseError(ParseError.invalidQuery, "$elemMatch needs an Object")
+        }
+        let groups: Set<Name> = ["$or", "$and", "$nor"]
+        let isOperators = object.elements.first.map { $0.key.hasPrefix("$") && !groups.contains($0.key) } ?? false
+        let constraints = isOperators ? try constraints(operand, key: key, subqueries: 0) : []
+        let filter = isOperators ? .everything : try parse(object, depth: 0, subqueries: 0, insideNor: true)
+        // What asks for other objects counts from an object of a class, and an element is none.
+        let leaves = constraints.map { Filter.field(FieldPath(key), $0) }
+        guard !Filter.all(leaves + [filter]).hasSubqueries else {
+            throw ParseError(ParseError.invalidQuery, "A query cannot stand inside of $elemMatch")
+        }
+        return isOperators ? .someElement(constraints) : .someObject(filter)
     }
 
     private func all(_ operand: JSONValue) throws(ParseError) -> Constraint {

@@ -33,6 +33,12 @@ struct FilterSize {
         case .inQuery(let query), .notInQuery(let query):
             try addSubquery()
             try add(query.filter)
+        case .someElement(let constraints):
+            for constraint in constraints {
+                try addCondition()
+                try add(constraint)
+            }
+        case .someObject(let filter): try add(filter)
         default: break
         }
     }

@@ -38,7 +38,9 @@ enum ColumnCondition {
         case .box(let first, let second): self = type == .geoPoint ? .isInBox(first, second) : .never
         case .insidePolygon(let points): self = type == .geoPoint ? .isInPolygon(GeoPolygon(points)) : .never
         case .polygonContains(let point): self = type == .polygon ? .contains(point) : .never
-        case .text, .containedBy, .notEqual, .notIn, .containsAll, .inQuery, .notInQuery: self = .never
+        case .text, .containedBy, .notEqual, .notIn, .containsAll, .inQuery, .notInQuery, .size, .someElement,
+            .someObject:
+            self = .never
         }
     }
 

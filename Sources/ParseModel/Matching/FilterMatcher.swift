@@ -84,6 +84,8 @@ public struct FilterMatcher: Sendable {
         case .inQuery(let query): throw .needsDatabase(query.key == nil ? "$inQuery" : "$select")
         case .notInQuery(let query): throw .needsDatabase(query.key == nil ? "$notInQuery" : "$dontSelect")
         case .text: throw .needsDatabase("$text")
+        case .size: throw .needsDatabase("$size")
+        case .someElement, .someObject: throw .needsDatabase("$elemMatch")
         default: break
         }
         let field = SystemClass.field(queriedAs: path.root)

@@ -44,7 +44,7 @@ enum NestedCondition {
             self = .isFound(try TextPattern(pattern, options: options, &weight))
         case .containsAllStarting(let prefixes): self = prefixes.isEmpty ? .never : .startsWith(prefixes.names)
         case .text, .near, .box, .insidePolygon, .insideCircle, .polygonContains, .notEqual, .notIn, .containsAll,
-            .inQuery, .notInQuery:
+            .inQuery, .notInQuery, .size, .someElement, .someObject:
             self = .never
         }
     }

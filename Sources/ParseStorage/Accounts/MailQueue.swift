@@ -59,8 +59,8 @@ extension ObjectStore {
         }
     }
 
-    /// Takes the mail that has been due for longest. Nobody else takes them for some time: a process that dies while sending one leaves
-    /// it to others then.
+    /// Takes the mail that has been due for longest. No other process takes it for some time: one that dies while
+    /// sending it leaves it to others then.
     ///
     /// - Parameters:
     ///   - seconds: For how long.

@@ -98,7 +98,7 @@ struct AggregateCompiler {
             conditions.append("roost_truth(\(try self.expression(expression, document)))")
         }
         if let id = object.removeValue(forKey: "_id") { object["objectId"] = id }
-        let parser = FilterParser(isMaster: true, now: now)
+        let parser = FilterParser(isMaster: true, now: now, readsArrays: true)
         var compiler = FilterCompiler(schemas: schemas, builder: builder)
         if case .json(let document) = document { compiler.document = document }
         conditions.append(try compiler.compile(try parser.parse(object), schema))

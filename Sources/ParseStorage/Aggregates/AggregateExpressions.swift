@@ -42,7 +42,7 @@ extension AggregateCompiler {
     }
 
     /// An expression as a time of SQL, in UTC and exact to the millisecond, as dates travel; NULL for what is none.
-    private mutating func time(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
+    mutating func time(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         if let column = Self.column(value, document), column.type == .date {
             return "date_trunc('milliseconds', \(column.name) AT TIME ZONE 'UTC')"
         }
@@ -118,15 +118,15 @@ extension AggregateCompiler {
         }
         // Its members are compiled once: expressions inside expressions would double with every level.
         if name == "$cond", operand["if"] != nil { return try condition(operand, [], document) }
+        if name == "$dateToString" { return try dateText(operand, document) }
         var arguments: [String] = []
         for operand in operands { arguments.append(try expression(operand, document)) }
         switch name {
         case "$ifNull" where arguments.count == 2: return "COALESCE(NULLIF(\(arguments[0]), 'null'), \(arguments[1]))"
         case "$cond": return try condition(operand, arguments, document)
-        case "$arrayElemAt" where arguments.count == 2:
-            return "(\(arguments[0]) -> (roost_number(\(arguments[1]))::int))"
         default: break
         }
+        if let result = try Self.array(name, arguments) { return result }
         guard let result = Self.comparison(name, arguments) ?? Self.text(name, arguments) else {
             throw Self.unknown(name)
         }
@@ -165,7 +165,44 @@ extension AggregateCompiler {
             guard arguments.count == 3 else { return nil }
             return "substr(COALESCE(\(text), ''), roost_number(\(arguments[1]))::int + 1, "
                 + "roost_length(\(arguments[2]))::int)"
-        case "$size": return "jsonb_array_length(roost_array(\(arguments[0])))"
+        default: return nil
+        }
+    }
+
+    /// What is made of arrays, as jsonb; nil for other operations.
+    ///
+    /// - Throws: 102 for too few or too many operands.
+    private static func array(_ name: String, _ arguments: [String]) throws(ParseError) -> String? {
+        func exactly(_ count: Int) throws(ParseError) {
+            guard arguments.count == count else {
+                throw ParseError(
+                    ParseError.invalidQuery,
+                    "Expression \(name) takes exactly \(count) arguments. \(arguments.count) were passed in.")
+            }
+        }
+        let list = "jsonb_build_array(\(arguments.joined(separator: ", ")))"
+        switch name {
+        case "$arrayElemAt":
+            try exactly(2)
+            return "roost_element(\(arguments[0]), \(arguments[1]))"
+        case "$size":
+            try exactly(1)
+            return "to_jsonb(jsonb_array_length(roost_list(\(arguments[0]), '$size', false)))"
+        case "$isArray":
+            try exactly(1)
+            return "to_jsonb(COALESCE(jsonb_typeof(\(arguments[0])) = 'array', FALSE))"
+        case "$setEquals":
+            guard arguments.count > 1 else { try exactly(2); return nil }
+            return "roost_set_equals(\(list))"
+        case "$setIsSubset":
+            try exactly(2)
+            return "to_jsonb(roost_set_difference(\(arguments[0]), \(arguments[1]), '$setIsSubset', false) = '[]')"
+        case "$setDifference":
+            try exactly(2)
+            return "roost_set_difference(\(arguments[0]), \(arguments[1]), '$setDifference', true)"
+        case "$setUnion": return "roost_set_union(\(list))"
+        case "$setIntersection": return "roost_set_intersection(\(list))"
+        case "$concatArrays": return "roost_concatenated(\(list))"
         default: return nil
         }
     }

@@ -65,8 +65,10 @@ extension AggregateCompiler {
         guard let object = operand.objectValue, !object.isEmpty else { throw Self.malformed("$project") }
         func isRemoval(_ value: JSONValue) -> Bool { value == 0 || value == false }
         let ids: Set<Name> = ["_id", "objectId"]
+        // Where both names are there, `_id` is left out and `objectId` computed.
+        let id = object["objectId"].flatMap { isRemoval($0) ? nil : $0 } ?? object["_id"] ?? object["objectId"] ?? 1
         let others = object.filter { !ids.contains($0.key) }
-        if !others.isEmpty || isRemoval(object["_id"] ?? object["objectId"] ?? 1),
+        if !others.isEmpty || isRemoval(id),
             others.values.allSatisfy(isRemoval)
         {
             var document = "doc"
@@ -77,10 +79,9 @@ extension AggregateCompiler {
         }
         var kept = "'{}'::jsonb"
         var computed: JSONObject = [:]
-        let keepsId = !isRemoval(object["_id"] ?? object["objectId"] ?? 1)
-        let fields = (keepsId ? ["objectId"] : []) + others.keys
+        let fields = (isRemoval(id) ? [] : ["objectId"]) + others.keys
         for field in fields {
-            let value = object[field] ?? 1
+            let value = field == "objectId" ? id : object[field] ?? 1
             if value == 1 || value == true || value.numberValue != nil {
                 let steps = try path(field.text)
                 kept = "roost_kept(\(kept), \(steps), doc #> \(steps))"

@@ -95,23 +95,43 @@ struct FilterCompiler {
         throws(ParseError) -> String
     {
         switch constraint {
-        case .notEqual(let value):
-            return negate(try compile(.equal(value), at: path, schema))
-        case .notIn(let values):
-            return negate(try compile(.isIn(values), at: path, schema))
-        case .notInQuery(let query):
-            return negate(try compile(.inQuery(query), at: path, schema))
+        case .inQuery(let query): membership(try compile(query, at: path, schema))
+        case .notInQuery(let query): negate(membership(try compile(query, at: path, schema)))
+        default:
+            if document == nil, ["_rperm", "_wperm"].contains(path.text), TableLayout.hasPermissions(schema.name) {
+                principals(constraint, SQLBuilder.quote(path.root))
+            } else {
+                try compile(constraint, on: operand(path, schema), path, schema)
+            }
+        }
+    }
+
+    private mutating func compile(
+        _ constraint: Constraint, on operand: Operand, _ path: FieldPath, _ schema: ClassSchema
+    ) throws(ParseError) -> String {
+        switch constraint {
+        case .notEqual(let value): return negate(try compile(.equal(value), on: operand, path, schema))
+        case .notIn(let values): return negate(try compile(.isIn(values), on: operand, path, schema))
         case .containsAll(let values):
             guard !values.isEmpty else { return "FALSE" }
             var conditions: [String] = []
-            for value in values { conditions.append(try compile(.equal(value), at: path, schema)) }
+            for value in values { conditions.append(try compile(.equal(value), on: operand, path, schema)) }
             return "(\(conditions.joined(separator: " AND ")))"
-        case .inQuery(let query):
-            return membership(try compile(query, at: path, schema))
-        default:
-            break
+        case .someElement(let constraints):
+            var conditions: [String] = []
+            for constraint in constraints {
+                conditions.append(try compile(constraint, on: .column(Self.element, .object), path, schema))
+            }
+            return elements(of: operand, conditions.joined(separator: " AND "))
+        case .someObject(let filter):
+            let outer = document
+            document = Self.element
+            let condition = try compile(filter, schema)
+            document = outer
+            return elements(of: operand, "jsonb_typeof(\(Self.element)) = 'object' AND \(condition)")
+        default: break
         }
-        switch operand(path, schema) {
+        switch operand {
         case .absent: return Self.absent(constraint)
         case .relation(let table): return relation(constraint, table)
         case .column(let column, let type):
@@ -137,6 +157,44 @@ struct FilterCompiler {
         case .equal(.null), .exists(false): "TRUE"
         case .isIn(let values) where values.contains(.null): "TRUE"
         default: "FALSE"
+        }
+    }
+
+    /// What the condition on an element of an array calls the element: a name that no field has.
+    private static let element = "_roost_element"
+
+    /// An array here has an element that fulfils the condition.
+    private mutating func elements(of operand: Operand, _ condition: String) -> String {
+        let arrays: String
+        switch operand {
+        case .absent, .relation: return "FALSE"
+        case .column(let column, let type):
+            guard TableLayout.columnType(type) == "jsonb" else { return "FALSE" }
+            arrays = "jsonb_array_elements(\(Self.array(column)))"
+        case .json(let path): arrays = "\(leaves(path)), LATERAL jsonb_array_elements(\(Self.array("leaf")))"
+        }
+        return "EXISTS (SELECT 1 FROM \(arrays) AS e(\(Self.element)) WHERE \(condition))"
+    }
+
+    /// A condition on a list of principals, which matches by its elements as any other list.
+    private mutating func principals(_ constraint: Constraint, _ column: String) -> String {
+        func texts(_ values: [JSONValue]) -> [String] { values.compactMap(\.stringValue).filter { !$0.utf8.contains(0) } }
+        switch constraint {
+        case .notEqual(let value): return negate(principals(.equal(value), column))
+        case .notIn(let values): return negate(principals(.isIn(values), column))
+        case .containsAll(let values): return "\(column) @> \(builder.bind(.textArray(texts(values))))"
+        case .equal(.null), .exists(false): return "\(column) IS NULL"
+        case .exists(true): return "\(column) IS NOT NULL"
+        case .equal(.array(let list)):
+            guard texts(list).count == list.count else { return "FALSE" }
+            return "\(column) = \(builder.bind(.textArray(texts(list))))"
+        case .equal(let value): return "\(column) && \(builder.bind(.textArray(texts([value]))))"
+        case .isIn(let values):
+            let isMember = "\(column) && \(builder.bind(.textArray(texts(values))))"
+            return values.contains(.null) ? "(\(isMember) OR \(column) IS NULL)" : isMember
+        case .containedBy(let values): return "\(column) <@ \(builder.bind(.textArray(texts(values))))"
+        case .size(let size): return "cardinality(\(column)) = \(builder.bind(.int(Int64(size))))"
+        default: return "FALSE"
         }
     }
 

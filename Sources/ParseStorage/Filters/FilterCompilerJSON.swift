@@ -23,9 +23,19 @@ extension FilterCompiler {
                 candidates(place, "jsonb_typeof(v) = 'string' AND \(prefix("(v #>> '{}')", $0))")
             }
             return "(\(conditions.joined(separator: " AND ")))"
+        case .size(let size): return hasSize(size, place)
         case .text, .near, .box, .insidePolygon, .insideCircle, .polygonContains, .notEqual, .notIn, .containsAll,
-            .inQuery, .notInQuery:
+            .inQuery, .notInQuery, .someElement, .someObject:
             return "FALSE"
+        }
+    }
+
+    private mutating func hasSize(_ size: Int, _ place: JSONPlace) -> String {
+        let number = builder.bind(.int(Int64(size)))
+        switch place {
+        case .list(let value), .value(let value): return "jsonb_array_length(\(Self.array(value))) = \(number)"
+        case .path(let path):
+            return "EXISTS (SELECT 1 FROM \(leaves(path)) WHERE jsonb_array_length(\(Self.array("leaf"))) = \(number))"
         }
     }
 

@@ -32,7 +32,7 @@ extension FilterCompiler {
             return "(" + prefixes.map { prefix(column, $0) }.joined(separator: " AND ") + ")"
         case .near, .box, .insidePolygon, .insideCircle, .polygonContains:
             return geo(constraint, column, type)
-        case .containedBy, .notEqual, .notIn, .containsAll, .inQuery, .notInQuery:
+        case .containedBy, .notEqual, .notIn, .containsAll, .inQuery, .notInQuery, .size, .someElement, .someObject:
             return "FALSE"
         }
     }

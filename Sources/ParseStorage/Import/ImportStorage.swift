@@ -12,7 +12,7 @@ public final class ImportStorage {
     /// - Throws: `PostgresError`.
     public init(connectionString: String, logger: Logger) throws {
         connection = try BulkConnection(connectionString: connectionString, logger: logger)
-        // What a crash of the server could take back, it takes back as a whole: rows, and how far they are.
+        // What a crash of the server could take back, it takes back as a whole: rows, and how far they are. `finish` waits.
         try connection.query("SET synchronous_commit = off")
         try connection.query("SET client_min_messages = warning")
     }
@@ -151,11 +151,17 @@ public final class ImportStorage {
         try records(of: source).contains { $0.name == Self.whole }
     }
 
-    /// Notes that all of a source was imported, and forgets what was told, which stands in a file by now.
+    /// Waits until what was imported is on the disk. Where it was all of the source, notes that, and forgets what was told,
+    /// which stands in a file by now.
     ///
     /// - Throws: `PostgresError`.
-    public func finish(_ source: String) throws {
+    public func finish(_ source: String, isWhole: Bool) throws {
         try connection.transaction {
+            // A commit that waits for its own place in the log of changes waits for all before it. It must write something.
+            try connection.query("SET LOCAL synchronous_commit = on")
+            try connection.query(
+                "UPDATE \"roost-import\" SET \"state\" = \"state\" WHERE \"source\" = $1", [.text(source)])
+            guard isWhole else { return }
             try connection.query(
                 """
                 DELETE FROM "roost-import-rejects" WHERE "number" IN (

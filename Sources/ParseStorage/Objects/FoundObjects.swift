@@ -20,14 +20,20 @@ extension ObjectStore {
         /// How many objects there are.
         public var rowCount: Int { result?.rowCount ?? 0 }
 
+        /// About how many bytes the rows are, without what is included; zero for few.
+        public var size: Int { isHeavy ? result?.size ?? 0 : 0 }
+
         /// Whether writing takes so long that it must not happen on an event loop.
         public var isHeavy: Bool {
             (result?.size ?? 0) > HeavyWork.answerSize || included.places > 1_000
                 || included.size > HeavyWork.answerSize
         }
 
-        /// The bytes of its rows, included ones among them.
-        public var size: Int { (result?.size ?? 0) + included.size }
+        /// The bytes that its values are made of: those of its rows, included ones among them.
+        public var valueSize: Int { (result?.size ?? 0) + included.size }
+
+        /// Lets others have the memory of the rows, when they were made values of: what is asked next may wait for it.
+        public func release() { result?.release() }
 
         /// Writes one object, with members added at its end (each as `"key":value`).
         ///
@@ -84,7 +90,9 @@ extension ObjectStore {
         ///
         /// - Throws: What ``object(_:extra:)`` throws for one of them.
         public var objects: [JSONObject] {
-            get async throws { try await HeavyWork.makeValues(of: size) { try (0..<rowCount).map { try object($0) } } }
+            get async throws {
+                try await HeavyWork.makeValues(of: valueSize) { try (0..<rowCount).map { try object($0) } }
+            }
         }
 
         /// The id of one object.

@@ -20,8 +20,6 @@ public final class IncludeNode: Sendable {
     public convenience init(paths: [[Name]], keys: [[Name]] = [], excluded: [[Name]] = []) {
         let root = Draft()
         for path in paths { root.include(path) }
-        // A plain mention of a field asks for the whole object, whatever stands before or after it in the list.
-        for key in keys { root.wantWhole(key) }
         for key in keys { root.want(key) }
         for key in excluded { root.exclude(key) }
         self.init(root, isRoot: true)
@@ -40,8 +38,6 @@ public final class IncludeNode: Sendable {
         var children: [Name: Draft] = [:]
         var keys: Set<Name> = []
         var excluded: Set<Name> = []
-        /// The fields below that are wanted as a whole.
-        private var wholes: Set<Name> = []
 
         func include(_ path: [Name]) {
             var node = self
@@ -56,31 +52,22 @@ public final class IncludeNode: Sendable {
             }
         }
 
-        func wantWhole(_ key: [Name]) {
-            if let last = key.last { parent(of: key)?.wholes.insert(last) }
-        }
-
         func exclude(_ key: [Name]) {
-            if let last = key.last { parent(of: key)?.excluded.insert(last) }
+            var node = self
+            for step in key.dropLast() {
+                guard let child = node.children[step] else { return }
+                node = child
+            }
+            if let last = key.last { node.excluded.insert(last) }
         }
 
         func want(_ key: [Name]) {
             var node = self
             for step in key {
                 node.keys.insert(step)
-                guard !node.wholes.contains(step), let child = node.children[step] else { return }
+                guard let child = node.children[step] else { return }
                 node = child
             }
-        }
-
-        /// Where all steps of a key but its last lead to.
-        private func parent(of key: [Name]) -> Draft? {
-            var node = self
-            for step in key.dropLast() {
-                guard let child = node.children[step] else { return nil }
-                node = child
-            }
-            return node
         }
     }
 

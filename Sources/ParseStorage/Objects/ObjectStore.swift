@@ -181,8 +181,9 @@ public struct ObjectStore: Sendable {
         let snapshot = catalog.snapshot
         var statements: [Statement] = []
         let isFetching = request.limit != 0
+        let byId = isFetching ? Self.byId(request, schema, plan) : nil
         if isFetching {
-            statements.append(try Self.statement(request, schema, &plan, snapshot))
+            statements.append(try byId ?? Self.statement(request, schema, &plan, snapshot))
         }
         if request.wantsCount {
             var compiler = FilterCompiler(schemas: snapshot)
@@ -195,21 +196,25 @@ public struct ObjectStore: Sendable {
                     compiler.builder.parameters))
         }
         guard !statements.isEmpty else { return Self.nothing(request) }
-        let cost = request.filter.cost
-        let isSlow = request.wantsCount || cost != .short
-        let limit = cost == .pattern ? request.patternTimeLimit : nil
-        let results =
-            request.place == .primary
-            ? try await run(statements, isSlow: isSlow, timeLimit: limit)
-            : try await reading(schema.name, request.place) {
-                try await $0.run(statements, isSlow: isSlow, timeLimit: limit)
-            }
+        let results: [PostgresResult]
+        if byId != nil, !request.wantsCount {
+            results =
+                request.place == .primary
+                ? try await run(statements, isSlow: false)
+                : try await reading(schema.name, request.place) { try await $0.run(statements, isSlow: false) }
+        } else {
+            results =
+                request.place == .primary
+                ? try await search(statements, request)
+                : try await reading(schema.name, request.place) { try await $0.search(statements, request) }
+        }
         var included = IncludedObjects()
         if isFetching, let include = request.include {
             let loader = IncludeLoader(
                 store: self, place: request.placeOfIncluded, access: request.accessToIncluded,
                 sizeLimit: request.sizeLimit)
             included = try await loader.load(results[0], plan, include)
+            results[0].hold(with: included.size)
         }
         return Found(
             result: isFetching ? results[0] : nil, plan: isFetching ? plan : nil, access: request.access,
@@ -278,6 +283,28 @@ public struct ObjectStore: Sendable {
         return conditions.joined(separator: " AND ")
     }
 
+    /// Runs the statements of a find that may give any number of rows, and take any time.
+    private func search(_ statements: [Statement], _ request: FindRequest) async throws -> [PostgresResult] {
+        let cost = request.filter.cost
+        let isSlow = request.wantsCount || cost != .short
+        let timeLimit = cost == .pattern ? request.patternTimeLimit : nil
+        guard session == nil else { return try await run(statements, isSlow: isSlow, timeLimit: timeLimit) }
+        var results: [PostgresResult] = []
+        for statement in statements {
+            let givesRows = results.isEmpty && request.limit != 0
+            results.append(
+                try await client.search(
+                    statement,
+                    PostgresClient.Search(
+                        mostRows: givesRows ? request.limit ?? Self.usualRows : 1,
+                        leadsToMore: givesRows && request.include != nil, takesLong: isSlow, timeLimit: timeLimit)))
+        }
+        return results
+    }
+
+    /// How many rows are expected of a find without a limit.
+    private static let usualRows = 1000
+
     private func run(_ statements: [Statement], isSlow: Bool, timeLimit: Duration? = nil) async throws
         -> [PostgresResult]
     {
@@ -319,7 +346,11 @@ public struct ObjectStore: Sendable {
             plans.append((plan, access))
         }
         guard !statements.isEmpty else { return [] }
-        return zip(try await run(statements, isSlow: false), plans)
+        let results =
+            session == nil
+            ? try await client.searchMore(statements, mostRows: ids.values.reduce(0) { $0 + $1.count })
+            : try await run(statements, isSlow: false)
+        return zip(results, plans)
             .map { Fetched(result: $0, plan: $1.0, access: $1.1) }
     }
 

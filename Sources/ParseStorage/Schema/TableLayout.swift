@@ -53,6 +53,9 @@ enum TableLayout {
         return !(className == "_User" && field == "password") && missingDefaults[className]?.contains(field) != true
     }
 
+    /// Whether the objects of a class have permissions, in columns of their own.
+    static func hasPermissions(_ className: String) -> Bool { !classesWithoutACL.contains(className) }
+
     /// The columns of a new table, as `CREATE TABLE` lists them.
     static func columnDefinitions(of schema: ClassSchema) -> [String] {
         var definitions: [String] = []
@@ -61,7 +64,7 @@ enum TableLayout {
             let key = name == "objectId" ? " PRIMARY KEY" : ""
             definitions.append("\(SQLBuilder.quote(name.text)) \(type)\(key)")
         }
-        if !classesWithoutACL.contains(schema.name) {
+        if hasPermissions(schema.name) {
             definitions.append("\"_rperm\" text[]")
             definitions.append("\"_wperm\" text[]")
         }

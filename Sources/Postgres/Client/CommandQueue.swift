@@ -1,4 +1,5 @@
 import Synchronization
+import Tasks
 
 /// The commands of callers to the I/O thread, with a way to wake the thread from its sleep.
 final class CommandQueue: Sendable {
@@ -10,6 +11,8 @@ final class CommandQueue: Sendable {
         case submit(Request)
         /// Lend an exclusive connection.
         case lease(LeaseRequest)
+        /// The caller of a lease waits no longer.
+        case abandon(LeaseRequest)
         /// Send on a lent connection.
         case submitLeased(Request, lease: Int)
         /// Stop a request on a lent connection.
@@ -18,7 +21,7 @@ final class CommandQueue: Sendable {
         case cancelSent(lease: Int)
         /// Take a lent connection back.
         case release(lease: Int, ReleaseRequest?)
-        case listen(id: Int, channels: [EncodedStatement], AsyncStream<PostgresEvent>.Continuation)
+        case listen(id: Int, channels: [EncodedStatement], EventBuffer)
         case unlisten(id: Int)
         case shutDown
     }
@@ -127,7 +130,7 @@ final class ReleaseRequest: Sendable {
 
 /// A task that wants a connection of its own.
 ///
-/// `@unchecked Sendable`: the deadline is touched by the I/O thread alone.
+/// `@unchecked Sendable`: what changes is touched by the I/O thread alone.
 final class LeaseRequest: @unchecked Sendable {
     /// Gives the lease's number.
     let promise = OneShotPromise<Int>()
@@ -139,8 +142,12 @@ final class LeaseRequest: @unchecked Sendable {
     let conflictKey: ConflictKey?
     /// Until when it may have the connection; nil for as long as it likes.
     let end: MonotonicInstant?
+    /// On whose behalf: connections are given in turns.
+    let sender = Sender.current
     /// Until when it waits for a connection.
     var deadline: MonotonicInstant?
+    /// Its place in the queue, while it has one.
+    var ticket: SenderQueue<LeaseRequest>.Ticket?
 
     init(
         purpose: PoolPurpose, prelude: EncodedStatement? = nil, conflictKey: ConflictKey? = nil,

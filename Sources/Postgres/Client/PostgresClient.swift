@@ -17,6 +17,8 @@ public final class PostgresClient: Sendable {
     let configuration: PostgresConfiguration
     private let logger: Logger
     let commandQueue = CommandQueue()
+    let history = ReadHistory()
+    let rows = RowBudget()
     private let life = Mutex(Life.new)
     private let isStarted = Atomic(false)
     private let lastListener = Atomic(0)
@@ -94,7 +96,7 @@ public final class PostgresClient: Sendable {
     public func query(_ statement: Statement, readOnly: Bool = false) async throws -> PostgresResult {
         let results = try await perform(
             Request(Self.content([statement]), isReadOnly: readOnly), [statement])
-        guard let result = results.first else { throw PostgresError(.server, "the statement gave no result") }
+        guard let result = results.first else { throw PostgresError.noResult }
         return result
     }
 
@@ -153,7 +155,7 @@ public final class PostgresClient: Sendable {
 
     /// Has statements carried out on a shared connection. Those that meet a lock there are carried out on a connection of
     /// their own, where they keep no others waiting.
-    private func perform(_ request: Request, _ statements: [Statement]) async throws -> [PostgresResult] {
+    func perform(_ request: Request, _ statements: [Statement]) async throws -> [PostgresResult] {
         do {
             return try await perform(request)
         } catch let error as PostgresError where error.isLockTimeout {
@@ -177,15 +179,15 @@ public final class PostgresClient: Sendable {
 
     /// Listens to channels, on a connection of its own that is made anew whenever it breaks.
     ///
-    /// - Returns: What is announced, from the first ``PostgresEvent/connected`` on. The stream ends with the client.
+    /// - Returns: What is announced, from the first ``PostgresEvent/connected`` on. The stream ends with the client. One
+    ///   that is read so slowly that megabytes wait loses them, and gives ``PostgresEvent/connected`` once more.
     public func listen(channels: [String]) -> AsyncStream<PostgresEvent> {
         let id = lastListener.add(1, ordering: .relaxed).newValue
-        let (stream, continuation) = AsyncStream.makeStream(of: PostgresEvent.self)
+        let listening = Listening { [commandQueue] in _ = commandQueue.send(.unlisten(id: id)) }
         // Quoted identifiers hold no NUL and have no parameters, so that encoding them cannot fail.
         let statements = channels.compactMap { try? EncodedStatement(Statement("LISTEN \(SQL.identifier($0))")) }
-        continuation.onTermination = { [commandQueue] _ in _ = commandQueue.send(.unlisten(id: id)) }
-        if !send(.listen(id: id, channels: statements, continuation)) { continuation.finish() }
-        return stream
+        if !send(.listen(id: id, channels: statements, listening.events)) { listening.events.finish() }
+        return AsyncStream { await listening.events.next() }
     }
 
     // MARK: The thread
@@ -202,8 +204,11 @@ public final class PostgresClient: Sendable {
             case .ended: return false
             case .running: return true
             case .new:
-                let thread = OSThread { [configuration, logger, commandQueue] in
-                    InputOutputLoop.run(configuration: configuration, logger: logger, commandQueue: commandQueue)
+                let thread = OSThread { [configuration, logger, commandQueue, history, rows] in
+                    InputOutputLoop.run(
+                        LoopContext(
+                            configuration: configuration, logger: logger, commandQueue: commandQueue,
+                            history: history, rows: rows))
                 }
                 guard thread.isRunning else { return false }
                 life = .running(thread)

@@ -88,8 +88,8 @@ extension PostgresClient {
     ///   ``PostgresConfiguration/statementTimeout``; such statements have connections of their own.
     /// - Throws: `PostgresError`.
     public func slowQuery(_ statement: Statement, timeLimit: Duration? = nil) async throws -> PostgresResult {
-        guard let timeLimit else { return try await read([statement], in: .slowReads) }
-        return try await read([.limitingTime(to: timeLimit), statement], in: .limitedReads)
+        guard let timeLimit else { return try await last(of: [statement], in: .slowReads) }
+        return try await last(of: [.limitingTime(to: timeLimit), statement], in: .limitedReads)
     }
 
     /// Runs a statement that reads, and may keep a processor of the server busy for as long as it takes. A few run at the
@@ -98,24 +98,37 @@ extension PostgresClient {
     ///
     /// - Throws: `PostgresError`.
     public func heavyQuery(_ statement: Statement) async throws -> PostgresResult {
-        try await read([statement], in: .heavyReads)
+        try await last(of: [statement], in: .heavyReads)
     }
 
-    /// Runs statements in one round trip and gives the result of the last. What only reads is asked once more when its
-    /// connection is lost.
-    private func read(_ statements: [Statement], in purpose: PoolPurpose) async throws -> PostgresResult {
+    private func last(of statements: [Statement], in purpose: PoolPurpose) async throws -> PostgresResult {
+        guard let result = try await read(statements, in: purpose).results.last else { throw PostgresError.noResult }
+        return result
+    }
+
+    /// Runs statements in one round trip. What only reads is asked once more when its connection is lost.
+    ///
+    /// - Parameter sizeLimit: How many bytes of a result may come before they are stopped as a detour.
+    /// - Returns: Also whether the server took so long that others should not wait behind such a statement.
+    func read(_ statements: [Statement], in purpose: PoolPurpose, sizeLimit: Int = .max) async throws
+        -> (results: [PostgresResult], isSlow: Bool)
+    {
         do {
-            return try await readOnce(statements, in: purpose)
+            return try await readOnce(statements, in: purpose, sizeLimit)
         } catch let error as PostgresError where error.kind == .connectionLost {
-            return try await readOnce(statements, in: purpose)
+            return try await readOnce(statements, in: purpose, sizeLimit)
         }
     }
 
-    private func readOnce(_ statements: [Statement], in purpose: PoolPurpose) async throws -> PostgresResult {
-        @Sendable func ask() async throws -> PostgresResult {
-            let results = try await exclusively(in: purpose) { session in try await session.group(statements) }
-            guard let result = results.last else { throw PostgresError(.server, "the statement gave no result") }
-            return result
+    private func readOnce(_ statements: [Statement], in purpose: PoolPurpose, _ sizeLimit: Int) async throws
+        -> (results: [PostgresResult], isSlow: Bool)
+    {
+        @Sendable func ask() async throws -> (results: [PostgresResult], isSlow: Bool) {
+            try await exclusively(in: purpose) { session in
+                let start = MonotonicInstant.now
+                let results = try await session.group(statements, sizeLimit: sizeLimit)
+                return (results, start.isOlder(than: SharedPool.patience, at: .now))
+            }
         }
         guard let caller = CallerPresence.current else { return try await ask() }
         return try await caller.whilePresent(ask)
@@ -149,7 +162,7 @@ extension PostgresClient {
                 }
             }
         } onCancel: {
-            request.promise.fulfill(.failure(.cancelled))
+            if request.promise.fulfill(.failure(.cancelled)) { _ = send(.abandon(request)) }
         }
         return PostgresSession(lease: number, commandQueue: commandQueue)
     }

@@ -36,6 +36,8 @@ public struct PostgresError: Error, Sendable {
     public var column: String?
     /// Whether the error says that a prepared statement no longer fits, so that preparing it again helps.
     var isStaleStatement = false
+    /// Whether a read was stopped, or not sent, because it has no place where it was sent: it is asked for in another way.
+    var isDetour = false
 
     /// Makes an error.
     public init(_ kind: Kind, _ message: String, sqlState: String = "") {
@@ -68,6 +70,14 @@ public struct PostgresError: Error, Sendable {
     static let tookTooLong = PostgresError(.server, "the transaction took too long", sqlState: "57014")
     /// What a caller gets whose result takes more memory than one may.
     static let tooLarge = PostgresError(.tooLarge, "the result takes too much memory")
+    /// The error for a read that has no place on its connection.
+    static let detour: PostgresError = {
+        var error = PostgresError(.server, "the statement has no place on this connection", sqlState: "57014")
+        error.isDetour = true
+        return error
+    }()
+    /// What a statement without a result gives.
+    static let noResult = PostgresError(.server, "the statement gave no result")
     /// The error for a request after the end of the client.
     static let shutDown = PostgresError(.shutdown, "the PostgreSQL client is shut down")
 

@@ -1,7 +1,7 @@
 /// What a listening connection tells.
 public enum PostgresEvent: Sendable {
-    /// The connection stands and listens, for the first time or again: what was announced in between is lost, so that
-    /// caches must be dropped.
+    /// The connection stands and listens, for the first time or again, or more was announced than its listener took: what
+    /// was announced in between is lost, so that caches must be dropped.
     case connected
     /// A notification came.
     case notification(channel: String, payload: String)

@@ -44,6 +44,11 @@ public final class PostgresSession: Sendable {
 
     // MARK: For the client
 
+    /// Runs statements that read in one round trip, and stops them when so many bytes of a result come.
+    func group(_ statements: [Statement], sizeLimit: Int) async throws -> [PostgresResult] {
+        try await perform(.statements(statements.map { try EncodedStatement($0) }), sizeLimit: sizeLimit)
+    }
+
     /// Runs several statements in one text, and resets the session.
     func execute(script: String) async throws { _ = try await perform(.script(script)) }
 
@@ -74,9 +79,9 @@ public final class PostgresSession: Sendable {
     /// Gives back a connection on which nothing is left to do.
     func releaseSoon() { _ = commandQueue.send(.release(lease: lease, nil)) }
 
-    private func perform(_ content: Request.Content) async throws -> [PostgresResult] {
+    private func perform(_ content: Request.Content, sizeLimit: Int = .max) async throws -> [PostgresResult] {
         guard !Task.isCancelled else { throw PostgresError.cancelled }
-        let request = Request(content)
+        let request = Request(content, sizeLimit: sizeLimit)
         do {
             return try await withTaskCancellationHandler {
                 try await withUnsafeThrowingContinuation { continuation in

@@ -18,6 +18,11 @@ final class Request: @unchecked Sendable {
     let content: Content
     /// Whether it changes nothing, and so may be sent again when its answer was lost.
     let isReadOnly: Bool
+    /// What it has in common with others that cost the same, if it is a read that may take long or give much: then it is
+    /// stopped where it does so in the way of others.
+    let shape: ReadShape?
+    /// How many bytes of its result may come before it is stopped.
+    let sizeLimit: Int
     /// A name for the one row that it adds or changes; nil when it does something else. Requests with the same name
     /// conflict.
     let conflictKey: ConflictKey?
@@ -74,9 +79,14 @@ final class Request: @unchecked Sendable {
     /// Whether it gets a sync of its own, since sharing one did not do.
     var travelsAlone = false
 
-    init(_ content: Content, isReadOnly: Bool = false, conflictKey: String? = nil, sharesTransaction: Bool = false) {
+    init(
+        _ content: Content, isReadOnly: Bool = false, conflictKey: String? = nil, sharesTransaction: Bool = false,
+        shape: ReadShape? = nil, sizeLimit: Int = .max
+    ) {
         self.content = content
         self.isReadOnly = isReadOnly
+        self.shape = shape
+        self.sizeLimit = sizeLimit
         self.conflictKey = conflictKey.map(ConflictKey.init)
         self.sharesTransaction = sharesTransaction
         caller = sharesTransaction ? CallerPresence.current.map { ObjectIdentifier($0) } : nil
@@ -87,6 +97,8 @@ final class Request: @unchecked Sendable {
     init(together members: [Request]) {
         content = .statements(members.flatMap(\.statements))
         isReadOnly = false
+        shape = nil
+        sizeLimit = .max
         conflictKey = nil
         sharesTransaction = true
         caller = nil
@@ -116,6 +128,9 @@ final class Request: @unchecked Sendable {
         if !results.isEmpty { results.removeAll(keepingCapacity: true) }
         if !preparations.isEmpty { preparations.removeAll() }
     }
+
+    /// Whether it is a read that may take long.
+    var isSearch: Bool { shape != nil }
 
     /// Whether it changes a row in a transaction that others share, or could share, so that these wait for its end.
     var isGrouped: Bool { sharesTransaction && !travelsAlone }

@@ -5,13 +5,15 @@
 struct WakeCondition {
     /// Whether requests that only read can be sent.
     var reads = true
+    /// Whether reads that may take long can be sent.
+    var searches = true
     /// Whether requests that change one row each can be sent.
     var changes = true
 
     /// Whether to wake up, now that a command was handed in.
     func isMet(by command: CommandQueue.Command) -> Bool {
         guard case .submit(let request) = command else { return true }
-        if request.isReadOnly { return reads }
+        if request.isReadOnly { return request.isSearch ? searches : reads }
         return request.sharesTransaction ? changes : true
     }
 }

@@ -20,6 +20,17 @@ struct EncodedStatement: Sendable {
     var sql: String { key.sql }
     var slots: [Slot] { key.slots }
 
+    /// From how many bytes on a text, or a list, is worth a plan of its own.
+    private static let longSize = 16 * 1024
+
+    /// Whether it is planned for its parameters, and forgotten: texts that long are hardly sent twice, and of a list that is
+    /// not known when it plans, PostgreSQL compares each value with each row.
+    var isOneOff: Bool {
+        if sql.utf8.count > Self.longSize { return true }
+        return bytes.count > Self.longSize
+            && slots.contains { $0.length > Self.longSize && PostgresType(rawValue: $0.type)?.isArray == true }
+    }
+
     /// The server closes the connection on messages above 1 GB.
     private static let sizeLimit = 1_000_000_000
 

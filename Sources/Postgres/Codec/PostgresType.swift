@@ -20,4 +20,12 @@ public enum PostgresType: UInt32, Sendable {
     case timestamptzArray = 1185
     case jsonb = 3802
     case jsonbArray = 3807
+
+    /// Whether it is a list of values.
+    var isArray: Bool {
+        switch self {
+        case .boolArray, .textArray, .float8Array, .timestamptzArray, .jsonbArray: true
+        default: false
+        }
+    }
 }

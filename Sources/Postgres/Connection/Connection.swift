@@ -44,6 +44,8 @@ final class Connection {
     var batched = 0
     /// How many of those under way change a row, or one each for several callers.
     var changes = 0
+    /// How many of those under way are reads that may take long.
+    var searches = 0
     /// How many of the requests under way do not only read.
     var writes = 0
     /// Whether libpq may hold bytes that were not written yet.
@@ -56,8 +58,8 @@ final class Connection {
     var resultsTaken = 0
     /// Whether the server was told to stop the first of those under way, since its result is too large.
     var isOutgrown = false
-    /// When the server was told so for the last time: it may be late, and stop what comes after.
-    var outgrownAt: MonotonicInstant?
+    /// When the server was told to stop something for the last time: it may be late, and stop what comes after.
+    var stoppedAt: MonotonicInstant?
     /// Why it can no longer be used; it is cleared away when no function is in the middle of using it.
     var failure: PostgresError?
     var openedAt = MonotonicInstant.now
@@ -181,11 +183,12 @@ final class Connection {
         unsynced = 0
         batched = 0
         changes = 0
+        searches = 0
         writes = 0
         needsFlush = false
         isBlocked = false
         watch = ResultWatch()
         isOutgrown = false
-        outgrownAt = nil
+        stoppedAt = nil
     }
 }

@@ -20,14 +20,16 @@ extension Connection {
 
     /// Gives up a result that takes more memory than one may: whatever rows hold, a find of them does not end the server.
     private func watchResult(hasCome: Bool) {
-        guard !hasCome, !inFlight.isEmpty, failure == nil else {
+        guard !hasCome, let head = inFlight.first, failure == nil else {
             watch = ResultWatch()
             isOutgrown = false
             return
         }
-        guard watch.isBeyond(context.configuration.resultLimit), !isOutgrown, let handle else { return }
+        let isBeyond =
+            watch.isBeyond(context.configuration.resultLimit) || watch.isBeyond(expected: head.sizeLimit)
+        guard isBeyond, !isOutgrown, let handle else { return }
         isOutgrown = true
-        outgrownAt = context.now
+        stoppedAt = context.now
         pool.didOutgrow(self, handle)
     }
 
@@ -117,6 +119,7 @@ extension Connection {
         guard let request = inFlight.popFirst() else { return }
         if request.isBatched { batched -= 1 }
         if request.isGrouped { changes -= 1 }
+        if request.isSearch { searches -= 1 }
         if !request.isReadOnly { writes -= 1 }
         headSince = context.now
         for preparation in request.preparations { cache.remove(preparation.statement) }

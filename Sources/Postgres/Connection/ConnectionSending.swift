@@ -4,8 +4,10 @@ extension Connection {
     /// How many reads may share a sync: the first ones get their results when all are done.
     static let largestBatch = 16
 
-    /// Whether others that only read were sent just now, and one more can share their sync.
-    var takesRead: Bool { unsynced > 0 && unsynced < Self.largestBatch && failure == nil }
+    /// Whether others of the kind that only read were sent just now, and one more can share their sync.
+    func takesRead(isSearch: Bool) -> Bool {
+        unsynced > 0 && unsynced < Self.largestBatch && failure == nil && inFlight.last?.isSearch == isSearch
+    }
 
     /// Sends a request that only reads, and puts off its sync until ``flush()``, so that those sent before then share it:
     /// they cost one packet, and the server one transaction. When one of them fails, the others are sent again.
@@ -41,6 +43,7 @@ extension Connection {
         sequence += 1
         request.prepareToSend(sequence: sequence)
         if request.isGrouped { changes += 1 }
+        if request.isSearch { searches += 1 }
         if !request.isReadOnly { writes += 1 }
         if inFlight.isEmpty { headSince = context.now }
         inFlight.append(request)
@@ -122,7 +125,7 @@ extension Connection {
     }
 
     private func add(_ statement: EncodedStatement, to request: Request) -> Bool {
-        guard !context.configuration.isBehindTransactionPooler else {
+        guard !context.configuration.isBehindTransactionPooler, !statement.isOneOff else {
             request.expected += 1
             return execute(statement, nil)
         }

@@ -1,5 +1,4 @@
 import CLibpq
-import Logging
 
 #if canImport(Darwin)
     import Darwin
@@ -28,10 +27,9 @@ final class InputOutputLoop {
     private static let grace: Duration = .seconds(10)
 
     /// Serves a client until it is shut down.
-    static func run(configuration: PostgresConfiguration, logger: Logger, commandQueue: CommandQueue) {
-        let context = LoopContext(configuration: configuration, logger: logger, commandQueue: commandQueue)
+    static func run(_ context: LoopContext) {
         InputOutputLoop(context).run()
-        commandQueue.reportEnd()
+        context.commandQueue.reportEnd()
     }
 
     private init(_ context: LoopContext) {
@@ -77,10 +75,11 @@ final class InputOutputLoop {
         case .submitLeased(let request, let lease): pool(of: lease).submit(request, lease: lease)
         case .start(let request): shared.start(request)
         case .lease(let request): exclusivePools[request.purpose.rawValue].lease(request)
+        case .abandon(let request): exclusivePools[request.purpose.rawValue].abandon(request)
         case .cancel(let request, let lease): pool(of: lease).cancel(request, lease: lease)
         case .cancelSent(let lease): pool(of: lease).didSendCancel(lease: lease)
         case .release(let lease, let request): pool(of: lease).release(lease: lease, request)
-        case .listen(let id, let channels, let continuation): listeners.listen(id: id, channels: channels, continuation)
+        case .listen(let id, let channels, let events): listeners.listen(id: id, channels: channels, events)
         case .unlisten(let id): listeners.unlisten(id: id)
         case .shutDown:
             guard stopDeadline == nil else { break }
@@ -162,8 +161,8 @@ final class InputOutputLoop {
             case .start(let request): request.promise.fulfill(.failure(.shutDown))
             case .lease(let request): request.promise.fulfill(.failure(.shutDown))
             case .release(_, let request): request?.promise.fulfill(.success(()))
-            case .listen(_, _, let continuation): continuation.finish()
-            case .cancel, .cancelSent, .unlisten, .shutDown: break
+            case .listen(_, _, let events): events.finish()
+            case .cancel, .cancelSent, .abandon, .unlisten, .shutDown: break
             }
         }
         let lost = PostgresError(.connectionLost, "the PostgreSQL client was shut down")

@@ -1,7 +1,8 @@
 import CLibpq
 import Logging
 
-/// Where the server's notices go: the log, never standard error.
+/// Where the server's messages go: the log, never standard error. Notices, as that a table is there already, are dropped: a
+/// start brings hundreds of them.
 final class NoticeLog: Sendable {
     private let logger: Logger
 
@@ -18,8 +19,11 @@ final class NoticeLog: Sendable {
     }
 
     private func write(_ result: OpaquePointer) {
+        // Its severity, in English.
+        let severity = PQresultErrorField(result, Int32(UInt8(ascii: "V"))).map { String(cString: $0) }
+        guard severity != "NOTICE" else { return }
         logger.debug(
-            "PostgreSQL notice",
+            "PostgreSQL message",
             metadata: ["message": "\(PQresultErrorMessage(result).map { String(cString: $0).trimmed } ?? "")"])
     }
 }

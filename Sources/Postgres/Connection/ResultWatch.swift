@@ -14,18 +14,28 @@
 /// not counted.
 struct ResultWatch {
     private static let interval = 8
+    /// How much libpq takes at a time of rows that are small.
+    private static let piece = 16 * 1024
     private var receives = 0
     /// The least memory that the process held since the result began to come: others may let go of theirs meanwhile.
     private var lowest: Int?
     /// The bytes that lay ready each time before libpq took them, and what came meanwhile.
     private var offered = 0
+    /// The bytes that came at least: libpq takes little at a time while rows are small.
+    private var least = 0
 
     /// Counts what lies ready on the socket of a result of which a part has come already.
     mutating func willReceive(from socket: Int32) {
         guard receives > 0 else { return }
         var count: Int32 = 0
-        if ioctl(socket, UInt(FIONREAD), &count) == 0 { offered += Int(count) }
+        guard ioctl(socket, UInt(FIONREAD), &count) == 0 else { return }
+        offered += Int(count)
+        least += min(Int(count), Self.piece)
     }
+
+    /// Whether a result takes more than a number of bytes that is small beside the limit of all, as far as that can be
+    /// told: some times as much where rows are large.
+    func isBeyond(expected: Int) -> Bool { least > expected || offered / 8 > expected }
 
     /// Notes that more came of a result that is not whole.
     ///

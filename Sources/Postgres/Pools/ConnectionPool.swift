@@ -34,6 +34,8 @@ final class LoopContext {
     let logger: Logger
     let notices: NoticeLog
     let commandQueue: CommandQueue
+    let history: ReadHistory
+    let rows: RowBudget
     /// The time, as of the last look at the clock.
     var now = MonotonicInstant.now
     /// Whether the client is being shut down: no new connections, no waiting.
@@ -43,7 +45,12 @@ final class LoopContext {
     /// How often connections broke or could not be made.
     var breaks = 0
 
-    init(configuration: PostgresConfiguration, logger: Logger, commandQueue: CommandQueue) {
+    init(
+        configuration: PostgresConfiguration, logger: Logger, commandQueue: CommandQueue, history: ReadHistory,
+        rows: RowBudget
+    ) {
+        self.history = history
+        self.rows = rows
         self.configuration = configuration
         self.logger = logger
         self.commandQueue = commandQueue

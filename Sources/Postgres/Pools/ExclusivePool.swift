@@ -1,5 +1,6 @@
 import CLibpq
 import Collections
+import Tasks
 
 /// The connections that are lent to one caller at a time, opened on demand.
 final class ExclusivePool: ConnectionPool {
@@ -9,8 +10,10 @@ final class ExclusivePool: ConnectionPool {
     private var idle: [(connection: Connection, since: MonotonicInstant)] = []
     private var leases: [Int: Lease] = [:]
     private var lastNumber: Int
-    /// Requests that wait for a connection, in the order in which they came.
-    private var waiters: Deque<LeaseRequest> = []
+    /// Requests that wait for a connection.
+    private var waiters = SenderQueue<LeaseRequest>()
+    /// All requests in the order in which they came, those that wait for a row included, until they need not wait.
+    private var arrivals: Deque<LeaseRequest> = []
     /// By conflict key, requests for a row that another request waits for already, or has a connection for: one is enough.
     private var queuesByKey: [ConflictKey: Deque<LeaseRequest>] = [:]
     private var backOff = BackOff()
@@ -19,6 +22,8 @@ final class ExclusivePool: ConnectionPool {
 
     /// How many connections there are at most.
     private let limit: Int
+    /// How many of them one sender has at most.
+    private let share: Int
     /// How long a request waits for one.
     private let waitLimit: Duration
     private let parameters: ConnectionParameters
@@ -32,6 +37,7 @@ final class ExclusivePool: ConnectionPool {
     init(_ context: LoopContext, purpose: PoolPurpose) {
         self.context = context
         limit = context.configuration.limit(of: purpose)
+        share = context.configuration.share(of: purpose)
         waitLimit = context.configuration.waitLimit(of: purpose)
         parameters = context.configuration.parameters(of: purpose)
         keepsWrites = purpose.keepsWrites
@@ -53,8 +59,7 @@ final class ExclusivePool: ConnectionPool {
             if !lease.isExpired, !lease.isReleased { earliest.consider(lease.end) }
         }
         if let oldest = idle.first { earliest.consider(oldest.since.after(.milliseconds(Self.idleTimeout + 1))) }
-        earliest.consider(waiters.first?.deadline)
-        for queue in queuesByKey.values { earliest.consider(queue.first?.deadline) }
+        earliest.consider(arrivals.first?.deadline)
         if mayOpen { earliest.consider(nextOpening) }
         return earliest.instant
     }
@@ -66,6 +71,7 @@ final class ExclusivePool: ConnectionPool {
         guard !request.promise.isFulfilled else { return }
         if context.isStopping { return give(request, .failure(.shutDown)) }
         request.deadline = context.now.after(waitLimit)
+        arrivals.append(request)
         if let key = request.conflictKey {
             guard queuesByKey[key] == nil else {
                 queuesByKey[key]?.append(request)
@@ -73,7 +79,7 @@ final class ExclusivePool: ConnectionPool {
             }
             queuesByKey[key] = []
         }
-        waiters.append(request)
+        request.ticket = waiters.append(request, of: request.sender)
         lendIdle()
         openWhereUseful()
     }
@@ -81,22 +87,50 @@ final class ExclusivePool: ConnectionPool {
     /// Lends idle connections to the requests that wait.
     private func lendIdle() {
         while !waiters.isEmpty, let entry = idle.popLast() {
-            if entry.connection.isReady { offer(entry.connection) }
+            guard !entry.connection.isReady || lend(entry.connection) else { return idle.append(entry) }
         }
     }
 
-    /// Gives a clean connection to the first request that waits.
+    /// Lends a clean connection to the request whose turn it is, or keeps it.
     private func offer(_ connection: Connection) {
         connection.deallocateDropped()
-        while let waiter = waiters.popFirst() {
+        if !lend(connection) { idle.append((connection, context.now)) }
+    }
+
+    /// Lends a connection to the request whose turn it is; false where none may have it.
+    private func lend(_ connection: Connection) -> Bool {
+        while let (waiter, _) = waiters.popFirst({ _, sender in mayLend(to: sender) ? .take : .skip }) {
+            waiter.ticket = nil
             lastNumber += PoolPurpose.allCases.count
             let lease = Lease(number: lastNumber, connection: connection, for: waiter)
             leases[lease.number] = lease
-            if waiter.promise.fulfill(.success(lease.number)) { return }
+            if waiter.promise.fulfill(.success(lease.number)) { return true }
             leases[lease.number] = nil
             leave(waiter.conflictKey)
         }
-        idle.append((connection, context.now))
+        return false
+    }
+
+    private func mayLend(to sender: Sender) -> Bool {
+        share == limit || sender == .server || leases.values.count { $0.sender == sender } < share
+    }
+
+    /// Forgets a request whose caller waits no longer.
+    func abandon(_ request: LeaseRequest) { _ = withdraw(request) }
+
+    /// Takes a request out of the queue where it waits; false where it waits no longer.
+    private func withdraw(_ request: LeaseRequest) -> Bool {
+        if let ticket = request.ticket {
+            request.ticket = nil
+            waiters.remove(ticket)
+            leave(request.conflictKey)
+            return true
+        }
+        guard let key = request.conflictKey, let index = queuesByKey[key]?.firstIndex(where: { $0 === request }) else {
+            return false
+        }
+        queuesByKey[key]?.remove(at: index)
+        return true
     }
 
     /// Lets the next request with a conflict key wait for a connection.
@@ -104,11 +138,9 @@ final class ExclusivePool: ConnectionPool {
         guard let key, queuesByKey[key] != nil else { return }
         while let next = queuesByKey[key]?.popFirst() {
             guard !next.promise.isFulfilled else { continue }
-            // It came before some of those that wait.
-            let index = waiters.firstIndex { waiter in
-                if let its = waiter.deadline, let own = next.deadline { own < its } else { false }
-            }
-            return waiters.insert(next, at: index ?? waiters.endIndex)
+            // It has waited already.
+            next.ticket = waiters.prepend(next, of: next.sender)
+            return
         }
         queuesByKey[key] = nil
     }
@@ -194,7 +226,7 @@ final class ExclusivePool: ConnectionPool {
         guard let lease = lease(of: connection), let head = connection.inFlight.first else { return }
         // What a write did outside of a transaction may be committed by now: its caller must not hear that it was not.
         guard head.isReadOnly || !keepsWrites else { return }
-        head.promise.fulfill(.failure(.tooLarge))
+        head.promise.fulfill(.failure(head.sizeLimit < .max ? .detour : .tooLarge))
         head.isCancelled = true
         cancelHead(lease)
     }
@@ -326,16 +358,9 @@ final class ExclusivePool: ConnectionPool {
         for lease in leases.values where !lease.isExpired && !lease.isReleased {
             if let end = lease.end, end <= context.now { expire(lease) }
         }
-        while let first = waiters.first, hasWaitedEnough(first) {
-            waiters.removeFirst()
-            giveUp(first)
-            leave(first.conflictKey)
-        }
-        for key in queuesByKey.keys {
-            while let first = queuesByKey[key]?.first, hasWaitedEnough(first) {
-                queuesByKey[key]?.removeFirst()
-                giveUp(first)
-            }
+        while let first = arrivals.first, hasWaitedEnough(first) {
+            arrivals.removeFirst()
+            if withdraw(first) { giveUp(first) }
         }
         lendIdle()
         while let oldest = idle.first, oldest.since.isOlder(than: Self.idleTimeout, at: context.now) {
@@ -357,9 +382,9 @@ final class ExclusivePool: ConnectionPool {
 
     /// Gives up all that waits, when the client ends.
     func end() {
-        for waiter in waiters { give(waiter, .failure(.shutDown)) }
-        for waiter in queuesByKey.values.joined() { give(waiter, .failure(.shutDown)) }
-        waiters.removeAll()
+        for waiter in arrivals { give(waiter, .failure(.shutDown)) }
+        arrivals.removeAll()
+        waiters = SenderQueue()
         queuesByKey.removeAll()
         for lease in leases.values {
             for request in lease.pending { request.fail(.shutDown) }

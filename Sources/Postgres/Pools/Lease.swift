@@ -1,9 +1,12 @@
 import Collections
+import Tasks
 
 /// A connection while one caller has it alone. Only the I/O thread touches it.
 final class Lease {
     let number: Int
     let connection: Connection
+    /// On whose behalf it was lent.
+    let sender: Sender
     /// The conflict key of the request that it was lent for.
     let conflictKey: ConflictKey?
     /// When it has been lent for long enough; nil where there is no limit.
@@ -34,6 +37,7 @@ final class Lease {
         self.number = number
         self.connection = connection
         prelude = request.prelude
+        sender = request.sender
         conflictKey = request.conflictKey
         end = request.end
     }

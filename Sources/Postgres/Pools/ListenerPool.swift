@@ -5,7 +5,7 @@ final class ListenerPool: ConnectionPool {
     private final class Listener {
         let id: Int
         let channels: [EncodedStatement]
-        let continuation: AsyncStream<PostgresEvent>.Continuation
+        let events: EventBuffer
         let connection: Connection
         var backOff = BackOff()
         var reopening: MonotonicInstant?
@@ -14,12 +14,12 @@ final class ListenerPool: ConnectionPool {
         var lastSign: MonotonicInstant
 
         init(
-            id: Int, channels: [EncodedStatement], _ continuation: AsyncStream<PostgresEvent>.Continuation,
+            id: Int, channels: [EncodedStatement], _ events: EventBuffer,
             _ connection: Connection, now: MonotonicInstant
         ) {
             self.id = id
             self.channels = channels
-            self.continuation = continuation
+            self.events = events
             self.connection = connection
             lastSign = now
         }
@@ -27,7 +27,7 @@ final class ListenerPool: ConnectionPool {
 
     private let context: LoopContext
     /// Who would listen, where notifications do not arrive: they hear of no connection.
-    private var deaf: [Int: AsyncStream<PostgresEvent>.Continuation] = [:]
+    private var deaf: [Int: EventBuffer] = [:]
     private var listeners: [Listener] = [] {
         didSet { connections = listeners.map(\.connection) }
     }
@@ -57,14 +57,14 @@ final class ListenerPool: ConnectionPool {
     }
 
     /// Listens, until the stream ends.
-    func listen(id: Int, channels: [EncodedStatement], _ continuation: AsyncStream<PostgresEvent>.Continuation) {
-        guard !context.isStopping else { return continuation.finish() }
+    func listen(id: Int, channels: [EncodedStatement], _ events: EventBuffer) {
+        guard !context.isStopping else { return events.finish() }
         guard !context.configuration.isBehindTransactionPooler else {
-            deaf[id] = continuation
+            deaf[id] = events
             return
         }
         let connection = Connection(context, pool: self, ConnectionParameters(context.configuration))
-        listeners.append(Listener(id: id, channels: channels, continuation, connection, now: context.now))
+        listeners.append(Listener(id: id, channels: channels, events, connection, now: context.now))
         connection.open()
     }
 
@@ -89,12 +89,12 @@ final class ListenerPool: ConnectionPool {
             connection.fail(error)
         } else if !listener.isConnected {
             listener.isConnected = true
-            listener.continuation.yield(.connected)
+            listener.events.append(.connected)
         }
     }
 
     func didNotify(_ connection: Connection, channel: String, payload: String) {
-        listener(of: connection)?.continuation.yield(.notification(channel: channel, payload: payload))
+        listener(of: connection)?.events.append(.notification(channel: channel, payload: payload))
     }
 
     func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {
@@ -103,7 +103,7 @@ final class ListenerPool: ConnectionPool {
         guard listener.isConnected else { return }
         listener.isConnected = false
         context.logger.warning("PostgreSQL's notifications are interrupted", metadata: ["reason": "\(reason)"])
-        listener.continuation.yield(.disconnected)
+        listener.events.append(.disconnected)
     }
 
     func tick() {
@@ -136,10 +136,10 @@ final class ListenerPool: ConnectionPool {
 
     /// Ends all streams.
     func end() {
-        for continuation in deaf.values { continuation.finish() }
+        for events in deaf.values { events.finish() }
         deaf.removeAll()
         for listener in listeners {
-            listener.continuation.finish()
+            listener.events.finish()
             listener.connection.close()
         }
         listeners.removeAll()

@@ -40,6 +40,16 @@ extension PostgresConfiguration {
         }
     }
 
+    /// The most connections of a pool that one sender of requests has at a time: of those for slow reads some are left to others, since
+    /// each can be held for as long as a statement may take.
+    func share(of purpose: PoolPurpose) -> Int {
+        let limit = limit(of: purpose)
+        return switch purpose {
+        case .slowReads, .limitedReads: limit - limit / 4
+        case .administration, .transactions, .batches, .heavyReads, .lockWaits: limit
+        }
+    }
+
     /// How long a request waits for a connection of the pool for a purpose.
     func waitLimit(of purpose: PoolPurpose) -> Duration {
         switch purpose {
@@ -58,8 +68,10 @@ extension PostgresConfiguration {
         // The client ends a transaction that takes too long; the server does if the client cannot.
         case .transactions, .batches:
             ConnectionParameters(self, lockTimeout: lockTimeout, idleTimeout: transactionTimeout)
-        case .slowReads, .limitedReads, .lockWaits: ConnectionParameters(self, lockTimeout: lockTimeout)
-        case .heavyReads: ConnectionParameters(self, lockTimeout: lockTimeout, isParallel: false)
+        case .lockWaits: ConnectionParameters(self, lockTimeout: lockTimeout)
+        // One statement gets one processor of the server.
+        case .slowReads, .limitedReads, .heavyReads:
+            ConnectionParameters(self, lockTimeout: lockTimeout, isParallel: false)
         }
     }
 }

@@ -16,6 +16,9 @@ import Collections
 /// connection of its own, where it keeps no others waiting. So do all requests with the same conflict key within the next
 /// second.
 ///
+/// Reads that may take long go on all connections but the first, so that others never stand behind one. One that keeps a
+/// connection for more than a moment is stopped, and its caller takes a connection of its own.
+///
 /// Requests that only read go in read batches: a few of them share a sync, and thus a packet and a transaction. Of these there
 /// is one batch under way on each connection, and the reads that come meanwhile make up the next. That way read batches are
 /// as large as the load asks for, and no read waits where there is none. What an error keeps from being carried out is sent
@@ -28,6 +31,8 @@ final class SharedPool: ConnectionPool {
     private var reopenings: [MonotonicInstant?] = []
     /// Requests that only read, and wait until those before them are answered.
     private var reads: Deque<Request> = []
+    /// Reads that may take long, and wait likewise.
+    var searches: Deque<Request> = []
     /// Requests that change one row each, and wait until those before them are answered.
     private var changes = GroupCommitQueue()
     /// Callers whose changes were refused lately.
@@ -58,7 +63,7 @@ final class SharedPool: ConnectionPool {
         }
     }
 
-    var waiting: Int { reads.count + changes.count + backlog.count + postponed.count }
+    var waiting: Int { reads.count + searches.count + changes.count + backlog.count + postponed.count }
 
     var nextDeadline: MonotonicInstant? {
         var earliest = EarliestInstant()
@@ -66,6 +71,7 @@ final class SharedPool: ConnectionPool {
             earliest.consider(reopenings[index])
             earliest.consider(connections[index].connectDeadline)
             earliest.consider(stallDeadline(of: connections[index]))
+            earliest.consider(patienceEnd(of: connections[index]))
         }
         for (instant, _) in postponed { earliest.consider(instant) }
         earliest.consider(backlog.first?.deadline)
@@ -76,7 +82,8 @@ final class SharedPool: ConnectionPool {
     var wakeCondition: WakeCondition {
         guard connections.contains(where: \.isReady) else { return WakeCondition() }
         return WakeCondition(
-            reads: connectionForReads() != nil, changes: !connections.contains(where: isBusyWithChanges))
+            reads: connectionForReads() != nil, searches: connectionForSearches() != nil,
+            changes: !connections.contains(where: isBusyWithChanges))
     }
 
     /// Whether nothing is under way.
@@ -96,8 +103,13 @@ final class SharedPool: ConnectionPool {
     func submit(_ request: Request) {
         guard !request.promise.isFulfilled else { return }
         if lockedKeys.include(request.conflictKey, at: context.now) { return request.fail(.rowIsLocked) }
+        if let shape = request.shape, isBarred(shape) { return request.fail(.detour) }
         if refusals.include(request.caller, at: context.now) { request.travelsAlone = true }
         if !request.travelsAlone, connections.contains(where: \.isReady) {
+            if request.isSearch {
+                searches.append(request)
+                return sendSearches()
+            }
             if request.isReadOnly {
                 reads.append(request)
                 return sendReads()
@@ -105,7 +117,7 @@ final class SharedPool: ConnectionPool {
             // Sent with the next tick, when all that came meanwhile are here.
             if request.sharesTransaction { return changes.append(request) }
         }
-        let connection = request.isReadOnly ? leastBusy() : leastBusyForWrites()
+        let connection = request.isReadOnly && !request.isSearch ? leastBusy() : leastBusyForWrites()
         if let connection, connection.send(request) { return }
         if context.isStopping { return request.fail(.shutDown) }
         wait(request)
@@ -146,13 +158,17 @@ final class SharedPool: ConnectionPool {
                 connections[index].open()
             }
         }
+        stopSlowSearches()
         if connections.contains(where: \.isReady) {
             sendReads()
+            sendSearches()
             sendChanges()
         } else {
             for request in reads { wait(request) }
+            for request in searches { wait(request) }
             for request in changes.removeAll() { wait(request) }
             reads.removeAll()
+            searches.removeAll()
         }
         let due = postponed.filter { $0.0 <= context.now || context.isStopping }
         if !due.isEmpty {
@@ -193,7 +209,11 @@ final class SharedPool: ConnectionPool {
         }
         guard let error = request.error else { return request.finish() }
         if error.sqlState == "57014", request.members.isEmpty, mayBeStruck(request, on: connection) {
-            // It was undone for the sake of another's result. It goes alone, since those beside it were not stopped.
+            if let shape = request.shape {
+                context.history.note(isSlow: true, shape)
+                return request.fail(.detour)
+            }
+            // It was undone for the sake of another. It goes alone, since those beside it were not stopped.
             request.strikes += 1
             request.travelsAlone = true
             return submit(request)
@@ -220,7 +240,7 @@ final class SharedPool: ConnectionPool {
 
     /// Whether a request was stopped because the server was told too late to stop one before it.
     private func mayBeStruck(_ request: Request, on connection: Connection) -> Bool {
-        guard let told = connection.outgrownAt, !told.isOlder(than: Self.lateness, at: context.now) else {
+        guard let told = connection.stoppedAt, !told.isOlder(than: Self.lateness, at: context.now) else {
             return false
         }
         return !request.promise.isFulfilled && !request.hasEndedTransaction && request.strikes < 2
@@ -235,7 +255,8 @@ final class SharedPool: ConnectionPool {
         guard let head = connection.inFlight.first, head.isReadOnly else { return }
         // What shared its sync is skipped by the server, and sent again.
         if ServerCancellation.send(to: handle, lease: 0, through: context.commandQueue) {
-            head.fail(.tooLarge)
+            if let shape = head.shape { context.history.note(bytes: RowBudget.capacity, of: shape) }
+            head.fail(head.isSearch ? .detour : .tooLarge)
         } else {
             connection.isOutgrown = false
         }
@@ -297,9 +318,10 @@ final class SharedPool: ConnectionPool {
     func end() {
         for starter in starters { starter.promise.fulfill(.failure(.shutDown)) }
         for request in reads { request.fail(.shutDown) }
+        for request in searches { request.fail(.shutDown) }
         for request in changes.removeAll() { request.fail(.shutDown) }
         for request in backlog { request.fail(.shutDown) }
         for (_, request) in postponed { request.fail(.shutDown) }
-        (starters, reads, backlog, postponed) = ([], [], [], [])
+        (starters, reads, searches, backlog, postponed) = ([], [], [], [], [])
     }
 }

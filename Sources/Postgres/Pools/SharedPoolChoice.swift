@@ -22,7 +22,7 @@ extension SharedPool {
     /// The connection for the next that only read: not one with a write before them, whose commit they would wait for, if
     /// there is any other; nil when all have a batch of reads under way.
     func connectionForReads() -> Connection? {
-        if let connection = connections.first(where: \.takesRead) { return connection }
+        if let connection = connections.first(where: { $0.takesRead(isSearch: false) }) { return connection }
         let isAnyQuiet = connections.contains { $0.isReady && $0.writes == 0 }
         return leastBusy(where: { $0.batched == 0 && !(isAnyQuiet && $0.writes > 0) })
     }
@@ -39,7 +39,8 @@ extension SharedPool {
         var best: Connection?
         var bestLoad = Int.max
         for connection in connections where connection.isReady && isWanted(connection) {
-            let load = connection.inFlight.count + (isSlow(connection) ? 1_000_000 : 0)
+            let load =
+                connection.inFlight.count + (connection.searches > 0 ? 1000 : 0) + (isSlow(connection) ? 1_000_000 : 0)
             if load < bestLoad { (best, bestLoad) = (connection, load) }
         }
         return best

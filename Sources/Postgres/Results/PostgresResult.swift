@@ -7,6 +7,9 @@ public final class PostgresResult: @unchecked Sendable {
     @usableFromInline let result: OpaquePointer
     /// Where libpq tells about indices that are out of range; it must live as long as the result.
     private let notices: NoticeLog
+    // Set once, before the caller of the read has the result.
+    private var reservation: RowReservation?
+    private var noteSize: (@Sendable (Int) -> Void)?
 
     /// Takes over a result and clears it in the end.
     init(_ result: OpaquePointer, notices: NoticeLog) {
@@ -21,6 +24,22 @@ public final class PostgresResult: @unchecked Sendable {
 
     /// How many bytes of memory it takes.
     public var size: Int { Int(PQresultMemorySize(result)) }
+
+    /// Gives the result the memory that was reserved for it. The caller of the read does not have it yet.
+    func own(_ reservation: RowReservation, noteSize: @escaping @Sendable (Int) -> Void) {
+        self.reservation = reservation
+        self.noteSize = noteSize
+    }
+
+    /// Counts what was read besides for these rows, in bytes: it is kept as long as they are.
+    public func hold(with more: Int) {
+        guard more > 0 else { return }
+        reservation?.resize(to: size + more)
+        noteSize?(size + more)
+    }
+
+    /// Lets others have the memory of the rows, before they are gone. It is for callers that wait for something else next.
+    public func release() { reservation?.release() }
 
     /// How many columns there are.
     @inlinable public var columnCount: Int { Int(PQnfields(result)) }

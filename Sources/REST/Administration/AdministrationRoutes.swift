@@ -3,6 +3,7 @@ import JSON
 import Operations
 import ParseModel
 import ParseStorage
+import ServerConfiguration
 import Tasks
 
 /// Configuration, analytics, and the seats of what is not built.
@@ -77,4 +78,60 @@ extension RouteTable {
                 return .object(["result": true])
             },
         ] + audiences + schedules
+}
+
+/// What the server says it can do: Parse Dashboard decides by it which menus it shows.
+enum ServerInformation {
+    static func report(_ configuration: Configuration, hasJobs: Bool) -> JSONObject {
+        let all: JSONValue = ["create": true, "read": true, "update": true, "delete": true]
+        return [
+            "features": [
+                "globalConfig": all,
+                "hooks": all,
+                "cloudCode": ["jobs": .bool(hasJobs)],
+                "logs": ["level": true, "size": true, "order": true, "until": true, "from": true],
+                "push": [
+                    "immediatePush": false, "scheduledPush": false, "storedPushData": false, "pushAudiences": true,
+                    "localization": false,
+                ],
+                "schemas": [
+                    "addField": true, "removeField": true, "addClass": true, "removeClass": true,
+                    "clearAllDataFromClass": true, "exportClass": false, "editClassLevelPermissions": true,
+                    "editPointerPermissions": true,
+                ],
+                "settings": ["securityCheck": .bool(configuration.security.enableCheck)],
+            ],
+            "parseServerVersion": .string(configuration.parseServerVersion),
+        ]
+    }
+}
+
+/// What Parse Dashboard keeps for pushes.
+extension RouteTable {
+    /// Audiences keep their query as text; it is shown as the object that it is.
+    static let audiences = classRoutes("push_audiences", [], [.master]) { _ in "_Audience" }.map { route in
+        guard route.method == .get else { return route }
+        let handler = route.handler
+        return route.answering { routes, call in withQueries(try await handler(routes, call)) }
+    }
+
+    private static func withQueries(_ reply: Reply) -> Reply {
+        guard case .json(let bytes) = reply.body, var answer = try? JSONValue(parsing: bytes).objectValue else {
+            return reply
+        }
+        if let results = answer["results"]?.arrayValue {
+            answer["results"] = .array(results.map { .object(withQuery($0.objectValue ?? [:])) })
+        } else {
+            answer = withQuery(answer)
+        }
+        return .object(answer)
+    }
+
+    private static func withQuery(_ audience: JSONObject) -> JSONObject {
+        var audience = audience
+        if let text = audience["query"]?.stringValue, let query = try? JSONValue(parsing: Array(text.utf8)) {
+            audience["query"] = query
+        }
+        return audience
+    }
 }

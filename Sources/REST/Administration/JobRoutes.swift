@@ -5,11 +5,11 @@ import Operations
 /// Jobs and their schedules, as administrators and Parse Dashboard start and change them.
 extension RouteTable {
     static let jobs = [
-        Route(.post, "jobs", [.master]) { routes, call in
+        Route(.post, "jobs", [.master, .idempotent]) { routes, call in
             let parameters = call.envelope.parameters
             return try await started(parameters["jobName"]?.nameValue ?? "", parameters, routes, call)
         },
-        Route(.post, "jobs/:name", [.master]) { routes, call in
+        Route(.post, "jobs/:name", [.master, .idempotent]) { routes, call in
             try await started(Name(call[0]), call.envelope.parameters, routes, call)
         },
     ]

@@ -42,14 +42,16 @@ extension ParseRoutes {
         if let limits { try await limits.count(elements, context.caller.user) }
         if let declared = declaredLimits?.limiter { try await declared.count(elements, context.caller.user) }
         let isTransaction = envelope.body["transaction"] == true
-        let results =
+        var results =
             isTransaction
             ? try await together(elements, context) : try await sideBySide(elements, context)
         var writer = JSONWriter(capacity: results.reduce(16) { $0 + $1.count + 1 })
         writer.byte(UInt8(ascii: "["))
-        for (index, result) in results.enumerated() {
+        for index in results.indices {
             if index > 0 { writer.byte(UInt8(ascii: ",")) }
-            writer.raw(result)
+            writer.raw(results[index])
+            // Else all would be in memory twice.
+            results[index] = []
         }
         writer.byte(UInt8(ascii: "]"))
         return .json(writer.bytes)

@@ -1,9 +1,9 @@
 public import CloudCode
 import HTTP
 import JSON
-public import Logging
 import ParseModel
 import Rules
+public import ServerConfiguration
 import Tasks
 
 /// The way back into the server for cloud code that this process hosts: requests as clients send them, without HTTP.
@@ -11,15 +11,15 @@ import Tasks
 /// The caller is known: keys are optional, rate limits and `routeAllowList` do not hold, and the master key counts from any
 /// address.
 public struct InternalDispatcher: InternalRequests {
-    private let settings: InterfaceSettings
     private let routes: ParseRoutes
-    private let errors: ErrorReply
+    private let keys: ApplicationKeys
 
     /// Makes a way to the routes.
-    public init(settings: InterfaceSettings, routes: ParseRoutes, logger: Logger) {
-        self.settings = settings
+    ///
+    /// - Throws: The first address of the keys that is none.
+    public init(_ routes: ParseRoutes) throws(AddressList.InvalidEntry) {
         self.routes = routes
-        errors = ErrorReply(sanitizes: settings.sanitizesErrors, logger: logger)
+        keys = try ApplicationKeys(routes.configuration)
     }
 
     public func perform(_ request: InternalRequest) async -> InternalReply {
@@ -29,7 +29,7 @@ public struct InternalDispatcher: InternalRequests {
                 try await routes.respond(to: try open(request))
             }
         } catch {
-            reply = errors.reply(to: error, requestID: RequestID(0))
+            reply = routes.errors.reply(to: error, requestID: RequestID(0))
         }
         let body: [UInt8] =
             switch reply.body {
@@ -45,25 +45,27 @@ public struct InternalDispatcher: InternalRequests {
     ///
     /// - Throws: ``HTTPError`` or `ParseError` for what makes no sense.
     private func open(_ request: InternalRequest) throws -> Envelope {
-        guard let target = RequestTarget(settings.mountPath + request.path, mount: settings.mountPath) else {
+        let configuration = routes.configuration
+        guard let target = RequestTarget(configuration.mount + request.path, mount: configuration.mount) else {
             throw HTTPError.noRoute(method: request.method, path: Substring(request.path))
         }
-        guard request.body.count <= settings.maximumBodySize else {
+        guard request.body.count <= configuration.maxUploadSize else {
             throw HTTPError(status: 413, message: "request entity too large")
         }
         var body = request.body.isEmpty ? [:] : try JSONBody.parse(request.body, contentType: "application/json")
         let methodName = MethodOverride.apply(to: request.method, body: &body)
-        let reader = CredentialReader(keys: settings.keys)
+        let reader = CredentialReader(keys: keys)
         let headers = RequestHeaders(request.headers)
         var credentials = try reader.read(headers: headers)
-        if body["_ApplicationId"] == nil { credentials.applicationID = settings.keys.applicationID }
+        if body["_ApplicationId"] == nil { credentials.applicationID = keys.applicationID }
         try reader.complete(&credentials, from: &body)
         let power = power(request.authority, &credentials)
         credentials.installationID = "cloud"
         if let context = request.context { credentials.context = context }
         let origin = RequestOrigin(
             requestID: RequestID(0), credentials: credentials, power: power,
-            address: request.parent?.ip ?? "127.0.0.1", mountURL: settings.publicServerURL ?? settings.serverURL,
+            address: request.parent?.ip ?? "127.0.0.1",
+            mountURL: configuration.publicServerURL ?? configuration.serverURL,
             headers: nil,
             parent: request.parent.map { .init(headers: $0.headers, requestID: $0.requestID, depth: $0.depth) },
             isInternal: true)
@@ -91,7 +93,6 @@ public struct InternalDispatcher: InternalRequests {
             credentials.sessionToken = nil
             return .client
         case .asSent:
-            let keys = settings.keys
             if ApplicationKeys.matches(credentials.maintenanceKey, keys.maintenanceKey) { return .maintenance }
             if ApplicationKeys.matches(credentials.masterKey, keys.masterKey) { return .master }
             if ApplicationKeys.matches(credentials.masterKey, keys.readOnlyMasterKey) { return .readOnlyMaster }

@@ -1,3 +1,4 @@
+import Encoding
 public import FileStorage
 import HTTP
 import JSON
@@ -5,12 +6,13 @@ public import Logging
 import ParseModel
 import ParseStorage
 import Rules
+public import ServerConfiguration
 
 /// The routes below `/files`: upload, download, metadata, delete.
-public struct FileRoutes: Sendable {
+public final class FileRoutes: Sendable {
     let storage: any FileStorage
     let resolver: any CallerResolver
-    let settings: InterfaceSettings
+    let configuration: Configuration
     let logger: Logger
 
     /// Makes the routes.
@@ -18,22 +20,20 @@ public struct FileRoutes: Sendable {
     /// - Parameters:
     ///   - storage: Where the files are.
     ///   - resolver: Finds out who a caller is.
-    ///   - settings: Who may do what.
+    ///   - configuration: Who may do what.
     ///   - logger: Gets the reasons why files could not be stored.
     public init(
-        storage: any FileStorage, resolver: some CallerResolver, settings: InterfaceSettings, logger: Logger
+        storage: any FileStorage, resolver: some CallerResolver, configuration: Configuration, logger: Logger
     ) {
         self.storage = storage
         self.resolver = resolver
-        self.settings = settings
+        self.configuration = configuration
         self.logger = logger
     }
 
     /// The address of a file, as every answer that names it has it.
     func url(of name: String, mountURL: String) -> String {
-        FileLinks(
-            mountURL: mountURL, applicationID: settings.keys.applicationID, hostedKey: settings.files.fileKey
-        ).url(name)
+        FileLinks(mountURL: mountURL, applicationID: configuration.appId, hostedKey: configuration.fileKey).url(name)
     }
 
     /// Answers a request, or gives nil when it is none of these routes.
@@ -55,7 +55,7 @@ public struct FileRoutes: Sendable {
         let components = try request.decodedComponents()
         let isMetadata = components.count > 2 && components[1] == "metadata"
         let name = components.dropFirst(isMetadata ? 2 : 1).joined(separator: "/")
-        guard components[0].hasSameBytes(as: settings.keys.applicationID) else { return wrongApplication }
+        guard components[0].hasSameBytes(as: configuration.appId) else { return wrongApplication }
         try await checkDownload(request)
         if isMetadata {
             let metadata = try await storage.details(name: name).metadata
@@ -84,13 +84,13 @@ public struct FileRoutes: Sendable {
     }
 
     private func checkDownload(_ request: FileRequest) async throws {
-        guard !settings.files.download.allowsAll else { return }
+        guard !configuration.fileDownload.includesAll else { return }
         var caller = Caller()
         let credentials = try request.headerCredentials()
         if credentials.applicationID != nil {
             caller = try await resolver.caller(of: request.envelope(method: .get, credentials: credentials))
         }
-        if let group = settings.files.download.refusal(of: caller) {
+        if let group = configuration.fileDownload.refusal(of: caller) {
             throw ParseError(ParseError.operationForbidden, "File download by \(group) is disabled.")
         }
     }
@@ -124,7 +124,7 @@ public struct FileRoutes: Sendable {
     /// The file that a path means: the one of this name, or, where there is none, the one behind the application's id.
     private func nameToDelete(_ components: ArraySlice<String>) async throws -> String {
         let name = components.joined(separator: "/")
-        guard components.count > 1, components.first.hasSameBytes(as: settings.keys.applicationID),
+        guard components.count > 1, components.first.hasSameBytes(as: configuration.appId),
             try await !storage.exists(name: name)
         else { return name }
         return components.dropFirst().joined(separator: "/")
@@ -137,7 +137,7 @@ public struct FileRoutes: Sendable {
     }
 
     private var wrongApplication: Reply {
-        let text = settings.sanitizesErrors ? "Permission denied" : "Invalid application ID."
+        let text = configuration.enableSanitizedErrorResponse ? "Permission denied" : "Invalid application ID."
         let code = JSONValue.number(Double(ParseError.operationForbidden))
         return .object(["code": code, "error": .string(text)], status: 403)
     }
@@ -146,12 +146,50 @@ public struct FileRoutes: Sendable {
         status: 404, body: .text("File not found.", contentType: "text/plain; charset=utf-8"))
 }
 
-extension FileSettings.Callers {
+extension Configuration.FileCallers {
     /// The group that a caller belongs to, in words, if that group is refused; nil when the caller may.
     func refusal(of caller: Caller) -> String? {
         guard caller.power == .client else { return nil }
-        guard let user = caller.user else { return everybody ? nil : "public" }
-        if user.isAnonymous { return anonymousUsers ? nil : "anonymous user" }
-        return authenticatedUsers ? nil : "authenticated user"
+        guard let user = caller.user else { return enableForPublic ? nil : "public" }
+        if user.isAnonymous { return enableForAnonymousUser ? nil : "anonymous user" }
+        return enableForAuthenticatedUser ? nil : "authenticated user"
+    }
+}
+
+/// A request below `/files`, whose body has not been read yet.
+struct FileRequest {
+    let request: IncomingRequest
+    let target: RequestTarget
+    let opener: EnvelopeOpener
+    let turns: RequestTurns
+
+    /// The components after `files`, still percent-encoded.
+    var components: ArraySlice<Substring> { target.components.dropFirst() }
+
+    /// The components after `files`, decoded. A NUL is left in: it makes a name invalid, which has an error of its own.
+    func decodedComponents() throws(HTTPError) -> [String] {
+        var result: [String] = []
+        for component in components {
+            guard let decoded = PercentEncoding.decode(component) else {
+                throw HTTPError(status: 400, message: "Failed to decode param '\(component)'")
+            }
+            result.append(decoded)
+        }
+        return result
+    }
+
+    /// The credentials that the headers hold.
+    func headerCredentials() throws -> Credentials {
+        try opener.credentialReader.read(headers: request.headers)
+    }
+
+    /// An envelope of a request whose credentials have been found.
+    ///
+    /// - Throws: ``HTTPError`` when the keys are not good enough.
+    func envelope(method: Method, credentials: Credentials, body: JSONObject = [:]) throws -> Envelope {
+        let origin = try opener.origin(of: request, credentials)
+        return Envelope(
+            from: origin, method: method, path: ["files"] + (try decodedComponents()), rawPath: String(target.path),
+            body: body)
     }
 }

@@ -6,6 +6,7 @@ import NIOCore
 import Operations
 import ParseModel
 import Rules
+import ServerConfiguration
 
 /// One upload: `POST /files/<name>`.
 ///
@@ -45,13 +46,16 @@ struct FileUpload {
         }
         let isMaster = envelope.power == .master
         let naming = try FileNaming(
-            name: givenName, contentType: content.contentType, allowedExtensions: isMaster ? nil : settings.extensions)
+            name: givenName, contentType: content.contentType,
+            allowedExtensions: isMaster ? nil : configuration.fileUpload.fileExtensions)
         let directory = try content.directory.map { try FileNaming.directory($0, isMaster: isMaster) }
         for details in [content.metadata, content.tags] where !details.isEmpty {
             try routes.resolver.check(fileDetails: details)
         }
         // The random digits keep others from guessing it.
-        let prefix = (directory.map { $0 + "/" } ?? "") + (settings.keepsNames ? "" : Identifiers.hexadecimal(32) + "_")
+        let prefix =
+            (directory.map { $0 + "/" } ?? "")
+            + (configuration.preserveFileName ? "" : Identifiers.hexadecimal(32) + "_")
         let triggers = FileTriggers(resolver: routes.resolver, envelope: envelope)
         if triggers.has(.beforeSave, .afterSave) {
             return try await performTriggered(content, naming, prefix, triggers, limit: limit)
@@ -63,18 +67,18 @@ struct FileUpload {
         return Self.reply(name, url)
     }
 
-    private var settings: FileSettings { routes.settings.files }
+    private var configuration: Configuration { routes.configuration }
     private var headers: RequestHeaders { request.request.headers }
 
     // MARK: Form
 
     private func open() async throws -> (Envelope, Content) {
         var credentials = try request.headerCredentials()
-        if routes.settings.keys.serves(credentials.applicationID) {
+        if request.opener.keys.serves(credentials.applicationID) {
             let envelope = try request.envelope(method: .post, credentials: credentials)
             return (envelope, try rawContent())
         }
-        let bytes = try await request.request.body.collect(upTo: routes.settings.maximumBodySize)
+        let bytes = try await request.request.body.collect(upTo: configuration.maxUploadSize)
         return try await request.turns.take(bytes: bytes.count) {
             try request.opener.checkCanName(bytes, in: request.request)
             guard case .object(var body)? = try? JSONValue(parsing: bytes, maximumDepth: JSONBody.maximumDepth) else {
@@ -126,15 +130,15 @@ struct FileUpload {
                 publicMessage: "Permission denied")
         }
         let caller = try await routes.resolver.caller(of: envelope)
-        if let group = settings.upload.refusal(of: caller) {
+        if let group = configuration.fileUpload.callers.refusal(of: caller) {
             throw ParseError(ParseError.fileSaveError, "File upload by \(group) is disabled.")
         }
     }
 
     private func sizeLimit(_ envelope: Envelope) throws -> Int {
-        guard let override = headers[.parseFileMaximumUploadSize] else { return routes.settings.maximumBodySize }
+        guard let override = headers[.parseFileMaximumUploadSize] else { return configuration.maxUploadSize }
         guard envelope.power == .master else { throw HTTPError.masterKeyRequired }
-        guard let limit = ByteSize.parse(override) else {
+        guard let limit = ByteCount.parse(override) else {
             throw ParseError(ParseError.fileSaveError, "Invalid maxUploadSize override value: \(override)")
         }
         return limit

@@ -1,9 +1,11 @@
+import CloudCode
 import Encoding
 import HTTP
 import JSON
 import ParseStorage
 import Rules
 import ServerConfiguration
+import Synchronization
 
 /// A client has sent more requests than a limit lets it.
 struct RateLimitExceeded: Error {
@@ -168,5 +170,40 @@ final class RateLimiter: Sendable {
         guard let address = IPAddress(address) else { return Array(address.utf8.prefix(64)) }
         let plain = address.mappedVersion4 ?? address
         return plain.isVersion4 ? plain.bytes : Array(plain.bytes.prefix(8))
+    }
+}
+
+/// The limits on requests that cloud code declares, which may change while the server runs.
+final class DeclaredLimits: Sendable {
+    private struct State {
+        var changes = 0
+        var limiter: RateLimiter?
+    }
+
+    private let cloud: CloudEngine
+    private let configuration: Configuration
+    private let store: ObjectStore
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - configuration: Where it is counted.
+    ///   - store: Where the counts are kept that all processes share.
+    init(of cloud: CloudEngine, _ configuration: Configuration, _ store: ObjectStore) {
+        self.cloud = cloud
+        self.configuration = configuration
+        self.store = store
+    }
+
+    /// What counts for the limits that are in force; nil where there are none, which costs next to nothing to find out.
+    var limiter: RateLimiter? {
+        let changes = cloud.rateLimitChanges
+        guard changes != 0 else { return nil }
+        return state.withLock { state in
+            if state.changes != changes {
+                state.limiter = RateLimiter(cloud.rateLimits, configuration, store)
+                state.changes = changes
+            }
+            return state.limiter
+        }
     }
 }

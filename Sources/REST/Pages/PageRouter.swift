@@ -4,153 +4,272 @@ import Operations
 import Pages
 import ParseModel
 import Rules
+import ServerConfiguration
 
-/// Pages answered as such.
+/// Answers a request below the folder of the pages: with a page, or with a redirect to one, as parse-server did up to
+/// version 8.
 struct PageRouter {
     private let routes: PageRoutes
     private let request: PageRequest
     private let context: RequestContext
-    private var common: PageParameters
+
+    /// What a link or a form comes to.
+    private enum Outcome {
+        /// The link that confirms an address lacks something.
+        case incompleteLink
+        /// The form that sends a link once more lacks something.
+        case incompleteForm
+        case verified(username: String?)
+        case notVerified(username: String?, token: String, isExpired: Bool)
+        case sentAgain(Bool)
+        case invalidReset(username: String?)
+        case choosePassword(token: String, username: String?, error: String?)
+        case passwordChanged(username: String?)
+        /// A script has its answer.
+        case answered(Reply)
+    }
 
     init(routes: PageRoutes, request: PageRequest, _ context: RequestContext) {
         self.routes = routes
         self.request = request
         self.context = context
-        common = PageParameters([
-            (.appId, routes.configuration.appId), (.appName, routes.configuration.accountMail.appName),
-            (.publicServerUrl, routes.configuration.linkURL), (.locale, PageSite.locale(request.locale)),
-        ])
     }
 
+    private var configuration: Configuration { routes.configuration }
+    private var showsPages: Bool { configuration.pages.enableRouter }
     private var isPost: Bool { request.method == "POST" }
     /// Links up to preset 7 name the user.
-    private var namesUser: Bool { routes.configuration.preset < 8 }
+    private var namesUser: Bool { configuration.preset < 8 }
 
-    func reply() async throws -> Reply {
+    /// Answers the request; nil for what needs keys as every other route does.
+    func reply() async throws -> Reply? {
         let path = request.path
-        if path.count == 1, path[0] == "choose_password", !isPost {
-            guard isOwn(request.queried("appId") ?? request.queried("id")) else { return PageRoutes.unauthorized }
-            return goTo(
-                .passwordReset,
-                [
-                    (.token, request.queried("token")), (.username, request.queried("username")),
-                    (.error, request.queried("error")),
-                ])
-        }
         if path.count == 2, ["verify_email", "resend_verification_email", "request_password_reset"].contains(path[1]) {
+            let step: (() async throws -> Outcome)? =
+                switch (path[1], isPost) {
+                case ("verify_email", false): verify
+                case ("resend_verification_email", true): resend
+                case ("request_password_reset", false): openReset
+                case ("request_password_reset", true): reset
+                default: nil
+                }
+            if step == nil, !showsPages { return nil }
             guard isOwn(path[0]) else { return PageRoutes.unauthorized }
-            switch (path[1], isPost) {
-            case ("verify_email", false): return try await verify()
-            case ("resend_verification_email", true): return try await resend()
-            case ("request_password_reset", false): return try await openReset()
-            case ("request_password_reset", true): return try await reset()
-            default: return PageRoutes.notFound
-            }
+            guard routes.hasLinks, let step else { return PageRoutes.notFound }
+            let outcome = try await step()
+            return showsPages ? shown(outcome) : redirected(outcome)
         }
-        return isPost ? PageRoutes.notFound : file(path.joined(separator: "/"))
+        if showsPages { return isPost ? PageRoutes.notFound : shownFile(path) }
+        return path.count == 1 && !isPost ? redirectedFile(path[0]) : nil
     }
 
-    private func isOwn(_ appId: String?) -> Bool { appId?.hasSameBytes(as: routes.configuration.appId) ?? false }
+    private func isOwn(_ appId: String?) -> Bool { appId?.hasSameBytes(as: configuration.appId) ?? false }
 
-    private func verify() async throws -> Reply {
-        let username = request.queried("username")
-        guard let token = request.queried("token"), !namesUser || username != nil else {
-            return goTo(.emailVerificationLinkInvalid)
-        }
-        let user = namesUser ? username : nil
+    // MARK: Steps
+
+    private func verify() async throws -> Outcome {
+        guard let (token, username) = link else { return .incompleteLink }
         switch try await routes.backend.verifyEmail(token: token, username: username, context) {
-        case .verified: return goTo(.emailVerificationSuccess, [(.username, user)])
-        case .expired:
-            return goTo(.emailVerificationLinkExpired, [(.username, user), (.token, namesUser ? nil : token)])
-        case .invalid:
-            return goTo(namesUser ? .emailVerificationLinkExpired : .emailVerificationLinkInvalid, [(.username, user)])
+        case .verified: return .verified(username: named(username))
+        case .expired: return .notVerified(username: named(username), token: token, isExpired: true)
+        case .invalid: return .notVerified(username: named(username), token: token, isExpired: false)
         }
     }
 
-    private func resend() async throws -> Reply {
+    private func resend() async throws -> Outcome {
         let (token, username) = (namesUser ? nil : request.field("token"), request.field("username"))
-        guard token != nil || username != nil else { return goTo(.emailVerificationLinkInvalid) }
-        let isSent = try await routes.backend.resendVerification(token: token, username: username, context)
-        let hides = routes.configuration.accountMail.emailVerifySuccessOnInvalidEmail
-        return goTo(isSent || hides ? .emailVerificationSendSuccess : .emailVerificationSendFail)
+        guard token != nil || username != nil else { return .incompleteForm }
+        return .sentAgain(
+            try await routes.backend.resendVerification(token: token, username: username, context))
     }
 
-    private func openReset() async throws -> Reply {
-        let username = request.queried("username")
-        guard let token = request.queried("token"), !namesUser || username != nil else {
-            return goTo(.passwordResetLinkInvalid)
+    private func openReset() async throws -> Outcome {
+        guard let (token, username) = link else { return .invalidReset(username: nil) }
+        guard case .valid = try await routes.backend.passwordResetLink(token: token, username: username, context) else {
+            return .invalidReset(username: named(username))
         }
-        let user = namesUser ? username : nil
-        switch try await routes.backend.passwordResetLink(token: token, username: username, context) {
-        case .valid: return goTo(.passwordReset, [(.token, token), (.username, user)])
-        case .invalid, .expired: return goTo(.passwordResetLinkInvalid, [(.username, user)])
-        }
+        return .choosePassword(token: token, username: named(username), error: nil)
     }
 
-    private func reset() async throws -> Reply {
+    private func reset() async throws -> Outcome {
         let (token, username) = (request.field("token"), request.field("username"))
         let password = request.field("new_password")
         if request.isFromScript {
-            if namesUser, username == nil {
-                return routes.json(ParseError(ParseError.usernameMissing, "Missing username"))
-            }
-            if token == nil { return routes.json(ParseError(ParseError.otherCause, "Missing token")) }
-            if password == nil { return routes.json(ParseError(ParseError.passwordMissing, "Missing password")) }
+            let missing: ParseError? =
+                namesUser && username == nil
+                ? ParseError(ParseError.usernameMissing, "Missing username")
+                : token == nil
+                    ? ParseError(ParseError.otherCause, "Missing token")
+                    : password == nil ? ParseError(ParseError.passwordMissing, "Missing password") : nil
+            if let missing { return .answered(routes.json(missing)) }
         }
-        guard let token, let password, !namesUser || username != nil else { return goTo(.passwordResetLinkInvalid) }
-        let user = namesUser ? username : nil
+        guard let token, let password, !namesUser || username != nil else { return .invalidReset(username: nil) }
         do {
             if let again = request.field("confirm_new_password"), !again.hasSameBytes(as: password) {
                 throw ParseError(ParseError.otherCause, "The passwords do not match")
             }
             try await routes.backend.resetPassword(token: token, username: username, to: password, context)
-        } catch let error as ParseError where Self.isTold(error) {
-            if request.isFromScript { return routes.json(ParseError(ParseError.otherCause, error.message)) }
-            return goTo(
-                .passwordReset, [(.username, user), (.token, token), (.error, error.message)], answersPost: true)
+        } catch let error as ParseError where Self.isForPeople(error) {
+            if request.isFromScript {
+                return .answered(routes.json(ParseError(ParseError.otherCause, error.message)))
+            }
+            return .choosePassword(token: token, username: named(username), error: error.message)
         }
-        if request.isFromScript { return .json(JSONValue.string("Password successfully reset").serialized()) }
-        return goTo(.passwordResetSuccess, [(.username, user)], answersPost: true)
+        if request.isFromScript {
+            return .answered(.json(JSONValue.string("Password successfully reset").serialized()))
+        }
+        return .passwordChanged(username: named(username))
     }
 
+    /// What the link of a mail holds; nil where it lacks something.
+    private var link: (token: String, username: String?)? {
+        let username = request.queried("username")
+        guard let token = request.queried("token"), !namesUser || username != nil else { return nil }
+        return (token, username)
+    }
+
+    /// The name of the user, for the lines of parse-server that show it.
+    private func named(_ username: String?) -> String? { namesUser ? username : nil }
+
     /// Whether a reason is for the person in front of the page; what cloud code says is.
-    static func isTold(_ error: ParseError) -> Bool {
+    private static func isForPeople(_ error: ParseError) -> Bool {
         ![ParseError.internalServerError, ParseError.requestLimitExceeded, ParseError.timeout].contains(error.code)
+    }
+
+    // MARK: Pages
+
+    private func shown(_ outcome: Outcome) -> Reply {
+        switch outcome {
+        case .incompleteLink, .incompleteForm: return show(.emailVerificationLinkInvalid)
+        case .verified(let username): return show(.emailVerificationSuccess, [(.username, username)])
+        case .notVerified(let username, let token, isExpired: true):
+            return show(.emailVerificationLinkExpired, [(.username, username), (.token, namesUser ? nil : token)])
+        case .notVerified(let username, _, isExpired: false):
+            return show(
+                namesUser ? .emailVerificationLinkExpired : .emailVerificationLinkInvalid, [(.username, username)])
+        case .sentAgain(let isSent):
+            let hides = configuration.accountMail.emailVerifySuccessOnInvalidEmail
+            return show(isSent || hides ? .emailVerificationSendSuccess : .emailVerificationSendFail)
+        case .invalidReset(let username): return show(.passwordResetLinkInvalid, [(.username, username)])
+        case .choosePassword(let token, let username, nil):
+            return show(.passwordReset, [(.token, token), (.username, username)])
+        case .choosePassword(let token, let username, let error?):
+            return show(
+                .passwordReset, [(.username, username), (.token, token), (.error, error)], answersPost: true)
+        case .passwordChanged(let username):
+            return show(.passwordResetSuccess, [(.username, username)], answersPost: true)
+        case .answered(let reply): return reply
+        }
+    }
+
+    /// What every page is given.
+    private var common: PageParameters {
+        PageParameters([
+            (.appId, configuration.appId), (.appName, configuration.accountMail.appName),
+            (.publicServerUrl, configuration.linkURL), (.locale, PageSite.locale(request.locale)),
+        ])
     }
 
     /// The answer that shows a page.
     ///
     /// - Parameter answersPost: Whether a form is answered by the page itself, and not by a redirect to it.
-    private func goTo(
+    private func show(
         _ page: BuiltInPage, _ own: [(PageParameters.Key, String?)] = [], answersPost: Bool = false
     ) -> Reply {
         var parameters = PageParameters(own)
         for (key, value) in common.all { parameters[key] = value }
-        if let url = routes.configuration.pages.customURL(page.rawValue) {
+        if let url = configuration.pages.customURL(page.rawValue) {
             return routes.redirect(
                 PageAddress.setting(parameters.all.map { ($0.key.rawValue, $0.value) }, in: url), status: 303)
         }
-        let headers = parameters.headers(encodes: routes.configuration.pages.encodePageParamHeaders)
-        if routes.configuration.pages.forceRedirect || (isPost && !answersPost) {
-            return routes.redirect(site.address(of: page, parameters), status: 303, headers)
+        let headers = parameters.headers(encodes: configuration.pages.encodePageParamHeaders)
+        if configuration.pages.forceRedirect || (isPost && !answersPost) {
+            return routes.redirect(routes.site.address(of: page, parameters), status: 303, headers)
         }
-        guard let rendered = site.page(page.fileName + ".html", parameters) else { return PageRoutes.notFound }
+        guard let rendered = routes.site.page(page.fileName + ".html", parameters) else { return PageRoutes.notFound }
         return routes.html(rendered, headers)
     }
 
-    private var site: PageSite { routes.site }
-
     /// A file below the folder; pages show what the query says.
-    private func file(_ path: String) -> Reply {
+    private func shownFile(_ path: [String]) -> Reply {
+        if path == ["choose_password"] {
+            guard isOwn(request.queried("appId") ?? request.queried("id")) else { return PageRoutes.unauthorized }
+            guard routes.hasLinks else { return PageRoutes.notFound }
+            return show(.passwordReset, [.token, .username, .error].map { ($0, request.queried(Name($0.rawValue))) })
+        }
+        let path = path.joined(separator: "/")
         if path.utf8.suffix(5).elementsEqual(".html".utf8) {
             var parameters = common
             for key in PageParameters.Key.allCases where parameters[key] == nil && key != .locale {
                 parameters[key] = request.queried(Name(key.rawValue))
             }
-            guard let page = site.page(path, parameters) else { return PageRoutes.notFound }
-            return routes.html(page, parameters.headers(encodes: routes.configuration.pages.encodePageParamHeaders))
+            guard let page = routes.site.page(path, parameters) else { return PageRoutes.notFound }
+            return routes.html(page, parameters.headers(encodes: configuration.pages.encodePageParamHeaders))
         }
-        guard let asset = site.asset(path) else { return PageRoutes.notFound }
+        guard let asset = routes.site.asset(path) else { return PageRoutes.notFound }
+        return routes.asset(asset)
+    }
+
+    // MARK: Redirects
+
+    private func redirected(_ outcome: Outcome) -> Reply {
+        switch outcome {
+        case .incompleteLink, .invalidReset: return redirect(.invalidLink)
+        case .incompleteForm:
+            // A name that is sent twice is the name of nobody.
+            return redirect(request.isRepeated("username") ? .linkSendFail : .invalidLink)
+        case .verified(let username): return redirect(.verifyEmailSuccess, [("username", username)])
+        case .notVerified(let username, let token, _):
+            return redirect(
+                .invalidVerificationLink,
+                [("username", username), ("appId", configuration.appId), ("token", namesUser ? nil : token)])
+        case .sentAgain(let isSent): return redirect(isSent ? .linkSendSuccess : .linkSendFail)
+        case .choosePassword(let token, let username, let error):
+            let link = [("token", token), ("id", configuration.appId)]
+            let user = [("username", username)]
+            return redirect(
+                .choosePassword,
+                (error == nil ? link + user : user + link)
+                    + [("error", error), ("app", configuration.accountMail.appName)])
+        case .passwordChanged(let username): return redirect(.passwordResetSuccess, [("username", username)])
+        case .answered(let reply): return reply
+        }
+    }
+
+    private func redirect(_ page: Configuration.CustomPage, _ parameters: [(String, String?)] = []) -> Reply {
+        let address =
+            configuration.customPages.urls[page]
+            ?? "\(configuration.linkURL ?? "")/\(configuration.pages.pagesEndpoint)/\(Self.file(page))"
+        let told = parameters.compactMap { name, value in value.map { (name, $0) } }
+        return routes.redirect(PageAddress.appending(told, to: address), status: 302)
+    }
+
+    /// The file of a page.
+    private static func file(_ page: Configuration.CustomPage) -> String {
+        switch page {
+        case .choosePassword: "choose_password"
+        case .invalidLink, .invalidPasswordResetLink: "invalid_link.html"
+        case .invalidVerificationLink, .expiredVerificationLink: "invalid_verification_link.html"
+        case .linkSendSuccess: "link_send_success.html"
+        case .linkSendFail: "link_send_fail.html"
+        case .verifyEmailSuccess: "verify_email_success.html"
+        case .passwordResetSuccess: "password_reset_success.html"
+        }
+    }
+
+    /// A page that a redirect led to, which shows what its address says.
+    private func redirectedFile(_ file: String) -> Reply? {
+        if file == "choose_password" {
+            guard isOwn(request.queried("id") ?? request.queried("appId")) else { return PageRoutes.unauthorized }
+            guard routes.hasLinks else { return PageRoutes.notFound }
+        }
+        let parameters = PageParameters([
+            (.token, request.queried("token")), (.username, request.queried("username")),
+            (.appName, configuration.accountMail.appName ?? request.queried("app")),
+            (.error, request.queried("error")), (.locale, PageSite.locale(request.locale)),
+        ])
+        if let page = routes.site.page(file, parameters) { return routes.html(page) }
+        guard let asset = routes.site.asset(file) else { return nil }
         return routes.asset(asset)
     }
 }

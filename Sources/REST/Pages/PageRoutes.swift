@@ -34,6 +34,12 @@ public final class PageRoutes: Sendable {
     /// The largest form, in bytes.
     private static let largestForm = 16 * 1024
 
+    /// Whether links lead here: what tells where is configured. Without, the pages of parse-server's redirects are shown
+    /// all the same, and a wrong application is refused.
+    var hasLinks: Bool {
+        configuration.linkURL != nil && (!configuration.pages.enableRouter || configuration.accountMail.appName != nil)
+    }
+
     /// The present time.
     var now: ParseDate { backend.clock.now }
 
@@ -51,9 +57,6 @@ public final class PageRoutes: Sendable {
         _ context: RequestContext
     ) async throws -> Reply? {
         guard ["GET", "HEAD", "POST"].contains(request.method) else { return nil }
-        guard configuration.linkURL != nil,
-            !configuration.pages.enableRouter || configuration.accountMail.appName != nil
-        else { return Self.notFound }
         let names = try path.map { try EnvelopeOpener.decodeComponent($0) }
         let body = request.method == "POST" ? try await request.body.collect(upTo: Self.largestForm) : []
         let page = PageRequest(request, target: target, path: names, body: body)
@@ -62,10 +65,7 @@ public final class PageRoutes: Sendable {
         } catch let error as RateLimitExceeded {
             return tooMany(error, page)
         }
-        if configuration.pages.enableRouter {
-            return try await PageRouter(routes: self, request: page, context).reply()
-        }
-        return try await RedirectRouter(routes: self, request: page, context).reply()
+        return try await PageRouter(routes: self, request: page, context).reply()
     }
 
     /// The routes that take tokens or send mails. What only shows something does not count.

@@ -25,14 +25,21 @@ public struct ApplicationKeys: Sendable {
     /// Where the maintenance key is taken from.
     public var maintenanceKeyAddresses: AddressList
 
-    /// Rules for an application with a master key. The master key and the maintenance key are taken from this machine
-    /// only, the read-only master key from everywhere; everything else is off until it is set.
-    public init(applicationID: String, masterKey: String) throws(AddressList.InvalidEntry) {
-        self.applicationID = applicationID
-        self.masterKey = masterKey
-        masterKeyAddresses = try AddressList(["127.0.0.1", "::1"])
-        readOnlyMasterKeyAddresses = try AddressList(["0.0.0.0/0", "::0"])
-        maintenanceKeyAddresses = try AddressList(["127.0.0.1", "::1"])
+    /// The keys of a configuration.
+    ///
+    /// - Throws: The first address that is none.
+    public init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
+        applicationID = configuration.appId
+        masterKey = configuration.masterKey
+        readOnlyMasterKey = configuration.readOnlyMasterKey
+        maintenanceKey = configuration.maintenanceKey
+        clientKey = configuration.clientKey
+        javascriptKey = configuration.javascriptKey
+        dotNetKey = configuration.dotNetKey
+        restAPIKey = configuration.restAPIKey
+        masterKeyAddresses = try AddressList(configuration.masterKeyIps)
+        readOnlyMasterKeyAddresses = try AddressList(configuration.readOnlyMasterKeyIps)
+        maintenanceKeyAddresses = try AddressList(configuration.maintenanceKeyIps)
     }
 
     /// Whether this is the application that the server serves.

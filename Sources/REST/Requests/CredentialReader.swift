@@ -1,6 +1,6 @@
 import Encoding
 import HTTP
-import JSON
+public import JSON
 import ParseModel
 
 /// Finds the credentials of a request: in the headers, in HTTP Basic authentication, or, when those do not name this
@@ -44,7 +44,7 @@ struct CredentialReader: Sendable {
     ///
     /// - Returns: What else the body said about the request.
     /// - Throws: ``HTTPError/unauthorized`` when the body does not name the application either or a credential is not a
-    ///   string; `ParseError` 107 when the context is not a JSON object.
+    ///   string; `ParseError` 209 for a session token that is none, 107 when the context is not a JSON object.
     @discardableResult
     func complete(_ credentials: inout Credentials, from body: inout JSONObject) throws -> BodyFindings {
         let isNamed = keys.serves(credentials.applicationID)
@@ -62,6 +62,9 @@ struct CredentialReader: Sendable {
         credentials.javascriptKey = try Self.take("_JavaScriptKey", from: &body)
         try Self.move("_ClientVersion", from: &body, to: &credentials.clientVersion)
         try Self.move("_InstallationId", from: &body, to: &credentials.installationID)
+        if let token = body["_SessionToken"], !token.isFalsy, token.stringValue == nil {
+            throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
+        }
         try Self.move("_SessionToken", from: &body, to: &credentials.sessionToken)
         try Self.move("_MasterKey", from: &body, to: &credentials.masterKey)
         if let context = body.removeValue(forKey: "_context"), !context.isFalsy {
@@ -131,4 +134,37 @@ extension JSONValue {
         default: false
         }
     }
+}
+
+/// What a request says about who is calling: keys, tokens and ids, as they came, none of them verified.
+///
+/// They come from headers, from HTTP Basic authentication, or from the reserved `_…` keys of a JSON body.
+public struct Credentials: Sendable, Equatable {
+    /// The application that the caller wants to reach.
+    public var applicationID: String?
+    /// The token of a user's session.
+    public var sessionToken: String?
+    /// The master key, or the read-only master key: both come in the same place.
+    public var masterKey: String?
+    /// The maintenance key.
+    public var maintenanceKey: String?
+    /// The installation (device) that the caller runs on.
+    public var installationID: String?
+    /// The client key.
+    public var clientKey: String?
+    /// The JavaScript key.
+    public var javascriptKey: String?
+    /// The .NET key.
+    public var dotNetKey: String?
+    /// The REST API key.
+    public var restAPIKey: String?
+    /// The SDK and its version, for instance `i1.19.2`.
+    public var clientVersion: String?
+    /// What the caller hands to triggers.
+    public var context: JSONObject?
+    /// The caller's own id for the request (`X-Parse-Request-Id`).
+    public var requestID: String?
+
+    /// Credentials that say nothing.
+    public init() {}
 }

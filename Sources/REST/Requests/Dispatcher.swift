@@ -5,15 +5,15 @@ import Logging
 import ParseModel
 import ParseStorage
 import Rules
+package import ServerConfiguration
 import Tasks
 
 /// Finds out what a request wants, and who answers it.
 package struct Dispatcher: HTTPHandler {
-    private let settings: InterfaceSettings
+    private let mount: String
     private let handler: any RequestHandler
     private let files: FileRoutes?
     private let pages: PageRoutes?
-    private let state: ServerState
     private let errors: ErrorReply
     private let opener: EnvelopeOpener
     private let turns = RequestTurns()
@@ -21,29 +21,36 @@ package struct Dispatcher: HTTPHandler {
     /// Makes a dispatcher.
     ///
     /// - Parameters:
-    ///   - settings: What is known of the configuration.
+    ///   - configuration: Keys, addresses and limits.
     ///   - handler: Answers the requests of the interface.
     ///   - files: Answers the requests below `/files`; nil for none.
     ///   - pages: Answers the requests for pages; nil for none.
-    ///   - state: Whether the server takes requests.
     ///   - logger: Is told what callers are not.
+    /// - Throws: The first address of the configuration that is none.
     package init(
-        settings: InterfaceSettings, handler: some RequestHandler, files: FileRoutes?, pages: PageRoutes? = nil,
-        state: ServerState, logger: Logger
-    ) {
-        self.settings = settings
+        _ configuration: Configuration, handler: some RequestHandler, files: FileRoutes?, pages: PageRoutes? = nil,
+        logger: Logger
+    ) throws(AddressList.InvalidEntry) {
+        mount = configuration.mount
         self.handler = handler
         self.files = files
         self.pages = pages
-        self.state = state
-        errors = ErrorReply(sanitizes: settings.sanitizesErrors, logger: logger)
-        opener = EnvelopeOpener(settings: settings)
+        errors = ErrorReply(sanitizes: configuration.enableSanitizedErrorResponse, logger: logger)
+        opener = try EnvelopeOpener(configuration)
     }
+
+    /// Where the client of a WebSocket connection is, as far as the proxies before the server are believed.
+    package func address(of request: WebSocketRequest) -> String {
+        ClientAddress.resolve(peer: request.peer, forwardedFor: request.forwardedFor, trust: opener.trustProxy)
+    }
+
+    /// The address under which the client of a WebSocket connection sees the mount path.
+    package func mountURL(of request: WebSocketRequest) -> String { opener.mountURL(of: request) }
 
     /// Whether a client that asks before it sends a body may send it.
     package func mayTake(_ body: IncomingBody, headers: RequestHeaders) -> Bool {
         guard let length = body.declaredLength, headers[.parseFileMaximumUploadSize] == nil else { return true }
-        return length <= settings.maximumBodySize
+        return length <= opener.maximumBodySize
     }
 
     /// The answer for which there is no memory.
@@ -59,10 +66,10 @@ package struct Dispatcher: HTTPHandler {
     }
 
     private func route(_ request: IncomingRequest) async throws -> Reply {
-        guard let target = RequestTarget(request.target, mount: settings.mountPath) else {
+        guard let target = RequestTarget(request.target, mount: mount) else {
             throw HTTPError.noRoute(method: request.method, path: request.target.prefix { $0 != "?" })
         }
-        if settings.proxyTrust.isSomebody {
+        if opener.trustProxy != .nobody {
             CallerPresence.current?.sender = Sender(address: opener.address(of: request))
         }
         if request.method == "OPTIONS" {
@@ -71,16 +78,14 @@ package struct Dispatcher: HTTPHandler {
         let components = target.components
         switch components.first?.asciiLowercased {
         case "health" where components.count == 1:
-            return health
+            return .object(["status": "ok"])
         case "files":
-            let fileRequest = FileRequest(
-                request: request, target: target, opener: opener, state: state, turns: turns)
+            let fileRequest = FileRequest(request: request, target: target, opener: opener, turns: turns)
             if let reply = try await files?.respond(to: fileRequest) { return reply }
         default:
             break
         }
         if let pages, let path = pages.path(components) {
-            try state.check()
             let context = RequestContext(
                 caller: Caller(power: .client), mountURL: opener.mountURL(of: request), now: pages.now,
                 address: opener.address(of: request),
@@ -91,31 +96,18 @@ package struct Dispatcher: HTTPHandler {
         return try await turns.take(bytes: body.count + request.target.utf8.count) {
             try opener.checkCanName(body, in: request)
             let envelope = try opener.open(request, body: body, target: target)
-            try state.check()
             return try await handler.respond(to: envelope)
-        }
-    }
-
-    private var health: Reply {
-        let phase = state.phase
-        let status = JSONValue.string(phase.rawValue)
-        switch phase {
-        case .ok: return .object(["status": status])
-        case .starting:
-            var reply = Reply.object(["status": status], status: 503)
-            reply.headers = [("Retry-After", "1")]
-            return reply
-        case .initialized, .error: return .object(["status": status], status: 503)
         }
     }
 }
 
-extension ServerState {
-    /// Throws when the server takes no requests.
-    func check() throws(HTTPError) {
-        let phase = phase
-        guard phase == .ok else {
-            throw HTTPError(status: 503, message: "Invalid server state: \(phase.rawValue)")
-        }
-    }
+/// Answers requests. The transport turns bytes into an ``Envelope``, and the ``Reply`` into bytes.
+public protocol RequestHandler: Sendable {
+    /// Answers one request.
+    ///
+    /// - Parameter envelope: The request; its keys have been checked.
+    /// - Returns: The answer.
+    /// - Throws: `ParseError` or ``HTTPError``, which become the error answers of the REST interface; anything else
+    ///   becomes an internal error, whose details only the log shows.
+    func respond(to envelope: Envelope) async throws -> Reply
 }

@@ -1,6 +1,7 @@
 import Encoding
 import HTTP
 import JSON
+import ServerConfiguration
 import Synchronization
 
 /// Finds out under which address clients see the mount path.
@@ -17,18 +18,18 @@ final class MountURLs: Sendable {
 
     private let publicURL: String?
     private let serverURL: String
-    private let mountPath: String
-    private let proxyTrust: ProxyTrust
+    private let mount: String
+    private let trustProxy: Configuration.TrustProxy
     private let speaksTLS: Bool
     /// What was found out last. Nearly all clients come by the same name.
     private let last = Mutex<(origin: Origin, url: String)?>(nil)
 
-    init(settings: InterfaceSettings) {
-        publicURL = settings.publicServerURL?.withoutTrailingSlashes
-        serverURL = settings.serverURL.withoutTrailingSlashes
-        mountPath = settings.mountPath
-        proxyTrust = settings.proxyTrust
-        speaksTLS = settings.speaksTLS
+    init(_ configuration: Configuration) {
+        publicURL = configuration.publicServerURL?.withoutTrailingSlashes
+        serverURL = configuration.serverURL.withoutTrailingSlashes
+        mount = configuration.mount
+        trustProxy = configuration.trustProxy
+        speaksTLS = configuration.https != nil
     }
 
     /// The configured address, or else `scheme://host/mount` by what the request says, without a trailing slash.
@@ -51,14 +52,14 @@ final class MountURLs: Sendable {
     ) -> String {
         if let publicURL { return publicURL }
         var origin = Origin(isSecure: speaksTLS, host: host ?? "")
-        if proxyTrust.trusts(peer: peer) {
+        if trustProxy.trusts(peer: peer) {
             if let scheme = forwardedProtocol() { origin.isSecure = Self.first(scheme) == "https" }
             if let host = forwardedHost() { origin.host = Self.first(host) }
         }
         guard !origin.host.isEmpty else { return serverURL }
         if let known = last.withLock({ $0?.origin == origin ? $0?.url : nil }) { return known }
         guard Self.isHost(origin.host) else { return serverURL }
-        let url = (origin.isSecure ? "https://" : "http://") + origin.host + mountPath
+        let url = (origin.isSecure ? "https://" : "http://") + origin.host + mount
         last.withLock { $0 = (origin, url) }
         return url
     }

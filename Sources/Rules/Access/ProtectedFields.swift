@@ -73,6 +73,22 @@ package struct ProtectedFields: Sendable {
         }
     }
 
+    /// Adds what the option hides of a class to the form in which a change of it is answered.
+    package func describe(_ className: String, in object: JSONObject) -> JSONObject {
+        guard let option = configured[className], var permissions = object["classLevelPermissions"]?.objectValue else {
+            return object
+        }
+        var hidden = permissions["protectedFields"]?.objectValue ?? [:]
+        for (entity, fields) in option {
+            let own = hidden[entity]?.arrayValue ?? []
+            hidden[entity] = .array(own + fields.map { .string($0.text) }.filter { !own.contains($0) })
+        }
+        permissions["protectedFields"] = .object(hidden)
+        var object = object
+        object["classLevelPermissions"] = .object(permissions)
+        return object
+    }
+
     /// The sets of hidden fields of a class, by whom they are hidden from: the class's own, joined with the option's.
     private func protectedSets(of schema: ClassSchema) -> [Name: Set<Name>] {
         var sets = schema.effectivePermissions.protectedFields.mapValues { Set($0) }

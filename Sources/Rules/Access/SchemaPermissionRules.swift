@@ -5,13 +5,15 @@ import ServerConfiguration
 extension SchemaRules {
     /// Checks class-level permissions as they are given, and reads them.
     ///
+    /// What has no members, as a number or an empty list, lets nobody in, like an empty object.
+    ///
     /// - Returns: The permissions; nil for null, which opens the class as if none had ever been set.
     /// - Throws: 107 with what is wrong.
     package static func permissions(_ value: JSONValue, fields schema: ClassSchema, _ configuration: Configuration)
         throws(ParseError) -> ClassLevelPermissions?
     {
         if value.isNull { return nil }
-        guard let object = value.objectValue else { throw invalid("invalid JSON") }
+        guard let object = members(of: value) else { throw invalid("invalid JSON") }
         for (key, entry) in object {
             switch key {
             case "readUserFields", "writeUserFields":
@@ -30,6 +32,16 @@ extension SchemaRules {
             }
         }
         return ClassLevelPermissions(json: object)
+    }
+
+    /// The members that JavaScript finds in a value; nil for what counts as false, and would open the class.
+    private static func members(of value: JSONValue) -> JSONObject? {
+        switch value {
+        case .object(let object): object
+        case .array(let list): list.first.map { ["0": $0] } ?? [:]
+        case .string(let text): text.isEmpty ? nil : ["0": value]
+        default: value.isTruthy ? [:] : nil
+        }
     }
 
     private static func invalid(_ text: String) -> ParseError { ParseError(ParseError.invalidJSON, text) }

@@ -1,36 +1,52 @@
 import JSON
 
-/// The options of mails that accounts need: confirming addresses, and choosing a new password.
-enum AccountMailOptions {
-    /// Their rows in the table.
-    static let table = [
-        OptionDefinition(
-            "appName", "PARSE_SERVER_APP_NAME", .string, "The name of the app, for mails and the pages they lead to"),
+extension OptionTable {
+    /// Mails that accounts need: confirming addresses, and choosing a new password.
+    static let mails: [OptionDefinition] = [
+        .text(
+            "appName", "PARSE_SERVER_APP_NAME", \.accountMail.appName,
+            "The name of the app, for mails and the pages they lead to"),
         OptionDefinition(
             "emailAdapter", "PARSE_SERVER_EMAIL_ADAPTER", .any,
-            "How mails are sent, and what they say: {\"module\":\"smtp\",\"options\":{…}}; the modules are smtp, mailgun, ses and "
-                + "http, and those of parse-server; docs/accounts.md lists their options"),
-        OptionDefinition(
-            "verifyUserEmails", "PARSE_SERVER_VERIFY_USER_EMAILS", .boolean,
-            "Whether users confirm their addresses by a link; default false"),
-        OptionDefinition(
-            "preventLoginWithUnverifiedEmail", "PARSE_SERVER_PREVENT_LOGIN_WITH_UNVERIFIED_EMAIL", .boolean,
-            "Whether only users with a confirmed address log in; default false"),
-        OptionDefinition(
-            "preventSignupWithUnverifiedEmail", "PARSE_SERVER_PREVENT_SIGNUP_WITH_UNVERIFIED_EMAIL", .boolean,
-            "Whether a sign-up is answered with 205 until the address is confirmed; default false"),
-        OptionDefinition(
+            "How mails are sent, and what they say: {\"module\":\"smtp\",\"options\":{…}}; the modules are smtp, mailgun, "
+                + "ses and http, and those of parse-server; docs/accounts.md lists their options"
+        ) { value, _, configuration throws(ConfigurationError) in
+            configuration.accountMail.delivery = try Configuration.MailDelivery(
+                value, warnings: &configuration.accountMail.warnings)
+        },
+        .flag(
+            "verifyUserEmails", "PARSE_SERVER_VERIFY_USER_EMAILS", \.accountMail.verifyUserEmails,
+            "Whether users confirm their addresses by a link"),
+        .flag(
+            "preventLoginWithUnverifiedEmail", "PARSE_SERVER_PREVENT_LOGIN_WITH_UNVERIFIED_EMAIL",
+            \.accountMail.preventLoginWithUnverifiedEmail,
+            "Whether only users with a confirmed address log in"),
+        .flag(
+            "preventSignupWithUnverifiedEmail", "PARSE_SERVER_PREVENT_SIGNUP_WITH_UNVERIFIED_EMAIL",
+            \.accountMail.preventSignupWithUnverifiedEmail,
+            "Whether a sign-up is answered with 205 until the address is confirmed"),
+        .custom(
             "emailVerifyTokenValidityDuration", "PARSE_SERVER_EMAIL_VERIFY_TOKEN_VALIDITY_DURATION", .number,
-            "For how many seconds a link confirms an address; default for ever"),
-        OptionDefinition(
-            "emailVerifyTokenReuseIfValid", "PARSE_SERVER_EMAIL_VERIFY_TOKEN_REUSE_IF_VALID", .boolean,
-            "Whether the same link is sent again while it is valid; default false"),
-        OptionDefinition(
-            "emailVerifySuccessOnInvalidEmail", "PARSE_SERVER_EMAIL_VERIFY_SUCCESS_ON_INVALID_EMAIL", .boolean,
-            "Whether asking for a link never tells who has an account; default true (false up to preset 8)"),
-        OptionDefinition(
-            "sendUserEmailVerification", "PARSE_SERVER_SEND_USER_EMAIL_VERIFICATION", .boolean,
-            "Whether the server sends these links, or makes them only; default true"),
+            \.accountMail.emailVerifyTokenValidityDuration,
+            "For how many seconds a link confirms an address; default for ever"
+        ) { value, _ throws(ConfigurationError) in
+            guard value.numberValue?.isFinite == true else {
+                throw ConfigurationError("Email verify token validity duration must be a valid number.")
+            }
+            return try value.time("Email verify token validity duration must be a value greater than 0.")
+        },
+        .flag(
+            "emailVerifyTokenReuseIfValid", "PARSE_SERVER_EMAIL_VERIFY_TOKEN_REUSE_IF_VALID",
+            \.accountMail.emailVerifyTokenReuseIfValid,
+            "Whether the same link is sent again while it is valid"),
+        .flag(
+            "emailVerifySuccessOnInvalidEmail", "PARSE_SERVER_EMAIL_VERIFY_SUCCESS_ON_INVALID_EMAIL",
+            \.accountMail.emailVerifySuccessOnInvalidEmail, older: [8: false],
+            "Whether asking for a link never tells who has an account"),
+        .flag(
+            "sendUserEmailVerification", "PARSE_SERVER_SEND_USER_EMAIL_VERIFICATION",
+            \.accountMail.sendUserEmailVerification,
+            "Whether the server sends these links, or makes them only"),
     ]
 }
 
@@ -87,23 +103,10 @@ extension Configuration {
 }
 
 extension Configuration.AccountMail {
-    /// Reads the options.
+    /// Refuses options that lack others.
     ///
-    /// - Parameter values: All options.
-    /// - Throws: `ConfigurationError` with parse-server's texts for what cannot be.
-    init(values: [String: JSONValue], preset: Int, publicServerURL: String?) throws(ConfigurationError) {
-        self.init()
-        func flag(_ key: String, _ fallback: Bool) -> Bool { values[key]?.boolValue ?? fallback }
-        appName = values["appName"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
-        if let adapter = values["emailAdapter"], !adapter.isNull {
-            delivery = try Configuration.MailDelivery(adapter, warnings: &warnings)
-        }
-        verifyUserEmails = flag("verifyUserEmails", false)
-        preventLoginWithUnverifiedEmail = flag("preventLoginWithUnverifiedEmail", false)
-        preventSignupWithUnverifiedEmail = flag("preventSignupWithUnverifiedEmail", false)
-        emailVerifyTokenReuseIfValid = flag("emailVerifyTokenReuseIfValid", false)
-        emailVerifySuccessOnInvalidEmail = flag("emailVerifySuccessOnInvalidEmail", preset >= 9)
-        sendUserEmailVerification = flag("sendUserEmailVerification", true)
+    /// - Throws: `ConfigurationError` with parse-server's texts.
+    func check(publicServerURL: String?) throws(ConfigurationError) {
         if verifyUserEmails {
             func need(_ name: String) -> ConfigurationError {
                 ConfigurationError("\(name) is required for e-mail verification and password resets.")
@@ -112,30 +115,9 @@ extension Configuration.AccountMail {
             guard appName != nil else { throw need("An app name") }
             guard publicServerURL != nil else { throw need("A public server url") }
         }
-        if let duration = values["emailVerifyTokenValidityDuration"], !duration.isNull {
-            guard let seconds = duration.numberValue, seconds.isFinite else {
-                throw ConfigurationError("Email verify token validity duration must be a valid number.")
-            }
-            guard seconds > 0 else {
-                throw ConfigurationError("Email verify token validity duration must be a value greater than 0.")
-            }
-            emailVerifyTokenValidityDuration = min(seconds, LongTime.seconds)
-        }
         if emailVerifyTokenReuseIfValid, emailVerifyTokenValidityDuration == nil {
             throw ConfigurationError(
                 "You cannot use emailVerifyTokenReuseIfValid without emailVerifyTokenValidityDuration")
-        }
-        try readReset(values["passwordPolicy"]?.objectValue ?? [:])
-    }
-
-    private mutating func readReset(_ policy: JSONObject) throws(ConfigurationError) {
-        resetTokenReuseIfValid = policy["resetTokenReuseIfValid"]?.boolValue ?? false
-        resetPasswordSuccessOnInvalidEmail = policy["resetPasswordSuccessOnInvalidEmail"]?.boolValue ?? true
-        if let duration = policy["resetTokenValidityDuration"], !duration.isNull {
-            guard let seconds = duration.numberValue, seconds > 0, seconds.isFinite else {
-                throw ConfigurationError("passwordPolicy.resetTokenValidityDuration must be a positive number")
-            }
-            resetTokenValidityDuration = min(seconds, LongTime.seconds)
         }
         if resetTokenReuseIfValid, resetTokenValidityDuration == nil {
             throw ConfigurationError("You cannot use resetTokenReuseIfValid without resetTokenValidityDuration")

@@ -1,26 +1,38 @@
 import JSON
 
-/// The options of the pages that links in mails lead to.
-enum PagesOptions {
-    /// Their rows in the table.
-    static let table = [
+extension OptionTable {
+    /// The pages that links in mails lead to.
+    static let pages: [OptionDefinition] = [
         OptionDefinition(
             "pages", "PARSE_SERVER_PAGES", .object,
             "The pages that links in mails lead to: files, languages, addresses of your own",
-            keys: [
-                "enableRouter": .boolean, "enableLocalization": .boolean, "localizationJsonPath": .string,
-                "localizationFallbackLocale": .string, "placeholders": .object, "forceRedirect": .boolean,
-                "pagesPath": .string, "pagesEndpoint": .string, "customUrls": .object, "customRoutes": .array,
-                "encodePageParamHeaders": .boolean,
-            ]),
+            members: [
+                .flag("enableRouter", nil, \.pages.enableRouter, older: [8: false]),
+                .flag("enableLocalization", nil, \.pages.enableLocalization),
+                .text("localizationJsonPath", nil, \.pages.localizationJsonPath),
+                .text("localizationFallbackLocale", nil, \.pages.localizationFallbackLocale),
+                .custom("placeholders", nil, .object, \.pages.placeholders) { value, _ in value.objectValue },
+                .flag("forceRedirect", nil, \.pages.forceRedirect), .text("pagesPath", nil, \.pages.pagesPath),
+                .text("pagesEndpoint", nil, \.pages.pagesEndpoint),
+                .member(
+                    "customUrls", .object,
+                    members: Configuration.Pages.names.sorted().map { .text($0.text, nil, \.pages.customUrls[$0]) },
+                    variables: .init(prefix: "PARSE_SERVER_PAGES_CUSTOM_URL")),
+                .member("customRoutes", .array) { value, name, _ throws(ConfigurationError) in
+                    guard value.arrayValue?.isEmpty == false else { return }
+                    throw ConfigurationError(
+                        "option \(name) is not built into Roost: their handlers are JavaScript functions. Put files "
+                            + "into the folder of pages.pagesPath, or let a server of your own answer")
+                },
+                .flag("encodePageParamHeaders", nil, \.pages.encodePageParamHeaders),
+            ], variables: .init(prefix: "PARSE_SERVER_PAGES")),
         OptionDefinition(
             "customPages", "PARSE_SERVER_CUSTOM_PAGES", .object,
             "Addresses of pages of your own, for the redirects of parse-server 8 and before; parseFrameURL: the page "
                 + "around links in mails",
-            keys: Dictionary(
-                uniqueKeysWithValues: (Configuration.CustomPage.allCases.map(\.rawValue) + ["parseFrameURL"]).map {
-                    ($0, .string)
-                })),
+            members: Configuration.CustomPage.allCases.map { .text($0.rawValue, nil, \.customPages.urls[$0]) }
+                + [.text("parseFrameURL", nil, \.customPages.parseFrameURL)],
+            variables: .init(prefix: "PARSE_SERVER_CUSTOM_PAGES")),
     ]
 }
 
@@ -76,42 +88,8 @@ extension Configuration {
 }
 
 extension Configuration.Pages {
-    /// Reads the option `pages`, whose members are of the right kinds.
-    ///
-    /// - Parameter preset: Up to 8, parse-server redirects unless it is told otherwise.
-    /// - Throws: `ConfigurationError` for what cannot be.
-    init(json: JSONObject, preset: Int) throws(ConfigurationError) {
-        self.init()
-        func text(_ key: Name) -> String? { json[key]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
-        func flag(_ key: Name) -> Bool { json[key]?.boolValue ?? false }
-        enableRouter = preset >= 9 || flag("enableRouter")
-        if enableRouter, let endpoint = text("pagesEndpoint") { pagesEndpoint = try Self.folder(endpoint) }
-        pagesPath = text("pagesPath")
-        enableLocalization = flag("enableLocalization")
-        localizationJsonPath = text("localizationJsonPath")
-        localizationFallbackLocale = text("localizationFallbackLocale") ?? "en"
-        placeholders = json["placeholders"]?.objectValue ?? [:]
-        forceRedirect = flag("forceRedirect")
-        encodePageParamHeaders = flag("encodePageParamHeaders")
-        if json["customRoutes"]?.arrayValue?.isEmpty == false {
-            throw ConfigurationError(
-                "option pages.customRoutes is not built into Roost: their handlers are JavaScript functions. Put files "
-                    + "into the folder of pages.pagesPath, or let a server of your own answer")
-        }
-        for (name, value) in json["customUrls"]?.objectValue ?? [:] {
-            guard Self.names.contains(name) else {
-                throw ConfigurationError("error: unknown option pages.customUrls.\(name)")
-            }
-            guard let url = value.stringValue else {
-                if value.isNull { continue }
-                throw ConfigurationError("Key pages.customUrls.\(name) has invalid value \(value.text)")
-            }
-            if !url.isEmpty { customUrls[name] = url }
-        }
-    }
-
     /// A path below the mount, without slashes at its ends.
-    private static func folder(_ endpoint: String) throws(ConfigurationError) -> String {
+    static func folder(_ endpoint: String) throws(ConfigurationError) -> String {
         let parts = endpoint.utf8.split(separator: UInt8(ascii: "/"))
         func isPlain(_ byte: UInt8) -> Bool {
             switch byte {
@@ -153,17 +131,5 @@ extension Configuration.Pages {
             default: false
             }
         } && !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(scheme[scheme.startIndex])
-    }
-}
-
-extension Configuration.CustomPages {
-    /// Reads the option `customPages`, whose members are of the right kinds.
-    init(json: JSONObject) {
-        self.init()
-        for page in Configuration.CustomPage.allCases {
-            guard let url = json[Name(page.rawValue)]?.stringValue, !url.isEmpty else { continue }
-            urls[page] = url
-        }
-        parseFrameURL = json["parseFrameURL"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
     }
 }

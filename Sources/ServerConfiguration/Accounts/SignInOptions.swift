@@ -1,27 +1,31 @@
 import JSON
 
-/// The options of identity providers, and of calls to servers of others.
-enum SignInOptions {
-    /// Their rows in the table.
-    static let table = [
-        OptionDefinition(
-            "enableInsecureAuthAdapters", "PARSE_SERVER_ENABLE_INSECURE_AUTH_ADAPTERS", .boolean,
-            "Whether providers take an access token, which may be another app's, in place of a code; default true before "
-                + "preset 9"),
-        OptionDefinition(
-            "httpsProxy", "HTTPS_PROXY", .string,
-            "The proxy that calls to identity providers and other services go through: http://host:port"),
-        OptionDefinition(
-            "trustedCertificates", "ROOST_TRUSTED_CERTIFICATES", .string,
+extension OptionTable {
+    /// Identity providers, and calls to servers of others.
+    static let signIn: [OptionDefinition] = [
+        .custom(
+            "auth", "PARSE_SERVER_AUTH_PROVIDERS", .object, \.auth,
+            "Login providers, by name: {\"google\":{\"clientId\":\"…\"}}; docs/accounts.md lists them"
+        ) { value, _ in
+            var providers = value.objectValue ?? [:]
+            // Several apps of Twitter's may be a list, as in parse-server.
+            if let apps = providers["twitter"], apps.arrayValue != nil { providers["twitter"] = ["apps": apps] }
+            return providers
+        },
+        .flag(
+            "enableInsecureAuthAdapters", "PARSE_SERVER_ENABLE_INSECURE_AUTH_ADAPTERS", \.enableInsecureAuthAdapters,
+            older: [8: true],
+            "Whether providers take an access token, which may be another app's, in place of a code"),
+        .custom(
+            "httpsProxy", "HTTPS_PROXY", .string, \.outgoing.proxy,
+            "The proxy that calls to identity providers and other services go through: http://host:port"
+        ) { value, _ throws(ConfigurationError) in
+            .some(try value.nonEmptyText.map(Configuration.Outgoing.Proxy.init))
+        },
+        .text(
+            "trustedCertificates", "ROOST_TRUSTED_CERTIFICATES", \.outgoing.trustedCertificates,
             "A PEM file of certificates that are trusted in such calls, beside those of the system"),
     ]
-
-    /// What the option `auth` says of providers. Several apps of Twitter's may be a list, as in parse-server.
-    static func providers(_ value: JSONValue?) -> JSONObject {
-        var providers = value?.objectValue ?? [:]
-        if let apps = providers["twitter"], apps.arrayValue != nil { providers["twitter"] = ["apps": apps] }
-        return providers
-    }
 }
 
 extension Configuration {
@@ -37,24 +41,23 @@ extension Configuration {
             /// The name or address.
             public var host: String
             public var port: Int
+
+            /// Reads the option `httpsProxy`.
+            ///
+            /// - Throws: `ConfigurationError` for a text that is no URL.
+            init(_ text: String) throws(ConfigurationError) {
+                var rest = text[...]
+                if rest.hasPrefix("http://") { rest = rest.dropFirst("http://".count) }
+                if rest.hasSuffix("/") { rest = rest.dropLast() }
+                let parts = rest.split(separator: ":", omittingEmptySubsequences: false)
+                guard parts.count == 2, !parts[0].isEmpty, !parts[0].contains("/"), !parts[0].contains("@"),
+                    let port = Int(parts[1]), (1...65_535).contains(port)
+                else { throw ConfigurationError("option httpsProxy must be a URL such as http://proxy.example:3128") }
+                host = String(parts[0])
+                self.port = port
+            }
         }
 
         init() {}
-
-        /// Reads the options.
-        ///
-        /// - Throws: `ConfigurationError` for a proxy that is no URL.
-        init(values: [String: JSONValue]) throws(ConfigurationError) {
-            trustedCertificates = values["trustedCertificates"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
-            guard let text = values["httpsProxy"]?.stringValue, !text.isEmpty else { return }
-            var rest = text[...]
-            if rest.hasPrefix("http://") { rest = rest.dropFirst("http://".count) }
-            if rest.hasSuffix("/") { rest = rest.dropLast() }
-            let parts = rest.split(separator: ":", omittingEmptySubsequences: false)
-            guard parts.count == 2, !parts[0].isEmpty, !parts[0].contains("/"), !parts[0].contains("@"),
-                let port = Int(parts[1]), (1...65_535).contains(port)
-            else { throw ConfigurationError("option httpsProxy must be a URL such as http://proxy.example:3128") }
-            proxy = Proxy(host: String(parts[0]), port: port)
-        }
     }
 }

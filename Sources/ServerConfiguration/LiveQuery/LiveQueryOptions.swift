@@ -1,26 +1,29 @@
 import JSON
 
-/// The options of live queries.
-enum LiveQueryOptions {
-    /// Their rows in the table.
-    static let table = [
+extension OptionTable {
+    /// Live queries.
+    static let liveQueries: [OptionDefinition] = [
         OptionDefinition(
             "liveQuery", "PARSE_SERVER_LIVE_QUERY", .object,
             "Live queries: classNames are the classes, or patterns of their names, whose changes are told",
-            keys: [
-                "classNames": .array, "redisURL": .string, "redisOptions": .object, "regexTimeout": .number,
-                "pubSubAdapter": .any, "wssAdapter": .any,
-            ]),
+            members: [
+                .member("classNames", .array), .member("redisURL", .string),
+                .member("redisOptions", .object), .member("regexTimeout", .number),
+                .member("pubSubAdapter", .any), .member("wssAdapter", .any),
+            ], variables: .init(prefix: "PARSE_SERVER_LIVEQUERY")),
         OptionDefinition(
             "startLiveQueryServer", "PARSE_SERVER_START_LIVE_QUERY_SERVER", .boolean,
             "Whether WebSocket connections of live queries are taken on the server's port; default false"),
         OptionDefinition(
             "liveQueryServerOptions", "PARSE_SERVER_LIVE_QUERY_SERVER_OPTIONS", .object,
             "Settings of these connections, which are taken when it is there: keyPairs, websocketTimeout",
-            keys: [
-                "appId": .string, "masterKey": .string, "serverURL": .string, "keyPairs": .object, "port": .number,
-                "websocketTimeout": .number, "cacheTimeout": .number, "redisURL": .string, "redisOptions": .object,
-                "logLevel": .string, "pubSubAdapter": .any, "wssAdapter": .any,
+            members: [
+                .member("appId", .string), .member("masterKey", .string),
+                .member("serverURL", .string), .member("keyPairs", .object),
+                .member("port", .number), .member("websocketTimeout", .number),
+                .member("cacheTimeout", .number), .member("redisURL", .string),
+                .member("redisOptions", .object), .member("logLevel", .string),
+                .member("pubSubAdapter", .any), .member("wssAdapter", .any),
             ]),
     ]
 }

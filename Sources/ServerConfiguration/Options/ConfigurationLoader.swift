@@ -19,12 +19,15 @@ extension Configuration {
     ///   - flags: The arguments of the command: `--name value`, `--name=value`, or `--name` alone for true.
     ///   - fallbacks: What holds for options that stand nowhere.
     /// - Returns: The configuration, and warnings about options without effect.
-    /// - Throws: `ConfigurationError` for an option that is unknown, malformed or not built.
+    /// - Throws: `ConfigurationError` for an option that is malformed, not built, or, from preset 9 on, unknown.
     public static func load(
         file: [UInt8]?, environment: [String: String], flags: [String], fallbacks: [String: JSONValue] = [:]
     ) throws(ConfigurationError) -> (configuration: Configuration, warnings: [String]) {
         var values = fallbacks
-        for (name, value) in try fileOptions(file) { values[name.text] = value }
+        var unknown: [String] = []
+        for (name, value) in try fileOptions(file) {
+            if OptionTable.find(name.text) == nil { unknown.append(name.text) } else { values[name.text] = value }
+        }
         for (name, value) in try environmentOptions(environment) { values[name] = value }
         var warnings: [String] = []
         for variables in MemberVariables.all {
@@ -34,21 +37,23 @@ extension Configuration {
         values = values.filter { !$0.value.isNull }
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             guard let definition = OptionTable.find(name) else { continue }
-            try check(definition, value)
+            unknown += try unknownKeys(definition, name, value)
             switch definition.support {
             case .built: break
             case .ignored(let why): warnings.append("option \(name) has no effect: \(why)")
             case .notBuilt:
                 guard isHarmless(value) else {
                     throw ConfigurationError(
-                        "option \(name) is not built into this version of Roost: \(definition.help)")
+                        "option \(name) is not built into this version of Roost: \(definition.summary)")
                 }
             }
         }
-        let reader = OptionReader(values: values)
-        let configuration = try reader.configuration()
-        warnings += reader.warnings(configuration)
-        return (configuration, warnings + configuration.pages.warnings + configuration.accountMail.warnings)
+        let preset = try values["preset"]?.whole(in: 4...9, "preset") ?? 9
+        // parse-server has always gone on without them. Who begins anew is told of a slip of the pen in time.
+        if preset >= 9, let first = unknown.first { throw ConfigurationError("error: unknown option \(first)") }
+        warnings += unknown.map { "option \($0) has no effect: it is not known" }
+        let configuration = try Configuration(preset: preset, values: values)
+        return (configuration, warnings + configuration.warnings(values))
     }
 
     private static func fileOptions(_ file: [UInt8]?) throws(ConfigurationError) -> JSONObject {
@@ -67,9 +72,6 @@ extension Configuration {
                 throw ConfigurationError("Multiple apps are not supported")
             }
             object = app
-        }
-        for name in object.keys where OptionTable.find(name.text) == nil {
-            throw ConfigurationError("error: unknown option \(name)")
         }
         return object
     }
@@ -108,19 +110,24 @@ extension Configuration {
         return values
     }
 
-    private static func check(_ definition: OptionDefinition, _ value: JSONValue) throws(ConfigurationError) {
-        guard definition.kind.fits(value) else {
-            throw ConfigurationError("Key \(definition.name) has invalid value \(value.text)")
-        }
-        guard let keys = definition.keys, let object = value.objectValue else { return }
-        for (key, member) in object {
-            guard let kind = keys[key.text] else {
-                throw ConfigurationError("error: unknown option \(definition.name).\(key)")
+    /// Checks the value of an option.
+    ///
+    /// - Returns: The keys in it that there are not.
+    private static func unknownKeys(
+        _ definition: OptionDefinition, _ name: String, _ value: JSONValue
+    ) throws(ConfigurationError) -> [String] {
+        guard definition.kind.fits(value) else { throw .invalid(name, value.text) }
+        guard definition.kind == .object, definition.support == .built, !definition.members.isEmpty else { return [] }
+        var unknown: [String] = []
+        for (key, value) in value.objectValue ?? [:] {
+            if let member = definition.members.first(where: { $0.name == key.text }) {
+                guard member.support == .built, !value.isNull else { continue }
+                unknown += try unknownKeys(member, "\(name).\(key)", value)
+            } else if !definition.takesOthers {
+                unknown.append("\(name).\(key)")
             }
-            guard kind.fits(member) || member.isNull else {
-                throw ConfigurationError("Key \(definition.name).\(key) has invalid value \(member.text)")
-            }
         }
+        return unknown
     }
 
     /// Whether the value of an option that is not built asks for nothing.

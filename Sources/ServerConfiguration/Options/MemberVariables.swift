@@ -14,21 +14,23 @@ struct MemberVariables: Sendable {
     /// Whether the members are together one more element of a list.
     let isElement: Bool
 
-    /// Names the variables of the members that the table of options has, and of others.
-    init(
-        _ prefix: String, of path: String..., others: [String: OptionDefinition.Kind] = [:],
-        needing needed: Set<String> = [], isElement: Bool = false
-    ) {
-        let known = path.count == 1 ? OptionTable.find(path[0])?.keys : nil
-        self.path = path
-        self.prefix = prefix
-        members = (known ?? [:]).merging(others) { $1 }.filter { !Self.unbuilt.contains($0.key) }
-        self.needed = needed
-        self.isElement = isElement
+    /// Those of all options that have some; one inside another follows it.
+    static let all = OptionTable.all.flatMap { variables(of: $0, [$0.name]) }
+
+    private static func variables(of definition: OptionDefinition, _ path: [String]) -> [MemberVariables] {
+        let inner = definition.members.flatMap { variables(of: $0, path + [$0.name]) }
+        guard let variables = definition.variables else { return inner }
+        let members = definition.members.filter { !unbuilt.contains($0.name) }
+        return [
+            MemberVariables(
+                path: path, prefix: variables.prefix,
+                members: Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.kind) }),
+                needed: variables.needed, isElement: variables.isElement)
+        ] + inner
     }
 
     /// Members that Roost refuses: parse-server reads no variables of theirs, so that they keep no server from starting.
-    private static let unbuilt: Set<String> = ["checkGroups", "pubSubAdapter", "redisUrl", "wssAdapter"]
+    private static let unbuilt: Set<String> = ["checkGroups", "initOptions", "pubSubAdapter", "redisUrl", "wssAdapter"]
 
     /// The names of the variables.
     var names: [String] { members.keys.map { variable(of: $0) } }

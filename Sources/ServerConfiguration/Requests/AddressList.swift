@@ -2,14 +2,14 @@
 ///
 /// `0.0.0.0/0` and `0.0.0.0` stand for every IPv4 address, `::/0`, `::` and `::0` for every IPv6 address. An IPv4
 /// address in IPv6 clothing (`::ffff:10.0.0.1`) counts as IPv6 for those, and as IPv4 for all other entries.
-public struct AddressList: Sendable {
+public struct AddressList: Sendable, Equatable {
     /// An entry that is neither an address nor a network.
     public struct InvalidEntry: Error, Sendable, Equatable {
         /// The entry as it was given.
         public var entry: String
     }
 
-    private struct Network: Sendable {
+    private struct Network: Sendable, Equatable {
         var prefix: IPAddress
         var length: Int
 

@@ -1,26 +1,35 @@
 import Foundation
 import JSON
 
-/// The options of limits on requests.
-enum RateLimitOptions {
-    /// Their rows in the table.
-    static let table = [
-        OptionDefinition(
-            "rateLimit", "PARSE_SERVER_RATE_LIMIT", .any, "How many requests of a kind there may be in a time"),
-        OptionDefinition(
-            "rateLimitStore", "ROOST_RATE_LIMIT_STORE", .string,
-            "Where requests are counted: memory (each process for itself) or database (all together); default memory"),
-        OptionDefinition(
-            "accountRateLimit", "ROOST_ACCOUNT_RATE_LIMIT", .boolean,
-            "Whether log-ins, sign-ups, challenges and mails are limited for each address; default true (false up to "
-                + "preset 8)"),
+extension OptionTable {
+    /// Limits on how many requests there may be.
+    static let rateLimits: [OptionDefinition] = [
+        .custom(
+            "rateLimit", "PARSE_SERVER_RATE_LIMIT", .any, \.rateLimits,
+            "How many requests of a kind there may be in a time", members: RateLimitOptions.members,
+            variables: .init(
+                prefix: "PARSE_SERVER_RATE_LIMIT", needed: ["requestPath", "requestTimeWindow", "requestCount"],
+                isElement: true)
+        ) { value, _ throws(ConfigurationError) in try RateLimitOptions.list(value) },
+        .custom(
+            "rateLimitStore", "ROOST_RATE_LIMIT_STORE", .string, \.rateLimitStore,
+            "Where requests are counted: memory (each process for itself) or database (all together); default memory"
+        ) { value, _ throws(ConfigurationError) in try RateLimitOptions.store(value) },
+        .flag(
+            "accountRateLimit", "ROOST_ACCOUNT_RATE_LIMIT", \.accountRateLimit, older: [8: false],
+            "Whether log-ins, sign-ups, challenges and mails are limited for each address"),
     ]
+}
 
-    /// The keys of a limit, each with what it takes.
-    static let keys: [String: OptionDefinition.Kind] = [
-        "requestPath": .string, "requestTimeWindow": .number, "requestCount": .number, "requestMethods": .array,
-        "errorResponseMessage": .string, "includeInternalRequests": .boolean, "includeMasterKey": .boolean,
-        "redisUrl": .string, "zone": .string,
+/// Limits on requests, as they are written.
+enum RateLimitOptions {
+    /// The members of a limit.
+    static let members: [OptionDefinition] = [
+        .member("requestPath", .string), .member("requestTimeWindow", .number),
+        .member("requestCount", .number), .member("requestMethods", .array),
+        .member("errorResponseMessage", .string), .member("includeInternalRequests", .boolean),
+        .member("includeMasterKey", .boolean), .member("redisUrl", .string),
+        .member("zone", .string),
     ]
 
     /// Reads the option `rateLimit`.
@@ -48,7 +57,7 @@ enum RateLimitOptions {
     static func limit(
         _ json: JSONObject, of subject: RateLimitSubject? = nil
     ) throws(ConfigurationError) -> RateLimit {
-        for key in json.keys where keys[key.text] == nil {
+        for key in json.keys where !members.contains(where: { $0.name == key.text }) {
             throw ConfigurationError("Invalid rate limit option \"\(key)\"")
         }
         if let url = json["redisUrl"], !url.isNull, url != "" {

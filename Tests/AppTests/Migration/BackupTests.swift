@@ -119,6 +119,50 @@ import Testing
         }
     }
 
+    @Test("A backup whose configuration names a program, and a file with another, runs none of them when it is served")
+    func hostile() async throws {
+        let ran = "/tmp/roost-ran-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: ran) }
+        try await CrashServer.run { server in
+            try await server.start()
+            let id = try await Self.row(server)
+            // PostgreSQL reads them when it starts, and so does not here.
+            let cluster = server.folder + "/data/postgres/cluster/"
+            for (file, text) in [
+                ("postgresql.conf", "include 'more.conf'"), ("postgresql.auto.conf", "archive_mode = on"),
+                ("more.conf", "restore_command = 'touch \(ran); false'\narchive_command = 'touch \(ran)'"),
+                ("recovery.signal", ""), ("pg_ident.conf", "# more"), ("pg_hba.conf", "local all all reject"),
+            ] {
+                let old = (try? String(contentsOfFile: cluster + file, encoding: .utf8)) ?? ""
+                try "\(old)\n\(text)\n".write(toFile: cluster + file, atomically: false, encoding: .utf8)
+                // As all files of a cluster, of the user as whom PostgreSQL runs.
+                let owner = try FileManager.default.attributesOfItem(atPath: cluster + "PG_VERSION")
+                try FileManager.default.setAttributes(
+                    owner.filter { [.ownerAccountID, .groupOwnerAccountID].contains($0.key) },
+                    ofItemAtPath: cluster + file)
+            }
+            let made = try await Self.roost("backup", server.folder + "/b.tar", server)
+            #expect(made.status == 0, "\(made.output)")
+            try await CrashServer.run { other in
+                let restored = try await Self.roost("restore", server.folder + "/b.tar", other)
+                #expect(restored.status == 0, "\(restored.output)")
+                let folder = other.folder + "/data/postgres/"
+                let files = Set(try FileManager.default.contentsOfDirectory(atPath: folder + "cluster"))
+                #expect(files.isDisjoint(with: ["more.conf", "recovery.signal"]))
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["cluster"])
+                for file in ["postgresql.conf", "postgresql.auto.conf", "pg_ident.conf", "pg_hba.conf"] {
+                    let text = try String(contentsOfFile: "\(folder)cluster/\(file)", encoding: .utf8)
+                    let words = ["more", "archive_mode = on", "all reject"]
+                    #expect(!words.contains { text.contains("\n\($0)") || text.contains("include '") }, "\(file)")
+                }
+                try await other.start()
+                #expect(try await Self.rows(other).contains(id))
+                _ = try await Self.row(other)
+            }
+            #expect(!FileManager.default.fileExists(atPath: ran))
+        }
+    }
+
     @Test(
         "A backup that is killed or told to end leaves no file of its name, the server unharmed, and the next one room")
     func stopped() async throws {

@@ -22,7 +22,10 @@ struct BannerTests {
         let file = #"{"appId": "app", "masterKey": "masterSecret", "restAPIKey": "restSecret", "host": "::"}"#
         let (configuration, _) = try Configuration.load(file: Array(file.utf8), environment: [:], flags: [])
         func text(showsKeys: Bool) -> String {
-            Banner(configuration: configuration, port: 1337, dataFolder: "/data", showsKeys: showsKeys).text
+            Banner(
+                configuration: configuration, port: 1337, dataFolder: "/data", filesFolder: "/files",
+                showsKeys: showsKeys
+            ).text
         }
         let hidden = text(showsKeys: false)
         #expect(!hidden.contains("masterSecret") && !hidden.contains("restSecret"), "\(hidden)")
@@ -30,5 +33,18 @@ struct BannerTests {
         let shown = text(showsKeys: true)
         #expect(shown.contains("masterSecret") && shown.contains("-H 'X-Parse-REST-API-Key: restSecret'"), "\(shown)")
         for lines in [hidden, shown] { #expect(lines.contains("http://127.0.0.1:1337/parse/classes/Playlist")) }
+    }
+
+    @Test("The folder is that of the data, or of the files alone where the database is elsewhere")
+    func folders() throws {
+        let rows = [("{}", "data folder     /data"), (#"{"databaseURI": "postgres://db"}"#, "files folder    /up")]
+        for (file, line) in rows {
+            let (configuration, _) = try Configuration.load(
+                file: Array(file.utf8), environment: [:], flags: ["--appId", "app", "--masterKey", "m"])
+            let text = Banner(
+                configuration: configuration, port: 1337, dataFolder: "/data", filesFolder: "/up", showsKeys: false
+            ).text
+            #expect(text.contains(line) && text.components(separatedBy: " folder ").count == 2, "\(text)")
+        }
     }
 }

@@ -78,25 +78,36 @@ import Testing
             #expect(running.log.contains("\(running.folder)/certificate.pem cannot be read"))
             #expect(await running.get("two.example") == 200)
             #expect(running.process.isRunning)
+
+            #expect(!running.log.contains("clients refuse it"))
+            try running.authority.write(for: "two.example", end: -60, to: running.folder)
+            kill(running.process.identifier, SIGHUP)
+            let isWarned = try await eventually { running.log.contains("certificate.pem ended at") }
+            #expect(isWarned, "\(running.log)")
         }
     }
 
     @Test(
-        "Files that are missing, no certificate, or no key of it refuse the start and are named",
+        "Files that are missing, no certificate, or no key of it refuse the start and are named; what ended is told",
         arguments: [
             ("missing.pem", "key.pem", "missing.pem cannot be read"),
             ("certificate.pem", "missing.pem", "missing.pem cannot be read"),
             ("key.pem", "key.pem", "key.pem cannot be read"),
             ("certificate.pem", "certificate.pem", "certificate.pem cannot be read"),
             ("certificate.pem", "other/key.pem", "does not fit the certificate"),
+            // The start fails for the want of a database, and the warning comes before.
+            ("ended/certificate.pem", "ended/key.pem", "ended/certificate.pem ended at"),
         ])
     func unusable(certificate: String, key: String, text: String) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-certificate-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder + "/other", withIntermediateDirectories: true)
+        for name in ["other", "ended"] {
+            try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+        }
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let authority = try TestAuthority()
         try authority.write(for: "one.example", to: folder)
         try authority.write(for: "one.example", to: folder + "/other")
+        try authority.write(for: "one.example", end: -60, to: folder + "/ended")
         let options: JSONObject = [
             "appId": "app", "masterKey": "master", "databaseURI": "postgres://127.0.0.1:1/none",
             "https": ["certificate": .string(certificate), "key": .string(key)],

@@ -17,6 +17,13 @@ struct LogTests {
         }
     }
 
+    @Test("What PostgreSQL notes while tables are made is in no log")
+    func notices() async throws {
+        try await ServerProcesses.run(1, ["logLevel": "verbose"]) { processes in
+            #expect(!processes.log.contains("NOTICE"), "\(processes.log.prefix(2000))")
+        }
+    }
+
     @Test("With the option jsonLogs each line is an object of JSON")
     func json() async throws {
         try await ServerProcesses.run(1, ["logLevel": "info", "jsonLogs": true]) { processes in

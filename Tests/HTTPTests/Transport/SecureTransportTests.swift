@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import NIOSSL
+import ServerConfiguration
 import TestSupport
 import Testing
 
@@ -14,9 +15,9 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: security.folder) }
         try await TransportServer.run(
             limits: limits, certificate: security.certificate,
-            adjust: { settings in
-                settings.speaksTLS = true
-                settings.maximumBodySize = 4_000_000
+            adjust: { configuration in
+                configuration.https = Configuration.HTTPS(certificate: "", key: "")
+                configuration.maxUploadSize = 4_000_000
             }, body: { try await body(security, $0) })
     }
 
@@ -38,6 +39,36 @@ import Testing
             let answer = try await plain.request("GET", "/parse/x", headers: TransportServer.client)
             #expect(answer.header("Strict-Transport-Security") == nil)
         }
+    }
+
+    @Test("Cipher suites of TLS 1.2 that authenticate apart from encrypting, or draw no keys, are refused")
+    func ciphers() async throws {
+        try await Self.run { security, plain in
+            let suites: [(NIOTLSCipher, Bool)] = [
+                (.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, true), (.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, true),
+                (.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, true),
+                (.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, false), (.TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA, false),
+            ]
+            for (suite, isTaken) in suites {
+                let client = try security.client(plain, .tlsv12, cipher: suite)
+                let answer = try? await client.request("GET", "/parse/x", headers: TransportServer.client)
+                #expect((answer?.status == 200) == isTaken, "\(suite)")
+            }
+        }
+    }
+
+    @Test("Of a certificate whose time is over the operator is told, also when it is read anew")
+    func ended() async throws {
+        let security = try TransportSecurity()
+        defer { try? FileManager.default.removeItem(atPath: security.folder) }
+        #expect(security.certificate.warning == nil)
+        try security.authority.write(for: "one.example", end: -60, to: security.folder)
+        try security.certificate.reload()
+        let path = security.folder + "/certificate.pem"
+        #expect(security.certificate.warning?.hasPrefix("the certificate \(path) ended at ") == true)
+        try security.authority.write(for: "one.example", to: security.folder)
+        try security.certificate.reload()
+        #expect(security.certificate.warning == nil)
     }
 
     @Test("A client that speaks plain HTTP, or expects another server, gets no answer, and others go on")

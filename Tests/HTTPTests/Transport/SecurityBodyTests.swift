@@ -1,5 +1,6 @@
 import HTTP
 import REST
+import ServerConfiguration
 import TestSupport
 import Testing
 
@@ -51,8 +52,9 @@ struct SecurityBodyTests {
     @Test("The JavaScript SDK's files, in base64 with its keys behind them, are taken whatever their size")
     func filesInJSON() async throws {
         try await Server.run {
-            $0.maximumBodySize = 4_000_000
-            $0.files.upload = .init(everybody: true, anonymousUsers: true, authenticatedUsers: true)
+            $0.maxUploadSize = 4_000_000
+            $0.fileUpload.callers.enableForPublic = true
+            $0.fileUpload.callers.enableForAnonymousUser = true
         } body: { client in
             let base64 = String(repeating: "QUJD", count: 500_000)
             let text =
@@ -65,7 +67,7 @@ struct SecurityBodyTests {
     @Test("A large body is read and served on other threads than those of the connections, a small one on theirs")
     func threads() async throws {
         try await Server.run {
-            $0.maximumBodySize = 4_000_000
+            $0.maxUploadSize = 4_000_000
         } body: { client in
             try await client.connect { connection in
                 for (size, isOnEventLoop) in [(10, true), (70_000, false), (10, true), (2_000_000, false), (10, true)] {
@@ -86,7 +88,7 @@ struct SecurityBodyTests {
         limits.transferMemory = 2_000_000
         limits.grace = .milliseconds(100)
         try await Server.run(limits: limits) {
-            $0.maximumBodySize = 4_000_000
+            $0.maxUploadSize = 4_000_000
         } body: { client in
             let head =
                 "POST /parse/x HTTP/1.1\r\nHost: x\r\nX-Parse-Application-Id: app\r\nX-Parse-REST-API-Key: rest\r\n"

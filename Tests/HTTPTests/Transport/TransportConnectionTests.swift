@@ -220,6 +220,63 @@ struct TransportConnectionTests {
         }
     }
 
+    private static let length =
+        "Content-Length is not a number of bytes, stands there twice, or beside Transfer-Encoding."
+
+    @Test(
+        "A request that a proxy could understand otherwise is refused with the reason, and nothing after it is read",
+        arguments: [
+            ("GET /parse/x HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", "More than one field Host."),
+            ("GET /parse/x HTTP/1.1\r\nhost: x\r\nA: b\r\nHOST: y\r\n\r\n", "More than one field Host."),
+            ("GET /parse/x HTTP/1.1\r\nA: b\r\n\r\n", "The field Host is missing."),
+            (
+                "GET /parse/x HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+                "The field Host is missing."
+            ),
+            (
+                "POST /parse/x HTTP/1.0\r\n\(keys)Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+                "HTTP/1.0 has no Transfer-Encoding."
+            ),
+            (
+                post("x", "Content-Length: 2\r\nTransfer-Encoding: chunked", "0\r\n\r\n"),
+                "Transfer-Encoding is not chunked or stands beside Content-Length, or a line does not end in CR LF."
+            ),
+            (post("x", "Transfer-Encoding: chunked\r\nContent-Length: 2", "0\r\n\r\n"), length),
+            (post("x", "Content-Length: 2\r\nContent-Length: 3", "{}"), length),
+            (post("x", "Content-Length: -1"), length),
+            ("GET /parse/x HTTP/9.9\r\n\(keys)\r\n", "The version of HTTP is not 1.0 or 1.1."),
+            ("GET /parse/x HTTP/1.1\r\nbad header\r\n\r\n", "A header field has a character that is not allowed."),
+            (
+                "GET /parse/x HTTP/1.1\r\n\(keys)X: \(String(repeating: "a", count: 100_000))\r\n\r\n",
+                "The header fields are too large."
+            ),
+        ])
+    func ambiguous(request: String, reason: String) async throws {
+        try await Server.run { client in
+            try await client.connect { connection in
+                try await connection.send(request)
+                let answer = try await connection.receive()
+                #expect(answer?.status == 400)
+                #expect(answer?.json == ["error": .string("Bad request: \(reason)")], "\(answer?.text ?? "")")
+                #expect(answer?.header("Connection") == "close")
+                #expect(answer?.header("Content-Type") == "application/json; charset=utf-8")
+                #expect(try await connection.receive() == nil)
+            }
+        }
+    }
+
+    @Test("HTTP/1.0 needs no Host, and has bodies of a length that is told")
+    func versionOne() async throws {
+        try await Server.run { client in
+            let fields = "X-Parse-Application-Id: app\r\nX-Parse-REST-API-Key: rest\r\nContent-Length: 7\r\n"
+            let answer = try await client.connect { connection in
+                try await connection.send("POST /parse/x HTTP/1.0\r\n\(fields)\r\n{\"a\":1}")
+                return try await connection.receive()
+            }
+            #expect(answer?.status == 200 && answer?.json["body"]?["a"] == 1, "\(answer?.text ?? "")")
+        }
+    }
+
     @Test("A shutdown lets the requests under way finish")
     func gracefulShutdown() async throws {
         let (answer, _) = try await shutDown(path: "/parse/slow", limit: .seconds(10))
@@ -241,13 +298,12 @@ struct TransportConnectionTests {
         limits.shutdown = limit
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let handler = EchoHandler()
-        let settings = InterfaceSettings(keys: try Server.keys())
+        let configuration = try Server.configuration()
         let server = HTTPServer(
             host: "127.0.0.1", port: 0,
-            handler: Dispatcher(
-                settings: settings, handler: handler, files: nil, state: ServerState(.ok), logger: logger),
-            crossOrigin: settings.crossOrigin, maximumBodySize: settings.maximumBodySize, limits: limits, logger: logger
-        )
+            handler: try Dispatcher(configuration, handler: handler, files: nil, logger: logger),
+            crossOrigin: CrossOrigin(origins: ["*"], extraHeaders: []), maximumBodySize: configuration.maxUploadSize,
+            limits: limits, logger: logger)
         let group = ServiceGroup(services: [server], logger: logger)
         let running = Task { try await group.run() }
         let client = TransportClient(port: try await server.boundPort)

@@ -1,14 +1,17 @@
 import Foundation
 import HTTP
 import NIOCore
+import Tasks
 import TestSupport
 import Testing
 
 /// A WebSocket handler that a deployment adds by one type and one line.
 @Suite struct WebSocketTests {
-    /// Sends back what it gets below `/socket`; ends at "end", fails at "fail".
+    /// Sends back what it gets below `/socket`; ends at "end", fails at "fail". It believes what proxies say of addresses.
     private struct Echo: WebSocketHandler {
         struct Failure: Error {}
+
+        func sender(of request: WebSocketRequest) -> Sender { Sender(address: request.forwardedFor ?? request.peer) }
 
         func accepts(_ request: WebSocketRequest) -> Bool { request.path == "/socket" && request.origin != "evil" }
 
@@ -62,9 +65,9 @@ import Testing
 
     /// A frame as clients send it; `mask` of nil is what they must not send.
     private static func frame(
-        _ opcode: UInt8, _ data: [UInt8], isLast: Bool = true, mask: [UInt8]? = [1, 2, 3, 4]
+        _ opcode: UInt8, _ data: [UInt8], isLast: Bool = true, reserved: UInt8 = 0, mask: [UInt8]? = [1, 2, 3, 4]
     ) -> [UInt8] {
-        var bytes = [(isLast ? 0x80 : 0) | opcode]
+        var bytes = [(isLast ? 0x80 : 0) | reserved | opcode]
         let maskBit: UInt8 = mask == nil ? 0 : 0x80
         if data.count < 126 {
             bytes.append(maskBit | UInt8(data.count))
@@ -82,12 +85,13 @@ import Testing
     }
 
     private static func open(
-        _ client: TransportClient, then body: (inout TransportClient.Connection) async throws -> Void
+        _ client: TransportClient, fields: String = "",
+        then body: (inout TransportClient.Connection) async throws -> Void
     )
         async throws
     {
         try await client.connect { connection in
-            try await connection.send(opening())
+            try await connection.send(opening(fields: fields))
             let answer = try #require(try await connection.receive(toHead: true))
             #expect(answer.status == 101)
             // The example of RFC 6455, 1.3.
@@ -124,6 +128,9 @@ import Testing
         arguments: [
             ("a text that is no UTF-8", frame(1, [0xFF]), 1007),
             ("a frame without a mask", frame(1, [0x61], mask: nil), 1002),
+            ("the first reserved bit", frame(1, [0x61], reserved: 0x40), 1002),
+            ("the second reserved bit", frame(9, [0x61], reserved: 0x20), 1002),
+            ("the third reserved bit", frame(1, [0x61], reserved: 0x10), 1002),
             ("bytes in place of a text", frame(2, [0x61]), 1003),
             ("a message of more than a mebibyte", frame(1, Array(repeating: 0x61, count: 1_048_577)), 1009),
             (
@@ -153,36 +160,50 @@ import Testing
         }
     }
 
-    /// Opens so many connections, and leaves them open for the time of `body`.
+    private static func from(_ address: String) -> String { "X-Forwarded-For: \(address)\r\n" }
+
+    /// Opens so many connections from an address, and leaves them open for the time of `body`.
     private static func holding(
-        _ count: Int, _ client: TransportClient, _ body: () async throws -> Void
+        _ count: Int, from address: String, _ client: TransportClient, _ body: () async throws -> Void
     ) async throws {
         guard count > 0 else { return try await body() }
-        try await open(client) { _ in try await holding(count - 1, client, body) }
+        try await open(client, fields: from(address)) { _ in
+            try await holding(count - 1, from: address, client, body)
+        }
     }
 
-    @Test("WebSocket takes half of all connections; who finds no place hears so, and requests are served")
+    /// The status of the answer to one more connection.
+    private static func status(from address: String, _ client: TransportClient) async throws -> Int? {
+        try await client.connect { connection in
+            try await connection.send(opening(fields: from(address)))
+            return try await connection.receive(toHead: true)
+        }?.status
+    }
+
+    @Test("WebSocket takes half of all connections, and one network half of those; beyond is 503, requests are served")
     func places() async throws {
         var limits = HTTPServer.Limits()
-        limits.connections = 8
+        limits.connections = 12
         try await Self.run(Echo(), limits) { client in
-            try await Self.holding(4, client) {
-                let refused = try await client.connect { connection in
-                    try await connection.send(Self.opening())
-                    return try await connection.receive()
+            try await Self.holding(3, from: "10.0.0.1", client) {
+                #expect(try await Self.status(from: "10.0.0.1", client) == 503)
+                try await Self.holding(2, from: "10.0.0.2", client) {
+                    try await Self.holding(1, from: "10.0.0.3", client) {
+                        #expect(try await Self.status(from: "10.0.0.4", client) == 503)
+                        #expect(try await client.request("GET", "/parse/health").status == 200)
+                    }
                 }
-                #expect(refused?.status == 503)
-                #expect(try await client.request("GET", "/parse/health").status == 200)
             }
             // Those that ended made room.
-            try await Self.holding(4, client) {}
+            let hasRoom = try await eventually { try await Self.status(from: "10.0.0.1", client) == 101 }
+            #expect(hasRoom)
         }
     }
 
     @Test("A client that is not known makes room for others, the oldest first; one that is known stays")
     func strangers() async throws {
         var limits = HTTPServer.Limits()
-        limits.connections = 4
+        limits.connections = 8
         try await Self.run(Strict(), limits) { client in
             try await Self.open(client) { known in
                 try await known.send(Self.frame(1, Array("hello".utf8)))

@@ -193,6 +193,30 @@ import Testing
         }
     }
 
+    @Test("Without an address for links pages are shown, and a wrong application is refused", arguments: [7, 9])
+    func noAddress(preset: Int) async throws {
+        try await TestServer.run(["preset": .number(Double(preset))]) { server in
+            let own = TestServer.applicationID
+            let file = preset == 7 ? "invalid_link.html" : "password_reset_link_invalid.html"
+            let rows: [(String, String, Int)] = [
+                ("GET", file, 200), ("GET", "other/verify_email?token=x&username=u", 403),
+                ("GET", "other/request_password_reset?token=x&username=u", 403),
+                ("POST", "other/request_password_reset", 403), ("POST", "other/resend_verification_email", 403),
+                ("GET", "choose_password?id=other&appId=other", 403),
+                ("GET", "\(own)/verify_email?token=x&username=u", 404),
+                ("GET", "\(own)/request_password_reset?token=x&username=u", 404),
+                ("POST", "\(own)/request_password_reset", 404), ("POST", "\(own)/resend_verification_email", 404),
+                ("GET", "choose_password?id=\(own)&appId=\(own)", 404),
+            ]
+            for (method, path, status) in rows {
+                let answer = try await server.send(method, "/apps/\(path)", as: .nobody)
+                #expect(answer.status == status, "\(method) \(path): \(answer.status) \(answer.text)")
+                if status == 403 { #expect(answer["error"] == "unauthorized") }
+                if status == 404 { #expect(answer.text == "Not found.") }
+            }
+        }
+    }
+
     @Test("Who has not confirmed an address does not log in, where that is asked for")
     func gates() async throws {
         try await MailCatcher.run { catcher in

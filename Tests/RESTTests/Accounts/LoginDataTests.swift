@@ -77,6 +77,48 @@ import Testing
         }
     }
 
+    @Test("Up to preset 8 an id may be a whole number, which is its digits", arguments: [4, 7, 8, 9])
+    func numbers(preset: Int) async throws {
+        try await TestServer.run(["preset": .number(Double(preset))]) { server in
+            let first = try await server.send("POST", "/users", Self.link(77))
+            guard preset < 9 else { return SecurityProbe.expectRefused(first, 162, "\(preset)") }
+            #expect(first.status == 201, "\(first.text)")
+            for id: JSONValue in [77, "77"] {
+                let again = try await server.send("POST", "/users", Self.link(id))
+                #expect(again.status == 200 && again["objectId"] == first["objectId"], "\(id): \(again.text)")
+            }
+            for id: JSONValue in [7.5, ["$ne": .null], true] {
+                SecurityProbe.expectRefused(try await server.send("POST", "/users", Self.link(id)), 162, "\(id)")
+            }
+        }
+    }
+
+    @Test(
+        "The master key that changes login data is answered with a session, in line 9 for an installation only",
+        arguments: [7, 9])
+    func masterLink(preset: Int) async throws {
+        try await TestServer.run(["preset": .number(Double(preset))]) { server in
+            let kim = try await server.signUp("kim")
+            let path = "/users/\(kim.id)"
+            let plain = try await server.send("PUT", path, Self.link("d"), as: .master).succeeded()
+            #expect((plain["sessionToken"] != nil) == (preset == 7), "\(plain.text)")
+            let installed = try await server.send(
+                "PUT", path, ["authData": ["anonymous": .null]], as: .master, headers: ["X-Parse-Installation-Id": "i"]
+            ).succeeded()
+            let me = try await server.send("GET", "/users/me", as: .session(try installed.string("sessionToken")))
+            #expect(me["objectId"]?.stringValue == kim.id, "\(me.text)")
+            let opened = try await server.texts(
+                "SELECT \"createdWith\"::text FROM \"_Session\" WHERE \"installationId\" = 'i'")
+            #expect(opened == [#"{"action": "login", "authProvider": "anonymous"}"#])
+            for (body, identity): (JSONValue, TestServer.Identity) in [
+                (["city": "Bonn"], .master), (["authData": [:]], .master), (Self.link("d"), .session(kim.token)),
+            ] {
+                let answer = try await server.send("PUT", path, body, as: identity).succeeded()
+                #expect(answer["sessionToken"] == nil, "\(body): \(answer.text)")
+            }
+        }
+    }
+
     @Test("Whether a provider takes the data is decided before whose they are: nobody learns of another's link")
     func refusedBeforeLinked() async throws {
         try await TestServer.run { server in

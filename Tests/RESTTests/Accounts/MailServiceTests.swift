@@ -55,7 +55,8 @@ import Testing
                 for await _ in held.stream.prefix(4) {}
                 for number in 0..<6 { _ = try await server.signUp("q\(number)", ["email": "q\(number)@m.example"]) }
                 func waiting(_ pattern: String) async throws -> Int {
-                    try await server.texts("SELECT id::text FROM _roost_mail WHERE content ->> 'to' LIKE '\(pattern)'").count
+                    try await server.texts("SELECT id::text FROM _roost_mail WHERE content ->> 'to' LIKE '\(pattern)'")
+                        .count
                 }
                 #expect(try await eventually { try await waiting("q%") == 0 })
                 #expect(try await waiting("s%") == 12)

@@ -245,7 +245,9 @@ import Testing
     func options() async throws {
         let cases: [(JSONValue, String)] = [
             (["google": [:]], "auth.google.clientId"), (["apple": [:]], "auth.apple.clientId"),
-            (["facebook": [:]], "auth.facebook.appIds"), (["github": [:]], "GitHub clientId is required"),
+            (["facebook": [:]], "auth.facebook.appIds"),
+            (["facebook": ["appIds": "1"]], "option auth.facebook.appIds must be an array."),
+            (["github": [:]], "GitHub clientId is required"),
             (["twitter": [:]], "Twitter auth configuration missing"), (["gcenter": [:]], "auth.gcenter.bundleId"),
             (["mfa": [:]], "mfa.options must be an array"), (["mfa": ["options": []]], "mfa.options must include"),
             (["mfa": ["options": ["SMS"]]], "mfa.sendSMS callback must be defined"),

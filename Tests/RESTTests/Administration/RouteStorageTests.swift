@@ -99,6 +99,11 @@ import Testing
             ["className": "Note", "triggerName": "beforeSave", "url": "https://a"]
         ),
         ("GET", "/triggers/Note/afterSave", nil, 143, nil),
+        (
+            "POST", "/triggers", ["className": "_User", "triggerName": "beforeConnect", "url": "https://a"], 200,
+            ["className": "_User", "triggerName": "beforeConnect", "url": "https://a"]
+        ),
+        ("PUT", "/triggers/_User/beforeConnect", ["__op": "Delete"], 200, [:]),
         ("PUT", "/triggers/Note/beforeSave", ["__op": "Delete"], 200, [:]),
         ("GET", "/triggers", nil, 200, []), ("DELETE", "/functions/f", nil, 200, [:]),
         ("GET", "/functions", nil, 200, []),

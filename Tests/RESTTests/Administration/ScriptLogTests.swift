@@ -41,6 +41,8 @@ import Testing
             #expect(line["level"] == "info")
             #expect(line["message"] == "schema changed")
             #expect(line["timestamp"]?.stringValue?.hasSuffix("Z") == true)
+            let request = try #require(lines.first { $0["method"] != nil })
+            #expect(request["url"]?.stringValue?.hasPrefix("/parse/classes/") == true, "\(request)")
             #expect(Self.classes(try await Self.log(server, "?size=100&order=asc&level=info")) == ["A", "B", "C"])
         }
     }

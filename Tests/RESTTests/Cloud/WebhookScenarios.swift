@@ -36,8 +36,11 @@ extension CloudScenario {
         },
         // Before a save answers `{"success": {}}`.
         CloudScenario(58, "EmptyBefore") { server async throws in
+            // The answer takes the place of what the client sent, of which nothing is stored.
             let id = try await server.create("EmptyBefore", ["a": 1])
-            #expect(try await server.send("GET", "/classes/EmptyBefore/\(id)")["a"] == 1)
+            let update = try await server.send("PUT", "/classes/EmptyBefore/\(id)", ["a": 2])
+            #expect(update.status == 200 && update["a"] == nil, "\(update.text)")
+            #expect(try await server.send("GET", "/classes/EmptyBefore/\(id)")["a"] == nil)
         },
         // After a save answers `{"success": {}}`.
         CloudScenario(59, "EmptyAfter") { server async throws in

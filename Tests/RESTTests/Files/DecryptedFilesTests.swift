@@ -16,7 +16,9 @@ struct DecryptedFilesTests {
         FileInMemory(bytes: [UInt8](repeating: 1, count: size), modified: FileTime(seconds: 1))
     }
 
-    @Test("are decrypted once for all who ask at once, and for those who come soon after; another version is another file")
+    @Test(
+        "are decrypted once for all who ask at once, and for those who come soon after; another version is another file"
+    )
     func shared() async throws {
         let files = DecryptedFiles()
         let count = Atomic(0)

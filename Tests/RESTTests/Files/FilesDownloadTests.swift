@@ -5,6 +5,7 @@ import JSON
 import NIOCore
 import ParseStorage
 import REST
+import ServerConfiguration
 import TestSupport
 import Testing
 import _NIOFileSystem
@@ -16,7 +17,7 @@ struct FilesDownloadTests {
     /// Runs a server whose folder holds one file.
     private func withFile(
         _ name: String = "f.txt", _ text: String = "0123456789", details: FileDetails = FileDetails(),
-        adjust: (inout InterfaceSettings) throws -> Void = { _ in }, body: (TransportClient) async throws -> Void
+        adjust: (inout Configuration) throws -> Void = { _ in }, body: (TransportClient) async throws -> Void
     ) async throws {
         let directory = try await Server.temporaryDirectory()
         try await DiskStorage(directory: directory).write(name: name, details: details, bytes: Array(text.utf8))
@@ -133,7 +134,7 @@ struct FilesDownloadTests {
     @Test("Unknown files and applications", arguments: [true, false])
     func unknown(sanitizes: Bool) async throws {
         try await withFile {
-            $0.sanitizesErrors = sanitizes
+            $0.enableSanitizedErrorResponse = sanitizes
         } body: { client in
             let missing = try await client.request("GET", "/parse/files/app/nosuch.txt")
             #expect(missing.status == 404)
@@ -265,7 +266,8 @@ struct FilesDownloadTests {
     @Test("Downloads can be kept from those without a session")
     func restrictedDownload() async throws {
         try await withFile {
-            $0.files.download = .init(everybody: false, anonymousUsers: false, authenticatedUsers: true)
+            $0.fileDownload.enableForPublic = false
+            $0.fileDownload.enableForAnonymousUser = false
         } body: { client in
             for path in ["/parse/files/app/f.txt", "/parse/files/app/metadata/f.txt"] {
                 let refused = try await client.request("GET", path)
@@ -281,7 +283,7 @@ struct FilesDownloadTests {
     @Test("A large file is streamed both ways, and many at once are not mixed up")
     func large() async throws {
         try await Server.run {
-            $0.maximumBodySize = 50_000_000
+            $0.maxUploadSize = 50_000_000
         } body: { client in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<4 {

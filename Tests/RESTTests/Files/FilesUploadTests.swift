@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import REST
+import ServerConfiguration
 import TestSupport
 import Testing
 import _NIOFileSystem
@@ -89,7 +90,9 @@ struct FilesUploadTests {
             #expect(try await upload(client, "a.txt", headers: Server.application).text == #"{"error":"unauthorized"}"#)
         }
         try await Server.run {
-            $0.files.upload = .init(everybody: true, anonymousUsers: true, authenticatedUsers: false)
+            $0.fileUpload.callers.enableForPublic = true
+            $0.fileUpload.callers.enableForAnonymousUser = true
+            $0.fileUpload.callers.enableForAuthenticatedUser = false
         } body: { client in
             for (caller, status) in zip(callers, [201, 400, 201, 201, 201]) {
                 let answer = try await upload(client, "a.txt", headers: caller.headers)
@@ -122,7 +125,7 @@ struct FilesUploadTests {
     func extensionLists() async throws {
         let headers = Server.client.merging(["X-Parse-Session-Token": "r:user"]) { $1 }
         try await Server.run {
-            $0.files.extensions = ["^(txt|png)$"]
+            $0.fileUpload.fileExtensions = ["^(txt|png)$"]
         } body: { client in
             let listed = try await upload(client, "a.txt", headers: headers)
             let unlisted = try await upload(client, "a.gif", headers: headers)
@@ -137,8 +140,8 @@ struct FilesUploadTests {
             }
         }
         try await Server.run {
-            $0.files.extensions = ["*"]
-            $0.files.keepsNames = true
+            $0.fileUpload.fileExtensions = ["*"]
+            $0.preserveFileName = true
         } body: { client in
             let answer = try await upload(client, "a.html", headers: headers)
             #expect(answer.json["name"] == .string("a.html"))

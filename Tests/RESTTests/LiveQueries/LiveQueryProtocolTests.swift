@@ -42,7 +42,7 @@ import Testing
     func errors() async throws {
         try await TestServer.run(Self.options) { server in
             try await server.liveQuery { client in
-                func error(_ text: String, _ code: JSONValue, _ reconnect: JSONValue = true) async throws {
+                func error(_ text: String, _ code: JSONValue, _ reconnect: JSONValue? = true) async throws {
                     try await client.send(text: text)
                     let answer = try await client.next()
                     #expect(
@@ -58,6 +58,9 @@ import Testing
                 try await error(#"{"op":"unsubscribe","requestId":1}"#, 2)
                 try await error(#"{"op":"update","requestId":1,"query":{"className":"Song"}}"#, 2)
                 try await error(#"{"op":"connect","applicationId":"another"}"#, 4, false)
+                try await error(#"{"op":"connect","applicationId":5}"#, 1)
+                try await error(#"{"op":"connect","applicationId":"a","installationId":5}"#, 1)
+                try await error(#"{"op":"connect","applicationId":"a","sessionToken":{}}"#, 1)
                 try await client.connect()
                 try await error(#"{"op":"subscribe","query":{"className":"Song"}}"#, 1)
                 try await error(#"{"op":"subscribe","requestId":1,"query":{}}"#, 1)
@@ -65,9 +68,16 @@ import Testing
                 try await error(
                     #"{"op":"subscribe","requestId":1,"query":{"className":"Song","where":{"a":{"$dance":1}}}}"#, 102,
                     false)
+                // Of what no live query has, clients are not told to close the connection, nor to open another.
+                let subquery = #"{"$inQuery":{"where":{},"className":"Song"}}"#
                 try await error(
-                    #"{"op":"subscribe","requestId":1,"query":{"className":"Song","where":{"a":{"$inQuery":{"where":{},"className":"Song"}}}}}"#,
-                    102, false)
+                    #"{"op":"subscribe","requestId":1,"query":{"className":"Song","where":{"a":\#(subquery)}}}"#, 102,
+                    nil)
+                try await error(
+                    #"{"op":"subscribe","requestId":1,"sessionToken":[],"query":{"className":"Song"}}"#, 1)
+                try await error(#"{"op":"subscribe","requestId":"1","query":{"className":"Song"}}"#, 1)
+                try await error(
+                    #"{"op":"subscribe","requestId":1,"query":{"className":"Song","watch":["a",1]}}"#, 102, false)
                 try await error(
                     #"{"op":"subscribe","requestId":1,"query":{"className":"Song","keys":"a"}}"#, 102, false)
                 try await error(#"{"op":"unsubscribe","requestId":9}"#, 2)

@@ -107,6 +107,24 @@ import Testing
         }
     }
 
+    @Test("The end of a session is on its way to the client before the log-out is answered, every time")
+    func logOutComesFirst() async throws {
+        try await TestServer.run(Self.options) { server in
+            _ = try await server.signUp("ann")
+            for _ in 0..<20 {
+                let token = try await server.send("POST", "/login", ["username": "ann", "password": "secret"])
+                    .succeeded().string("sessionToken")
+                try await server.liveQuery { client in
+                    try await client.connect(sessionToken: token)
+                    try await client.subscribe(1, "Note", sessionToken: token)
+                    _ = try await server.send("POST", "/logout", as: .session(token)).succeeded()
+                    // What has been sent needs no more than the way through the socket.
+                    #expect(try await client.next(within: .seconds(5))["code"] == 209)
+                }
+            }
+        }
+    }
+
     @Test("Who connects with a session that has ended, and subscribes with one that has not, is served by that")
     func endedBefore() async throws {
         try await TestServer.run(Self.options) { server in

@@ -42,6 +42,7 @@ import Testing
                     #expect(call["useMasterKey"] != true)
                 }
                 #expect(calls[1]["event"] == "connect" && calls[1]["user"]?["objectId"]?.stringValue == ann.id)
+                #expect(calls[2]["query"]?["className"] == "Note")
                 #expect(calls[2]["op"] == "subscribe" && calls[2]["requestId"] == 1)
                 #expect(calls[4]["event"] == "create" && calls[4]["sendEvent"] == true && calls[4]["clients"] == 1)
                 #expect(calls[4]["object"]?["className"] == "Note" && calls[4]["subscriptions"] == 1)

@@ -33,7 +33,11 @@ import Testing
             }
             #expect(try await server.send("GET", "/classes/Song/\(id)").json == before)
             let relations: JSONObject = [
-                "b": half, "r": ["__op": "AddRelation", "objects": [["__type": "Pointer", "className": "Song", "objectId": .string(id)]]],
+                "b": half,
+                "r": [
+                    "__op": "AddRelation",
+                    "objects": [["__type": "Pointer", "className": "Song", "objectId": .string(id)]],
+                ],
             ]
             #expect(try await server.send("PUT", "/classes/Song/\(id)", .object(relations)).code == 116)
         }
@@ -45,10 +49,12 @@ import Testing
             let id = try await server.create("Song", ["list": []])
             var answers: [Int?] = []
             for number in 0..<8 {
-                let items = JSONValue.array((0..<10).map { .string("\(number)-\($0)-" + String(repeating: "y", count: 990)) })
+                let items = JSONValue.array(
+                    (0..<10).map { .string("\(number)-\($0)-" + String(repeating: "y", count: 990)) })
                 answers.append(
                     try await server.send(
-                        "PUT", "/classes/Song/\(id)", ["list": ["__op": "Add", "objects": items]]).code)
+                        "PUT", "/classes/Song/\(id)", ["list": ["__op": "Add", "objects": items]]
+                    ).code)
             }
             #expect(answers == [nil, nil, nil, nil, nil, nil, 116, 116])
         }

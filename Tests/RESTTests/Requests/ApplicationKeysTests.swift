@@ -7,6 +7,10 @@ import Testing
 
 @Suite("What the keys of a request are worth")
 struct ApplicationKeysTests {
+    private static func keys() throws -> ApplicationKeys {
+        try ApplicationKeys(TransportServer.configuration())
+    }
+
     private func decide(
         address: String = "127.0.0.1", keys: ApplicationKeys? = nil, _ fill: (inout Credentials) -> Void
     ) throws -> Caller.Power {
@@ -14,7 +18,7 @@ struct ApplicationKeysTests {
         credentials.applicationID = "app"
         credentials.restAPIKey = "rest"
         fill(&credentials)
-        return try (try keys ?? TransportServer.keys()).power(of: credentials, address: address)
+        return try (try keys ?? Self.keys()).power(of: credentials, address: address)
     }
 
     @Test("The keys decide: maintenance before master, master before read-only, then the client keys")
@@ -48,7 +52,7 @@ struct ApplicationKeysTests {
                 $0.clientKey = "rest"
             }
         }
-        var keys = try TransportServer.keys()
+        var keys = try Self.keys()
         keys.readOnlyMasterKey = ""
         keys.maintenanceKey = ""
         #expect(
@@ -63,7 +67,7 @@ struct ApplicationKeysTests {
         #expect(throws: HTTPError.unauthorized) { try decide(address: "10.0.0.1") { $0.masterKey = "master" } }
         #expect(try decide(address: "10.0.0.1") { $0.maintenanceKey = "maintenance" } == .client)
         #expect(try decide(address: "10.0.0.1") { $0.masterKey = "readonly" } == .readOnlyMaster)
-        var keys = try TransportServer.keys()
+        var keys = try Self.keys()
         keys.readOnlyMasterKeyAddresses = try AddressList(["127.0.0.1"])
         #expect(throws: HTTPError.unauthorized) {
             try decide(address: "10.0.0.1", keys: keys) { $0.masterKey = "readonly" }
@@ -72,7 +76,8 @@ struct ApplicationKeysTests {
 
     @Test("Without configured client keys every client of the application is welcome")
     func noClientKeys() throws {
-        let keys = try ApplicationKeys(applicationID: "app", masterKey: "master")
+        var keys = try Self.keys()
+        (keys.restAPIKey, keys.javascriptKey) = (nil, nil)
         #expect(try decide(keys: keys) { $0.restAPIKey = nil } == .client)
     }
 

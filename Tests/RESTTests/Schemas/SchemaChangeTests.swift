@@ -98,11 +98,15 @@ import Testing
             #expect(answer["classLevelPermissions"]?["find"] == ["*": true], "\(answer.text)")
             _ = try await server.find("Note").succeeded()
             _ = try await server.create("Note", ["n": 1])
-            // Without the key nothing changes, and whatever else is no object is refused.
-            for (permissions, code) in [("open", 107), (false, 107), ([], 107)] as [(JSONValue, Int)] {
-                let refused = try await server.send(
+            let refused: [(JSONValue, String)] = [
+                ("open", "0 is not a valid operation for class level permissions"),
+                ([1], "0 is not a valid operation for class level permissions"), (false, "invalid JSON"),
+                (0, "invalid JSON"), ("", "invalid JSON"),
+            ]
+            for (permissions, text) in refused {
+                let answer = try await server.send(
                     "PUT", "/schemas/Note", ["classLevelPermissions": permissions], as: .master)
-                #expect(refused.code == code, "\(permissions)")
+                #expect(answer.code == 107 && answer.error == text, "\(permissions): \(answer.text)")
             }
             let list = try await server.send(
                 "PUT", "/schemas/Note", ["classLevelPermissions": ["readUserFields": "x"]], as: .master)
@@ -113,6 +117,43 @@ import Testing
                 let read = try await other.send("GET", "/schemas/Note", as: .master).succeeded()
                 #expect(read["classLevelPermissions"]?["find"] == ["*": true], "\(read.text)")
             }
+        }
+    }
+
+    @Test("Permissions without members let nobody in: a number, true, and an empty list count as an empty object")
+    func empty() async throws {
+        try await TestServer.run { server in
+            for value: JSONValue in [1234, true, []] {
+                _ = try await server.send(
+                    "PUT", "/schemas/_Role", ["classLevelPermissions": ["find": ["*": true]]], as: .master
+                ).succeeded()
+                let answer = try await server.send(
+                    "PUT", "/schemas/_Role", ["classLevelPermissions": value], as: .master
+                ).succeeded()
+                #expect(answer["classLevelPermissions"]?["find"] == [:], "\(value): \(answer.text)")
+                #expect(answer["classLevelPermissions"]?["protectedFields"] == [:], "\(value): \(answer.text)")
+                #expect(try await server.find("_Role").code == 119)
+            }
+        }
+    }
+
+    @Test("The answer to a change of a class shows what the option protectedFields hides of it, beside the class's own")
+    func optionalProtectedFields() async throws {
+        let options: JSONObject = ["protectedFields": ["_User": ["*": ["email", "city"], "role:a": ["x"]]]]
+        try await TestServer.run(options) { server in
+            let first = try await server.send(
+                "PUT", "/schemas/_User", ["fields": ["city": ["type": "String"]]], as: .master
+            ).succeeded()
+            let shown = first["classLevelPermissions"]?["protectedFields"]
+            #expect(shown == ["*": ["email", "city"], "role:a": ["x"]], "\(first.text)")
+            let second = try await server.send(
+                "PUT", "/schemas/_User", ["classLevelPermissions": ["protectedFields": ["*": ["city"]]]], as: .master
+            ).succeeded()
+            let both = second["classLevelPermissions"]?["protectedFields"]
+            #expect(both == ["*": ["city", "email"], "role:a": ["x"]], "\(second.text)")
+            // The class itself has its own alone.
+            let read = try await server.send("GET", "/schemas/_User", as: .master).succeeded()
+            #expect(read["classLevelPermissions"]?["protectedFields"] == ["*": ["city"]], "\(read.text)")
         }
     }
 

@@ -53,9 +53,16 @@ struct SchemaPermissionRuleTests {
         #expect(try Self.read(.object(json)) == ClassLevelPermissions(json: json))
     }
 
-    @Test("Permissions that are no object are refused", arguments: ["*", 1, true, []] as [JSONValue])
-    func noObject(value: JSONValue) throws {
-        #expect(try Self.refusal(value) == "invalid JSON")
+    @Test(
+        "Permissions that are no object are refused, unless they have no members and are not false",
+        arguments: [
+            ("", "invalid JSON"), (0, "invalid JSON"), (false, "invalid JSON"), (1, nil), (true, nil), ([], nil),
+            ("*", "0 is not a valid operation for class level permissions"),
+            ([[:]], "0 is not a valid operation for class level permissions"),
+        ] as [(JSONValue, String?)])
+    func noObject(value: JSONValue, refusal: String?) throws {
+        #expect(try Self.refusal(value) == refusal)
+        if refusal == nil { #expect(try Self.read(value) == ClassLevelPermissions(json: [:])) }
     }
 
     @Test("Only operations have permissions", arguments: ["read", "Find", "*", "", "acl", "\u{212A}"])

@@ -52,15 +52,17 @@ extension Backend {
     /// The providers that bring data, by name. Empty data count as none.
     ///
     /// - Throws: 252 for data of no form and for providers that the deployment does not have, 162 for an id that is not
-    ///   a text.
+    ///   a text. Servers before 9 take a number, too, which counts as its digits.
     func providers(_ authData: JSONValue?) throws(ParseError) -> JSONObject {
         guard let authData, !authData.isNull else { return [:] }
         guard let object = authData.objectValue else { throw Self.unsupported }
         var providers: JSONObject = [:]
         for (name, data) in object where !data.isNull {
-            guard let fields = data.objectValue else { throw Self.unsupported }
+            guard var fields = data.objectValue else { throw Self.unsupported }
             if let id = fields["id"], id.isTruthy {
-                guard id.stringValue != nil else {
+                if configuration.preset < 9, let number = id.numberValue.flatMap({ Int64(exactly: $0) }) {
+                    fields["id"] = .string("\(number)")
+                } else if id.stringValue == nil {
                     throw ParseError(ParseError.invalidValue, "Invalid authData id for provider '\(name)'.")
                 }
                 _ = try provider(name)
@@ -68,7 +70,7 @@ extension Backend {
                 // A provider may find out the id by itself; one that is not there finds nothing.
                 guard !fields.isEmpty, (try? provider(name)) != nil else { continue }
             }
-            providers[name] = data
+            providers[name] = .object(fields)
         }
         return providers
     }

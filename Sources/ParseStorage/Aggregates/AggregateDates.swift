@@ -1,0 +1,84 @@
+import JSON
+import ParseModel
+import Postgres
+
+/// `$dateToString`: dates as texts.
+extension AggregateCompiler {
+    /// The parts that a format may have, of a time of SQL in the zone that was asked for.
+    private static let parts: [Character: String] = [
+        "Y": "to_char(local, 'YYYY')", "m": "to_char(local, 'MM')", "d": "to_char(local, 'DD')",
+        "H": "to_char(local, 'HH24')", "M": "to_char(local, 'MI')", "S": "to_char(local, 'SS')",
+        "L": "to_char(local, 'MS')", "j": "to_char(local, 'DDD')", "w": "to_char(local, 'D')",
+        "u": "to_char(local, 'ID')", "G": "to_char(local, 'IYYY')", "V": "to_char(local, 'IW')",
+        // Weeks begin with Sundays; the days before the first one are week 0.
+        "U": "to_char((extract(doy FROM local)::int + 6 - extract(dow FROM local)::int) / 7, 'FM00')",
+        "b": "to_char(local, 'Mon')", "B": "to_char(local, 'FMMonth')",
+        "z": "to_char(local - utc, 'SGHH24MI')", "Z": "to_char(extract(epoch FROM local - utc) / 60, 'FMSG9990')",
+    ]
+    private static let longestFormat = 1024
+
+    /// A date as a text: `{date, format, timezone, onNull}`.
+    ///
+    /// - Throws: 102 for a format or a zone that is none.
+    mutating func dateText(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
+        let known: Set<Name> = ["date", "format", "timezone", "onNull"]
+        guard let object = operand.objectValue, object.keys.allSatisfy(known.contains), let date = object["date"] else {
+            throw Self.malformed("$dateToString")
+        }
+        let zone = object["timezone"] ?? "UTC"
+        let local = try local(zone)
+        // Without a zone, the text says that it is UTC.
+        let format = object["format"] ?? (object["timezone"] == nil ? "%Y-%m-%dT%H:%M:%S.%LZ" : "%Y-%m-%dT%H:%M:%S.%L")
+        guard let format = format.stringValue, format.utf8.count <= Self.longestFormat else {
+            throw ParseError(ParseError.invalidQuery, "$dateToString requires that 'format' be a string")
+        }
+        let text = try pieces(of: format).joined(separator: ", ")
+        let fallback = try object["onNull"].map { value throws(ParseError) in try expression(value, document) }
+        let time = try time(date, document)
+        return "(SELECT CASE WHEN utc IS NULL THEN \(fallback ?? "NULL::jsonb") ELSE to_jsonb(concat(\(text))) END "
+            + "FROM (SELECT utc, \(local) AS local FROM (SELECT \(time) AS utc OFFSET 0) AS _roost_time) AS _roost_time)"
+    }
+
+    private mutating func pieces(of format: String) throws(ParseError) -> [String] {
+        var pieces: [String] = []
+        var literal = ""
+        var characters = format.makeIterator()
+        while let character = characters.next() {
+            guard character == "%" else {
+                literal.append(character)
+                continue
+            }
+            let specifier = characters.next()
+            if specifier == "%" {
+                literal.append("%")
+                continue
+            }
+            guard let specifier, let part = Self.parts[specifier] else {
+                throw ParseError(
+                    ParseError.invalidQuery,
+                    "Invalid format character '%\(specifier.map(String.init) ?? "")' in format string")
+            }
+            if !literal.isEmpty { pieces.append("\(builder.bind(.text(literal)))::text") }
+            literal = ""
+            pieces.append(part)
+        }
+        if !literal.isEmpty || pieces.isEmpty { pieces.append("\(builder.bind(.text(literal)))::text") }
+        return pieces
+    }
+
+    /// The time `utc` in a zone: one that has a name, or an offset such as `+05:30`.
+    private mutating func local(_ zone: JSONValue) throws(ParseError) -> String {
+        let unknown = ParseError(ParseError.invalidQuery, "unrecognized time zone identifier: \"\(zone.text)\"")
+        guard let name = zone.stringValue, name.utf8.count <= 64, !name.utf8.contains(0) else { throw unknown }
+        if name == "UTC" || name == "GMT" || name == "Z" { return "utc" }
+        if let sign = name.utf8.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
+            let digits = name.utf8.dropFirst().filter { $0 != UInt8(ascii: ":") }
+            guard digits.count == 2 || digits.count == 4, let number = Int(String(decoding: digits, as: UTF8.self)) else {
+                throw unknown
+            }
+            let minutes = digits.count == 2 ? number * 60 : number / 100 * 60 + number % 100
+            return "utc + make_interval(mins => \(builder.bind(.int(Int64(sign == UInt8(ascii: "-") ? -minutes : minutes))))::int)"
+        }
+        return "utc AT TIME ZONE 'UTC' AT TIME ZONE roost_zone(\(builder.bind(.text(name))))"
+    }
+}

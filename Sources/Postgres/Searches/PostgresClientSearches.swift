@@ -1,0 +1,128 @@
+import Tasks
+
+extension PostgresClient {
+    /// How a read is done that gives as many rows as its caller asks for.
+    public struct Search: Sendable {
+        /// How many rows are asked for.
+        public var mostRows: Int
+        /// Whether more is read for the rows; ``PostgresResult/hold(with:)`` then counts it.
+        public var leadsToMore: Bool
+        /// Whether it is known to take long.
+        public var takesLong: Bool
+        /// How long it may take, where that is less than ``PostgresConfiguration/statementTimeout``.
+        public var timeLimit: Duration?
+
+        /// Describes a read.
+        public init(mostRows: Int, leadsToMore: Bool = false, takesLong: Bool = false, timeLimit: Duration? = nil) {
+            self.mostRows = mostRows
+            self.leadsToMore = leadsToMore
+            self.takesLong = takesLong
+            self.timeLimit = timeLimit
+        }
+    }
+
+    /// How many bytes of a result may come on a shared connection.
+    static let mostShared = 1024 * 1024
+    /// How often a read is asked for in vain before it has the memory of all for itself.
+    private static let mostDetours = 3
+
+    /// Runs a statement that reads what a caller asks for: nobody knows before how long it takes, and how many bytes its
+    /// rows are.
+    ///
+    /// It is sent on a shared connection as long as statements like it are quick and their results small. One that is not
+    /// is stopped there, and carried out on a connection of its own, which callers get in turns; so are the next of its
+    /// kind. Where rows are many bytes, it waits until there is memory for them (``RowBudget``), and has that until the
+    /// result is gone. When the caller leaves, it waits no longer and is stopped on the server.
+    ///
+    /// - Throws: `PostgresError`.
+    public func search(_ statement: Statement, _ search: Search) async throws -> PostgresResult {
+        let encoded = try EncodedStatement(statement)
+        let shape = ReadShape(encoded.key, mostRows: search.mostRows, leadsToMore: search.leadsToMore)
+        var detours = 0
+        while true {
+            var expected = history.expectation(of: shape, mostRows: search.mostRows, leadsToMore: search.leadsToMore)
+            if detours > 0, rows.isOverfull { expected.bytes = max(expected.bytes, RowBudget.free + 1) }
+            if detours >= Self.mostDetours { expected = ReadHistory.Expectation(bytes: .max, isSlow: true) }
+            let reservation = expected.bytes > RowBudget.free ? try await rows.reserve(expected.bytes) : nil
+            do {
+                let result: PostgresResult
+                if search.takesLong || encoded.isOneOff || expected.isSlow || expected.bytes > Self.mostShared {
+                    result = try await onLentConnection(statement, search, shape, expected.bytes)
+                } else {
+                    result = try Self.last(of: try await onSharedConnection([statement], [encoded], shape))
+                }
+                keep(reservation, for: result, of: shape, leadsToMore: search.leadsToMore)
+                return result
+            } catch let error as PostgresError where error.isDetour {
+                detours += 1
+            }
+        }
+    }
+
+    /// Runs statements that read more for rows that are there already, in one round trip. They find their connection as
+    /// ``search(_:_:)`` does, and wait for no memory: the rows that they are for hold some.
+    ///
+    /// - Parameter mostRows: How many rows are asked for.
+    /// - Returns: A result for each statement.
+    /// - Throws: `PostgresError`.
+    public func searchMore(_ statements: [Statement], mostRows: Int) async throws -> [PostgresResult] {
+        let encoded = try statements.map { try EncodedStatement($0) }
+        guard let first = encoded.first else { return [] }
+        let shape = ReadShape(first.key, mostRows: mostRows, leadsToMore: false)
+        var results: [PostgresResult]?
+        if !history.isBarred(shape, memoryIsFull: false) {
+            do {
+                results = try await onSharedConnection(statements, encoded, shape)
+            } catch let error as PostgresError where error.isDetour {}
+        }
+        if results == nil {
+            let (found, isSlow) = try await read(statements, in: .slowReads)
+            history.note(isSlow: isSlow, shape)
+            results = found
+        }
+        let found = results ?? []
+        history.note(bytes: found.reduce(0) { $0 + $1.size }, of: shape)
+        return found
+    }
+
+    private static func last(of results: [PostgresResult]) throws -> PostgresResult {
+        guard let result = results.last else { throw PostgresError.noResult }
+        return result
+    }
+
+    private func onSharedConnection(_ statements: [Statement], _ encoded: [EncodedStatement], _ shape: ReadShape)
+        async throws -> [PostgresResult]
+    {
+        try await perform(
+            Request(.statements(encoded), isReadOnly: true, shape: shape, sizeLimit: Self.mostShared), statements)
+    }
+
+    private func onLentConnection(_ statement: Statement, _ search: Search, _ shape: ReadShape, _ expected: Int)
+        async throws -> PostgresResult
+    {
+        let isAlone = expected >= RowBudget.capacity
+        do {
+            let statements = search.timeLimit.map { [.limitingTime(to: $0), statement] } ?? [statement]
+            let (results, isSlow) = try await read(
+                statements, in: search.timeLimit == nil ? .slowReads : .limitedReads,
+                sizeLimit: isAlone ? .max : max(Self.mostShared, 2 * expected))
+            if !search.takesLong { history.note(isSlow: isSlow, shape) }
+            return try Self.last(of: results)
+        } catch let error as PostgresError where error.isDetour {
+            history.note(bytes: RowBudget.capacity, of: shape)
+            throw error
+        }
+    }
+
+    /// Lets a result have the memory that it takes.
+    private func keep(
+        _ reservation: RowReservation?, for result: PostgresResult, of shape: ReadShape, leadsToMore: Bool
+    ) {
+        let size = result.size
+        history.note(bytes: size, of: shape)
+        guard reservation != nil || size > RowBudget.free || leadsToMore else { return }
+        let reservation = reservation ?? rows.reservation()
+        reservation.resize(to: size)
+        result.own(reservation) { [history] in history.note(bytes: $0, of: shape) }
+    }
+}

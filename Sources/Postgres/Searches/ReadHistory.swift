@@ -1,0 +1,82 @@
+import Synchronization
+import Tasks
+
+/// What reads of a shape took lately: how many bytes their rows were, and whether they kept a connection for long.
+///
+/// It is bounded: the shape that was noted longest ago is forgotten, and learned anew.
+final class ReadHistory: Sendable {
+    /// What is expected of a read.
+    struct Expectation {
+        /// How many bytes its rows will take in memory.
+        var bytes: Int
+        /// Whether it has no place on a connection where others wait behind it.
+        var isSlow = false
+    }
+
+    private struct Entry {
+        /// Nil where none came to its end.
+        var bytes: Int?
+        /// Until when it counts as slow.
+        var slowUntil: MonotonicInstant?
+
+        var isSlow: Bool { slowUntil.map { $0 > .now } ?? false }
+    }
+
+    private let entries = Mutex(BoundedTable<ReadShape, Entry>(capacity: 2 * 1024 * 1024))
+
+    /// For how long a shape that was slow counts as such.
+    private static let memory: Duration = .seconds(60)
+    /// How many bytes a row takes whose shape is not known.
+    private static let usualRow = 1024
+    /// How many bytes are expected for rows of unknown shape for which more is read.
+    private static let unknownIncludes = 8 * 1024 * 1024
+
+    /// What is expected of a read.
+    func expectation(of shape: ReadShape, mostRows: Int, leadsToMore: Bool) -> Expectation {
+        let entry = entries.withLock { $0.peek(shape) }
+        return Expectation(
+            bytes: entry?.bytes ?? Self.bytes(mostRows: mostRows, leadsToMore: leadsToMore),
+            isSlow: entry?.isSlow ?? false)
+    }
+
+    private static func bytes(mostRows: Int, leadsToMore: Bool) -> Int {
+        let (bytes, overflows) = mostRows.multipliedReportingOverflow(by: usualRow)
+        return max(overflows ? .max : bytes, leadsToMore ? unknownIncludes : 0)
+    }
+
+    /// Whether a read has no place on a shared connection.
+    ///
+    /// - Parameter memoryIsFull: Whether there is room for small results alone.
+    func isBarred(_ shape: ReadShape, memoryIsFull: Bool) -> Bool {
+        let entry = entries.withLock { $0.peek(shape) }
+        if entry?.isSlow == true { return true }
+        guard let bytes = entry?.bytes else { return memoryIsFull }
+        return bytes > (memoryIsFull ? RowBudget.free : PostgresClient.mostShared)
+    }
+
+    /// Notes how many bytes the rows of a read took. Fewer than before count little by little: one small result among large
+    /// ones says nothing of the next.
+    func note(bytes: Int, of shape: ReadShape) {
+        entries.withLock { entries in
+            var entry = entries.peek(shape) ?? Entry()
+            if let before = entry.bytes {
+                // Nothing depends on how small a small one is.
+                guard max(before, bytes) > RowBudget.free, before != bytes else { return }
+                entry.bytes = max(bytes, before - before / 8)
+            } else {
+                entry.bytes = bytes
+            }
+            entries.set(entry, for: shape, weight: shape.size)
+        }
+    }
+
+    /// Notes whether a read kept its connection for long.
+    func note(isSlow: Bool, _ shape: ReadShape) {
+        entries.withLock { entries in
+            var entry = entries.peek(shape) ?? Entry()
+            guard isSlow || entry.slowUntil != nil else { return }
+            entry.slowUntil = isSlow ? .now.after(Self.memory) : nil
+            entries.set(entry, for: shape, weight: shape.size)
+        }
+    }
+}

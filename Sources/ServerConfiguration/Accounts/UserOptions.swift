@@ -1,0 +1,141 @@
+import JSON
+
+extension OptionTable {
+    /// Users, their passwords and their sessions.
+    static let users: [OptionDefinition] = [
+        OptionDefinition(
+            "sessionLength", "PARSE_SERVER_SESSION_LENGTH", .number, \.sessionLength, older: [:],
+            "The life of a session in seconds", word: OptionDefinition.plain
+        ) { value, _ in
+            // What is no time is refused where sessions end at all.
+            value.numberValue.map { $0 > 0 ? max(1, Int(min($0, JSONValue.longestTime))) : 0 }
+        },
+        .flag(
+            "expireInactiveSessions", "PARSE_SERVER_EXPIRE_INACTIVE_SESSIONS", \.expireInactiveSessions,
+            "Whether sessions end"),
+        .flag(
+            "extendSessionOnUse", "PARSE_SERVER_EXTEND_SESSION_ON_USE", \.extendSessionOnUse,
+            "Whether use extends a session after half its life"),
+        .flag(
+            "revokeSessionOnPasswordReset", "PARSE_SERVER_REVOKE_SESSION_ON_PASSWORD_RESET",
+            \.revokeSessionOnPasswordReset,
+            "Whether a new password ends all sessions"),
+        OptionDefinition(
+            "passwordPolicy", "PARSE_SERVER_PASSWORD_POLICY", .object, "Rules for passwords",
+            members: [
+                .custom("validatorPattern", nil, .string, \.passwordRules.validatorPattern) {
+                    value, name throws(ConfigurationError) in
+                    guard let pattern = value.stringValue, Pattern.isValid(pattern) else {
+                        throw ConfigurationError("\(name) must be a regex string or RegExp object.")
+                    }
+                    return pattern
+                },
+                .custom("validationError", nil, .string, \.passwordRules.validationError) { value, _ in
+                    value.stringValue
+                },
+                .flag("doNotAllowUsername", nil, \.passwordRules.doNotAllowUsername),
+                .custom("maxPasswordAge", nil, .number, \.passwordRules.maxPasswordAge) {
+                    value, name throws(ConfigurationError) in
+                    guard let days = value.numberValue, days >= 0, days.isFinite else {
+                        throw ConfigurationError("\(name) must be a positive number")
+                    }
+                    return days > 0 ? days : .some(nil)
+                },
+                .custom("maxPasswordHistory", nil, .number, \.passwordRules.maxPasswordHistory) {
+                    value, name throws(ConfigurationError) in
+                    guard let count = value.numberValue.flatMap(Int.init(exactly:)), (0...20).contains(count) else {
+                        throw ConfigurationError("\(name) must be an integer ranging 0 - 20")
+                    }
+                    return count
+                },
+                .custom("resetTokenValidityDuration", nil, .number, \.accountMail.resetTokenValidityDuration) {
+                    value, name throws(ConfigurationError) in
+                    try value.time("\(name) must be a positive number")
+                },
+                .flag("resetTokenReuseIfValid", nil, \.accountMail.resetTokenReuseIfValid),
+                .flag("resetPasswordSuccessOnInvalidEmail", nil, \.accountMail.resetPasswordSuccessOnInvalidEmail),
+            ], variables: .init(prefix: "PARSE_SERVER_PASSWORD_POLICY")
+        ) { _, _, configuration in configuration.passwordPolicy = Configuration.PasswordPolicy() },
+        .custom(
+            "accountLockout", "PARSE_SERVER_ACCOUNT_LOCKOUT", .object, \.accountLockout,
+            "Locking after failed log-ins: threshold (1 to 999), duration in minutes",
+            members: [
+                .member("threshold", .number), .member("duration", .number),
+                .member("unlockOnPasswordReset", .boolean),
+            ], variables: .init(prefix: "PARSE_SERVER_ACCOUNT_LOCKOUT", needed: ["duration", "threshold"])
+        ) { value, _ throws(ConfigurationError) in try Configuration.AccountLockout(json: value) },
+        .flag(
+            "convertEmailToLowercase", "PARSE_SERVER_CONVERT_EMAIL_TO_LOWERCASE", \.convertEmailToLowercase,
+            "Whether mail addresses are stored in lower case"),
+        .flag(
+            "convertUsernameToLowercase", "PARSE_SERVER_CONVERT_USERNAME_TO_LOWERCASE", \.convertUsernameToLowercase,
+            "Whether user names are stored in lower case"),
+        .flag(
+            "caseInsensitiveLogin", "ROOST_CASE_INSENSITIVE_LOGIN", \.caseInsensitiveLogin,
+            "Whether users are found by their names and addresses in any case of the letters"),
+        .whole(
+            "cacheTTL", "PARSE_SERVER_CACHE_TTL", \.cacheTTL, in: 0...86_400_000,
+            "How long sessions and roles are remembered, in milliseconds"),
+        .whole(
+            "cacheMaxSize", "PARSE_SERVER_CACHE_MAX_SIZE", \.cacheMaxSize, in: 1...10_000_000,
+            "How many sessions are remembered"),
+    ]
+}
+
+extension Configuration {
+    /// Rules for passwords.
+    public struct PasswordPolicy: Sendable {
+        /// A regular expression that a password must match.
+        public var validatorPattern: String?
+        /// The text for a password that breaks a rule.
+        public var validationError: String?
+        /// Whether a password may not contain the user's name.
+        public var doNotAllowUsername = false
+        /// In days.
+        public var maxPasswordAge: Double?
+        /// How many old passwords are refused, 0 to 20.
+        public var maxPasswordHistory = 0
+    }
+
+    /// Locking an account after failed log-ins.
+    public struct AccountLockout: Sendable {
+        /// How many failures lock, 1 to 999.
+        public var threshold: Int
+        /// For how long, in minutes.
+        public var duration: Double
+        /// Whether a password that is set by a link unlocks.
+        public var unlockOnPasswordReset: Bool
+
+        /// Makes rules.
+        public init(threshold: Int, duration: Double, unlockOnPasswordReset: Bool) {
+            self.threshold = threshold
+            self.duration = duration
+            self.unlockOnPasswordReset = unlockOnPasswordReset
+        }
+
+        /// Reads the option `accountLockout`.
+        ///
+        /// - Throws: `ConfigurationError` for numbers that cannot be, or are not there.
+        init(json: JSONValue) throws(ConfigurationError) {
+            guard let duration = json["duration"]?.numberValue, duration > 0, duration <= 99_999 else {
+                throw ConfigurationError(
+                    "Account lockout duration should be greater than 0 and less than 100000")
+            }
+            guard let threshold = json["threshold"]?.numberValue.flatMap(Int.init(exactly:)),
+                (1...999).contains(threshold)
+            else {
+                throw ConfigurationError(
+                    "Account lockout threshold should be an integer greater than 0 and less than 1000")
+            }
+            self.init(
+                threshold: threshold, duration: duration,
+                unlockOnPasswordReset: json["unlockOnPasswordReset"]?.boolValue ?? false)
+        }
+    }
+
+    /// The rules for passwords, which are made when one of them is set.
+    var passwordRules: PasswordPolicy {
+        get { passwordPolicy ?? PasswordPolicy() }
+        set { passwordPolicy = newValue }
+    }
+}

@@ -1,0 +1,88 @@
+extension OptionTable {
+    /// Cloud code in JavaScript: an app's `cloud/main.js`, run by Node.
+    static let cloudMain: [OptionDefinition] = [
+        .text(
+            "cloud", "PARSE_SERVER_CLOUD", \.cloudMain.main,
+            "The app's cloud code in JavaScript, such as ./cloud/main.js; Node.js 18 or later runs it"),
+        .text(
+            "cloudNode", "ROOST_CLOUD_NODE", \.cloudMain.node,
+            "The program that runs it; default the node on the PATH"),
+        .whole(
+            "cloudWorkers", "ROOST_CLOUD_WORKERS", \.cloudMain.workers, in: 1...64,
+            "How many processes run it; what one keeps in variables, no other has"),
+        .milliseconds(
+            "cloudTimeout", "ROOST_CLOUD_TIMEOUT", \.cloudMain.timeLimit,
+            "How long its functions and triggers are waited for, in milliseconds, 0 for ever"),
+        .flag(
+            "cloudLegacyCallbacks", "ROOST_CLOUD_LEGACY_CALLBACKS", \.cloudMain.legacyCallbacks,
+            "Whether its handlers with two parameters call response.success or response.error, as before "
+                + "parse-server 3"),
+        .flag(
+            "cloudHttpRequest", "ROOST_CLOUD_HTTP_REQUEST", \.cloudMain.httpRequest,
+            "Whether it has Parse.Cloud.httpRequest, as before parse-server 6"),
+        .flag(
+            "encodeParseObjectInCloudFunction", "PARSE_SERVER_ENCODE_PARSE_OBJECT_IN_CLOUD_FUNCTION",
+            \.cloudMain.decodesPointers, older: [7: false],
+            "Whether its functions get pointers in their parameters as objects"),
+        .flag(
+            "watch", "ROOST_WATCH", \.cloudMain.isWatching,
+            "Whether cloud code is loaded again when its files change, for development"),
+    ]
+
+    /// Webhooks.
+    static let webhooks: [OptionDefinition] = [
+        .text(
+            "webhookKey", "PARSE_SERVER_WEBHOOK_KEY", \.webhooks.key,
+            "Sent to webhooks as X-Parse-Webhook-Key, so that they know who calls"),
+        .milliseconds(
+            "webhookTimeout", "ROOST_WEBHOOK_TIMEOUT", \.webhooks.timeout,
+            "How long a webhook is waited for, in milliseconds; 0 for as long as it takes"),
+        .whole(
+            "webhookConnections", "ROOST_WEBHOOK_CONNECTIONS", \.webhooks.connections, in: 1...10_000,
+            "How many calls are open to one host of webhooks at a time; ten times as many wait"),
+    ]
+
+    /// Jobs.
+    static let jobs: [OptionDefinition] = [
+        .flag(
+            "jobSchedules", "ROOST_JOB_SCHEDULES", \.jobSchedules,
+            "Whether jobs are run when their schedules say so, by one of the processes on the database"),
+        .whole(
+            "maximumJobs", "ROOST_MAXIMUM_JOBS", \.maximumJobs, in: 1...100_000,
+            "The most jobs that run at a time in a process"),
+    ]
+}
+
+extension Configuration {
+    /// Cloud code in JavaScript.
+    public struct CloudMain: Sendable {
+        /// The app's file; nil for none.
+        public var main: String?
+        /// The program that runs it; nil for the one on the PATH.
+        public var node: String?
+        /// How many processes run it.
+        public var workers = 1
+        /// How long functions and triggers are waited for; nil for as long as they take.
+        public var timeLimit: Duration? = .seconds(60)
+        /// Whether handlers with two parameters say by the second when they are done.
+        public var legacyCallbacks = false
+        /// Whether `Parse.Cloud.httpRequest` is there.
+        public var httpRequest = false
+        /// Whether it is loaded again when its files change.
+        public var isWatching = false
+        /// Whether pointers in parameters of functions become objects (`encodeParseObjectInCloudFunction`).
+        public var decodesPointers = true
+
+        init() {}
+    }
+
+    /// How webhooks are called.
+    public struct Webhooks: Sendable {
+        /// What webhooks are sent, so that they know who calls; nil for nothing.
+        public var key: String?
+        /// How long a webhook is waited for; nil for as long as it takes.
+        public var timeout: Duration? = .seconds(30)
+        /// How many calls are open to one host of webhooks at a time.
+        public var connections = 100
+    }
+}

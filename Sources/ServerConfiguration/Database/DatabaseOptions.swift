@@ -1,0 +1,128 @@
+import JSON
+
+extension OptionTable {
+    /// Settings of the database.
+    static let databaseOptions =
+        OptionDefinition(
+            "databaseOptions", "PARSE_SERVER_DATABASE_OPTIONS", .object, "Settings of the database; others are ignored",
+            members: [
+                .flag("allowPublicExplain", nil, \.databaseOptions.allowPublicExplain, older: [8: true]),
+                .whole("max", nil, \.databaseOptions.poolSize, in: 1...1000),
+                .whole("poolSize", nil, \.databaseOptions.poolSize, in: 1...1000),
+                .whole("sharedConnections", nil, \.databaseOptions.sharedConnections, in: 1...1000),
+                .whole("heavyStatements", nil, \.databaseOptions.heavyStatements, in: 1...1000),
+                .whole("schemaCacheTtl", nil, \.databaseOptions.schemaCacheTtl, in: 0...86_400_000),
+                .flag("disableIndexFieldValidation", nil, \.databaseOptions.disableIndexFieldValidation),
+                .flag("transactionPooler", nil, \.databaseOptions.transactionPooler),
+                .member("initOptions", .any) { value, name, _ throws(ConfigurationError) in
+                    guard let schema = value["schema"], !Configuration.isHarmless(schema) else { return }
+                    throw ConfigurationError(
+                        "option \(name).schema is not built into Roost: name the schema in databaseURI, as "
+                            + "postgres://host/database?options=-c%20search_path%3D%22mySchema%22")
+                },
+            ] + ignoredDatabaseOptions, takesOthers: true, variables: .init(prefix: "PARSE_SERVER_DATABASE"))
+
+    /// Variables that parse-server has for what is not read.
+    private static let ignoredDatabaseOptions: [OptionDefinition] =
+        ["maxPoolSize", "maxStalenessSeconds", "maxTimeMS"].map { .ignored($0, "", .number, "not read") }
+        + [
+            "enableSchemaHooks", "retryWrites", "createIndexUserUsername", "createIndexUserUsernameCaseInsensitive",
+            "createIndexUserEmail", "createIndexUserEmailCaseInsensitive", "createIndexUserEmailVerifyToken",
+            "createIndexUserPasswordResetToken", "createIndexRoleName", "createIndexAuthDataUniqueness",
+        ].map { .ignored($0, "", .boolean, "not read") }
+
+    /// Classes as they are declared.
+    static let schema = OptionDefinition(
+        "schema", "PARSE_SERVER_SCHEMA", .object, "Classes that are made as declared, at each start",
+        members: [
+            .custom("definitions", nil, .array, \.declaredSchemas.definitions) { value, _ throws(ConfigurationError) in
+                try Configuration.DeclaredSchemas.definitions(value.arrayValue ?? [])
+            },
+            .flag("strict", nil, \.declaredSchemas.strict),
+            .flag("deleteExtraFields", nil, \.declaredSchemas.deleteExtraFields),
+            .flag("recreateModifiedFields", nil, \.declaredSchemas.recreateModifiedFields),
+            .flag("lockSchemas", nil, \.declaredSchemas.lockSchemas),
+            .flag("keepUnknownIndexes", nil, \.declaredSchemas.keepUnknownIndexes),
+            .paths("beforeMigration", \.declaredSchemas.beforeMigration),
+            .paths("afterMigration", \.declaredSchemas.afterMigration),
+        ], variables: .init(prefix: "PARSE_SERVER_SCHEMA", needed: ["definitions"])
+    ) { _, _, configuration in configuration.schema = Configuration.DeclaredSchemas() }
+}
+
+extension Configuration {
+    /// Settings of the database.
+    public struct DatabaseOptions: Sendable {
+        /// Whether clients may ask for the plan of a query.
+        public var allowPublicExplain = false
+        /// How many connections carry short statements; nil for as many as the machine has processors, 4 to 16.
+        public var sharedConnections: Int?
+        /// How many connections are shared out among transactions, slow reads and waiting for locks.
+        public var poolSize = 8
+        /// The most aggregations and lists of distinct values that are computed at once; nil for half of the machine's
+        /// processors.
+        public var heavyStatements: Int?
+        /// How often classes are compared with the database, in milliseconds; changes are announced besides.
+        public var schemaCacheTtl = 5000
+        /// Whether an index may name fields that the class does not have.
+        public var disableIndexFieldValidation = false
+        /// Whether the database is reached through a pooler that lends sessions for one transaction at a time.
+        public var transactionPooler = false
+    }
+
+    /// Classes as the configuration declares them, and how far the database is made to follow.
+    public struct DeclaredSchemas: Sendable {
+        /// The classes, in the form of the schemas API; no two have one name.
+        public var definitions: [JSONObject] = []
+        /// Whether the server does not start when a class cannot be made as declared.
+        public var strict = false
+        /// Whether fields that are not declared are removed.
+        public var deleteExtraFields = false
+        /// Whether fields of another type than the declared one are removed and made again.
+        public var recreateModifiedFields = false
+        /// Whether the schemas API is closed for changes.
+        public var lockSchemas = false
+        /// Whether indexes that are not declared stay.
+        public var keepUnknownIndexes = false
+        /// Paths of SQL files that run before and after.
+        public var beforeMigration: [String] = []
+        public var afterMigration: [String] = []
+    }
+
+    /// The declared classes, which are made when something is said of them.
+    var declaredSchemas: DeclaredSchemas {
+        get { schema ?? DeclaredSchemas() }
+        set { schema = newValue }
+    }
+}
+
+extension Configuration.DatabaseOptions {
+    /// Warnings about keys that have no effect: those of the drivers that parse-server uses. Changes of classes are
+    /// announced in any case.
+    static func warnings(_ json: JSONObject) -> [String] {
+        let members = OptionTable.databaseOptions.members.filter { $0.support == .built && $0.name != "initOptions" }
+        let read = Set(members.map(\.name) + ["enableSchemaHooks"])
+        return json.filter { !$0.value.isNull && !read.contains($0.key.text) }.map { key, _ in
+            "option databaseOptions.\(key) has no effect: parameters of the connection stand in databaseURI"
+        }
+    }
+}
+
+extension Configuration.DeclaredSchemas {
+    /// Reads the classes.
+    ///
+    /// - Throws: `ConfigurationError` for definitions that are no classes, or two of one class.
+    fileprivate static func definitions(_ list: [JSONValue]) throws(ConfigurationError) -> [JSONObject] {
+        var names: Set<Name> = []
+        var definitions: [JSONObject] = []
+        for definition in list {
+            guard let object = definition.objectValue, let name = object["className"]?.stringValue, !name.isEmpty else {
+                throw ConfigurationError("schema.definitions: every schema needs a className")
+            }
+            guard names.insert(Name(name)).inserted else {
+                throw ConfigurationError("schema.definitions: the list contains duplicated \"className\" \"\(name)\"")
+            }
+            definitions.append(object)
+        }
+        return definitions
+    }
+}

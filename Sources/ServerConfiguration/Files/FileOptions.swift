@@ -1,0 +1,106 @@
+import JSON
+
+extension OptionTable {
+    /// Uploaded files.
+    static let files: [OptionDefinition] = [
+        OptionDefinition(
+            "fileUpload", "PARSE_SERVER_FILE_UPLOAD_OPTIONS", .object, "Who may upload what",
+            members: [
+                .flag("enableForPublic", nil, \.fileUpload.callers.enableForPublic, older: [4: true]),
+                .flag("enableForAnonymousUser", nil, \.fileUpload.callers.enableForAnonymousUser, older: [4: true]),
+                .flag("enableForAuthenticatedUser", nil, \.fileUpload.callers.enableForAuthenticatedUser),
+                .texts(
+                    "fileExtensions", nil, \.fileUpload.fileExtensions,
+                    older: [5: ["*"], 7: [Configuration.FileUpload.notHTML]],
+                    check: { list, name throws(ConfigurationError) in
+                        for pattern in list where pattern != "*" && !Pattern.isValid(pattern) {
+                            throw ConfigurationError("\(name) has an invalid pattern \(pattern)")
+                        }
+                    }, word: Configuration.FileUpload.word),
+                .texts("allowedFileUrlDomains", nil, \.fileUpload.allowedFileUrlDomains),
+            ], variables: .init(prefix: "PARSE_SERVER_FILE_UPLOAD")),
+        OptionDefinition(
+            "fileDownload", "PARSE_SERVER_FILE_DOWNLOAD_OPTIONS", .object, "Who may download",
+            members: [
+                .flag("enableForPublic", nil, \.fileDownload.enableForPublic),
+                .flag("enableForAnonymousUser", nil, \.fileDownload.enableForAnonymousUser),
+                .flag("enableForAuthenticatedUser", nil, \.fileDownload.enableForAuthenticatedUser),
+            ], variables: .init(prefix: "PARSE_SERVER_FILE_DOWNLOAD")),
+        .flag(
+            "preserveFileName", "PARSE_SERVER_PRESERVE_FILE_NAME", \.preserveFileName,
+            "Whether files keep their name without a random prefix"),
+        .text("fileKey", "PARSE_SERVER_FILE_KEY", \.fileKey, "The key of files that hosted Parse stored"),
+        .text(
+            "encryptionKey", "PARSE_SERVER_ENCRYPTION_KEY", \.encryptionKey,
+            "What files are encrypted with on the disk"),
+        // After the others: what it says outweighs them.
+        OptionDefinition(
+            "filesAdapter", "PARSE_SERVER_FILES_ADAPTER", .any,
+            "Only parse-server's file-system adapter: {\"module\":\"@parse/fs-files-adapter\",\"options\":"
+                + "{\"filesSubDirectory\":\"…\",\"encryptionKey\":\"…\"}}"
+        ) { value, _, configuration throws(ConfigurationError) in try configuration.readFilesAdapter(value) },
+    ]
+}
+
+extension Configuration {
+    /// A permission for each kind of caller that has no master or maintenance key.
+    public struct FileCallers: Sendable {
+        /// Callers without a session.
+        public var enableForPublic: Bool
+        /// Anonymous users.
+        public var enableForAnonymousUser: Bool
+        /// Users who logged in.
+        public var enableForAuthenticatedUser = true
+
+        /// Whether every caller may.
+        public var includesAll: Bool { enableForPublic && enableForAnonymousUser && enableForAuthenticatedUser }
+    }
+
+    /// Who may upload what.
+    public struct FileUpload: Sendable {
+        public var callers = FileCallers(enableForPublic: false, enableForAnonymousUser: false)
+        /// Regular expressions of allowed extensions, one of which must match; `*` allows all.
+        public var fileExtensions = [FileUpload.notForBrowsers]
+        /// Hosts that the URL of a file may name; `*` for all.
+        public var allowedFileUrlDomains = ["*"]
+
+        /// Everything but what a browser runs.
+        public static let notForBrowsers =
+            "^(?!([hH][tT][mM][lL]?|[sS][hH][tT][mM][lL]|[xX][hH][tT][mM][lL](\\+[xX][mM][lL])?|[xX][hH][tT]"
+            + "|[sS][vV][gG]([zZ]|\\+[xX][mM][lL])?|[xX][mM][lL]|[xX][sS][lL][tT]?(\\+[xX][mM][lL])?|[xX][sS][dD]"
+            + "|[rR][nN][gG]|[rR][dD][fF](\\+[xX][mM][lL])?|[oO][wW][lL]|[mM][aA][tT][hH][mM][lL](\\+[xX][mM][lL])?)$)"
+        /// Everything but HTML.
+        static let notHTML = "^(?!([hH][tT][mM][lL]?)$)"
+
+        /// What the defaults of the extensions mean.
+        static func word(_ extensions: [String]) -> String? {
+            switch extensions {
+            case ["*"]: "all"
+            case [notHTML]: "all but HTML"
+            default: "all but what a browser runs"
+            }
+        }
+    }
+
+    /// Reads the option `filesAdapter`.
+    ///
+    /// - Throws: `ConfigurationError` for an adapter that is not built, and for options of it that are not.
+    mutating func readFilesAdapter(_ adapter: JSONValue) throws(ConfigurationError) {
+        let module = adapter.stringValue ?? adapter["module"]?.stringValue ?? ""
+        guard module.hasSuffix("fs-files-adapter") else {
+            throw ConfigurationError(
+                "option filesAdapter: only @parse/fs-files-adapter is built into this version of Roost")
+        }
+        let options = adapter["options"]?.objectValue ?? [:]
+        for (key, value) in options where !value.isNull {
+            switch (key, value.stringValue) {
+            case ("filesSubDirectory", let folder?) where !folder.contains(".."):
+                filesDirectory = folder.isEmpty ? "files" : "files/\(folder)"
+            case ("encryptionKey", let key?) where !key.isEmpty:
+                encryptionKey = key
+            default:
+                throw ConfigurationError("option filesAdapter.options.\(key) is not built into this version of Roost")
+            }
+        }
+    }
+}

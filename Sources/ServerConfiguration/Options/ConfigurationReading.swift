@@ -1,0 +1,84 @@
+import JSON
+
+extension Configuration {
+    /// Reads values of the kinds that their options take.
+    ///
+    /// - Throws: `ConfigurationError` for what cannot be.
+    init(preset: Int, values: [String: JSONValue]) throws(ConfigurationError) {
+        self.init(preset: preset)
+        for definition in OptionTable.all {
+            guard let value = values[definition.name] else { continue }
+            try definition.read(value, definition.name, &self)
+        }
+        try checkKeys()
+        if !mountPath.hasPrefix("/") { mountPath = "/" + mountPath }
+        if serverURL.isEmpty { serverURL = "\(scheme)://localhost:\(port)\(mountPath)" }
+        databaseOptions.schemaCacheTtl = max(1, databaseOptions.schemaCacheTtl)
+        if !expireInactiveSessions { sessionLength = Configuration().sessionLength }
+        guard sessionLength > 0 else { throw ConfigurationError("Session length must be a value greater than 0.") }
+        try accountMail.check(publicServerURL: publicServerURL)
+        // parse-server 9 removed both options.
+        if preset >= 9 { (pages.enableRouter, cloudMain.decodesPointers) = (true, true) }
+        pages.pagesEndpoint = pages.enableRouter ? try Pages.folder(pages.pagesEndpoint) : Pages().pagesEndpoint
+        if accountRateLimit { rateLimits += RateLimitOptions.accounts(pages: pages.pagesEndpoint) }
+        liveQuery = try LiveQuery(values: values, self)
+        if values["silent"] == true { logLevel = "silent" } else if values["verbose"] == true { logLevel = "verbose" }
+        guard Self.logLevels.contains(logLevel) else {
+            throw ConfigurationError(
+                "Key logLevel must be one of \(Self.logLevels.joined(separator: ", ")), not \(logLevel)")
+        }
+    }
+
+    private static let logLevels = ["error", "warn", "info", "verbose", "debug", "silly", "silent"]
+
+    private func checkKeys() throws(ConfigurationError) {
+        guard !appId.isEmpty, !masterKey.isEmpty else {
+            throw ConfigurationError("ERROR: appId and masterKey are required")
+        }
+        if masterKey.hasSameBytes(as: readOnlyMasterKey) {
+            throw ConfigurationError("masterKey and readOnlyMasterKey should be different")
+        }
+        if masterKey.hasSameBytes(as: maintenanceKey) {
+            throw ConfigurationError("masterKey and maintenanceKey should be different")
+        }
+    }
+
+    /// Hides fields beside those that are hidden anyway.
+    ///
+    /// - Throws: `ConfigurationError` for what cannot be read, since it would protect nothing.
+    mutating func protect(_ classes: JSONObject) throws(ConfigurationError) {
+        for (className, entities) in classes {
+            guard let entities = entities.objectValue, entities.values.allSatisfy(OptionDefinition.Kind.texts.fits)
+            else { throw ConfigurationError("Key protectedFields.\(className) must be an object of lists of fields") }
+            for (entity, fields) in entities {
+                var known = protectedFields[className, default: [:]][entity] ?? []
+                for name in fields.names where !known.contains(name) { known.append(name) }
+                protectedFields[className, default: [:]][entity] = known
+            }
+        }
+    }
+
+    /// Warnings about values without effect of options that have one elsewhere: beside others, or below another preset.
+    func warnings(_ values: [String: JSONValue]) -> [String] {
+        var warnings = DatabaseOptions.warnings(values["databaseOptions"]?.objectValue ?? [:])
+        if preset >= 9 {
+            if values["encodeParseObjectInCloudFunction"] == false {
+                warnings.append(
+                    "option encodeParseObjectInCloudFunction has no effect: parse-server 9 removed it; up to preset 8 it "
+                        + "can be false")
+            }
+            if values["pages"]?["enableRouter"] == false {
+                warnings.append(
+                    "option pages.enableRouter has no effect: parse-server 9 removed it; up to preset 8 it can be false"
+                )
+            }
+        }
+        if pages.enableRouter {
+            warnings += customPages.urls.keys.map(\.rawValue).sorted().map {
+                "option customPages.\($0) has no effect: the server answers with pages, and redirects to none; "
+                    + "pages.customUrls names addresses in their place"
+            }
+        }
+        return warnings + pages.warnings + accountMail.warnings
+    }
+}

@@ -1,0 +1,223 @@
+import JSON
+
+/// The forms that most options have.
+extension OptionDefinition {
+    /// Whether something is so.
+    static func flag(
+        _ name: String, _ environment: String?, _ path: OptionPath<Bool>, older: KeyValuePairs<Int, Bool> = [:],
+        _ summary: String = ""
+    ) -> OptionDefinition {
+        OptionDefinition(name, environment, .boolean, path, older: older, summary, word: plain) { value, _ in
+            value.boolValue
+        }
+    }
+
+    /// A text; an empty one says nothing.
+    static func text(
+        _ name: String, _ environment: String?, _ path: OptionPath<String?>, _ summary: String = ""
+    ) -> OptionDefinition {
+        OptionDefinition(name, environment, .string, path, older: [:], summary) { value, _ in
+            .some(value.nonEmptyText)
+        }
+    }
+
+    /// A text with a default.
+    static func text(
+        _ name: String, _ environment: String?, _ path: OptionPath<String>, _ summary: String = ""
+    ) -> OptionDefinition {
+        OptionDefinition(
+            name, environment, .string, path, older: [:], summary, word: text
+        ) { value, _ in value.nonEmptyText }
+    }
+
+    /// A whole number; what follows a decimal point is dropped.
+    static func whole(
+        _ name: String, _ environment: String?, _ path: OptionPath<Int>, in range: ClosedRange<Int>,
+        _ summary: String = ""
+    ) -> OptionDefinition {
+        OptionDefinition(
+            name, environment, .number, path, older: [:], summary, word: plain
+        ) { value, name throws(ConfigurationError) in try value.whole(in: range, name) }
+    }
+
+    /// A whole number, or none.
+    static func whole(
+        _ name: String, _ environment: String?, _ path: OptionPath<Int?>, in range: ClosedRange<Int>,
+        _ summary: String = ""
+    ) -> OptionDefinition {
+        OptionDefinition(
+            name, environment, .number, path, older: [:], summary
+        ) { value, name throws(ConfigurationError) in .some(try value.whole(in: range, name)) }
+    }
+
+    /// A time in milliseconds, a day at most; 0 is for as long as it takes.
+    static func milliseconds(
+        _ name: String, _ environment: String?, _ path: OptionPath<Duration?>, _ summary: String
+    ) -> OptionDefinition {
+        OptionDefinition(
+            name, environment, .number, path, older: [:], summary, word: milliseconds
+        ) { value, name throws(ConfigurationError) in
+            let milliseconds = try value.whole(in: 0...86_400_000, name)
+            return .some(milliseconds == 0 ? nil : .milliseconds(milliseconds))
+        }
+    }
+
+    /// A number of bytes.
+    static func size(
+        _ name: String, _ environment: String?, _ path: OptionPath<Int>, atLeast least: Int = 0, _ summary: String
+    ) -> OptionDefinition {
+        OptionDefinition(
+            name, environment, .stringOrNumber, path, older: [:], summary, word: megabytes
+        ) { value, name throws(ConfigurationError) in
+            if value == "" { return nil }
+            guard let bytes = ByteCount.read(value), bytes >= least else {
+                throw .invalid(name, value.stringValue ?? value.text)
+            }
+            return bytes
+        }
+    }
+
+    /// A list of texts.
+    ///
+    /// - Parameter check: Throws for what cannot be in the list.
+    static func texts(
+        _ name: String, _ environment: String?, _ path: OptionPath<[String]>, kind: Kind = .texts,
+        older: KeyValuePairs<Int, [String]> = [:], _ summary: String = "",
+        check: @escaping @Sendable (_ list: [String], _ name: String) throws(ConfigurationError) -> Void = { _, _ in },
+        word: @escaping @Sendable ([String]) -> String? = { $0.isEmpty ? nil : $0.joined(separator: ", ") }
+    ) -> OptionDefinition {
+        OptionDefinition(
+            name, environment, kind, path, older: older, summary, word: word
+        ) { value, name throws(ConfigurationError) in
+            let list = value.stringValue.map { [$0] } ?? value.arrayValue?.compactMap(\.stringValue) ?? []
+            try check(list, name)
+            return list
+        }
+    }
+
+    /// A value that has a form of its own.
+    static func custom<Value: Sendable>(
+        _ name: String, _ environment: String?, _ kind: Kind, _ path: OptionPath<Value>, _ summary: String = "",
+        members: [OptionDefinition] = [], variables: Variables? = nil,
+        _ parse: @escaping @Sendable (_ value: JSONValue, _ name: String) throws(ConfigurationError) -> Value?
+    ) -> OptionDefinition {
+        OptionDefinition(
+            name, environment, kind, path, older: [:], summary, members: members, variables: variables,
+            parse: parse)
+    }
+
+    /// Addresses and networks.
+    static func addresses(
+        _ name: String, _ environment: String?, _ path: OptionPath<[String]>, older: KeyValuePairs<Int, [String]> = [:],
+        _ summary: String
+    ) -> OptionDefinition {
+        texts(name, environment, path, older: older, summary) { list, name throws(ConfigurationError) in
+            do throws(AddressList.InvalidEntry) {
+                _ = try AddressList(list)
+            } catch {
+                throw .invalidAddress(name, error)
+            }
+        }
+    }
+
+    /// Files, of which one may stand without a list; an empty name is none.
+    static func paths(_ name: String, _ path: OptionPath<[String]>) -> OptionDefinition {
+        custom(name, nil, .stringOrArray, path) { value, _ in
+            value.stringValue == "" ? [] : value.stringValue.map { [$0] } ?? value.arrayValue?.compactMap(\.stringValue)
+        }
+    }
+
+    /// A limit; -1 is for none.
+    static func limit(_ name: String, _ path: OptionPath<Int?>) -> OptionDefinition {
+        custom(name, nil, .number, path) { value, name throws(ConfigurationError) in
+            guard value != -1 else { return nil }
+            guard let number = value.numberValue, number >= 1, let limit = Int(exactly: number) else {
+                throw ConfigurationError("\(name) must be a positive integer or -1 to disable.")
+            }
+            return .some(limit)
+        }
+    }
+
+    /// One of some words.
+    static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
+        _ name: String, _ path: OptionPath<Value>
+    ) -> OptionDefinition {
+        OptionDefinition(
+            name, "", .string, path, older: [:], "", word: rawValue
+        ) { value, name throws(ConfigurationError) in
+            guard let choice = value.stringValue.flatMap(Value.init(rawValue:)) else {
+                let words = Value.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+                throw ConfigurationError("\(name) must be one of: \(words).")
+            }
+            return choice
+        }
+    }
+
+    /// A member of an option that reads it, if nothing else does.
+    static func member(
+        _ name: String, _ kind: Kind, members: [OptionDefinition] = [], variables: Variables? = nil,
+        read: @escaping Read = { _, _, _ in }
+    ) -> OptionDefinition {
+        OptionDefinition(name, nil, kind, "", members: members, variables: variables, read: read)
+    }
+
+    /// An option that is not built.
+    static func none(_ name: String, _ environment: String?, _ kind: Kind, _ summary: String) -> OptionDefinition {
+        OptionDefinition(name, environment, kind, summary, support: .notBuilt)
+    }
+
+    /// An option that has no effect.
+    static func ignored(
+        _ name: String, _ environment: String?, _ kind: Kind, _ why: String, members: [OptionDefinition] = [],
+        variables: Variables? = nil
+    ) -> OptionDefinition {
+        OptionDefinition(
+            name, environment, kind, why, support: .ignored(why), members: members, takesOthers: true,
+            variables: variables)
+    }
+}
+
+/// Defaults in words.
+extension OptionDefinition {
+    static func plain(_ value: some CustomStringConvertible) -> String? { value.description }
+    private static func text(_ value: String) -> String? { value.isEmpty ? nil : value }
+    private static func rawValue(_ value: some RawRepresentable<String>) -> String? { value.rawValue }
+    private static func milliseconds(_ value: Duration?) -> String? { value.map { "\(Int($0 / .milliseconds(1)))" } }
+    private static func megabytes(_ value: Int) -> String? { "\(value >> 20)mb" }
+}
+
+extension ConfigurationError {
+    /// A value that cannot be.
+    static func invalid(_ name: String, _ value: String) -> ConfigurationError {
+        ConfigurationError("Key \(name) has invalid value \(value)")
+    }
+
+    /// An entry of a list that is neither an address nor a network.
+    static func invalidAddress(_ name: String, _ error: AddressList.InvalidEntry) -> ConfigurationError {
+        ConfigurationError("The Parse Server option \"\(name)\" contains an invalid IP address \"\(error.entry)\".")
+    }
+}
+
+extension JSONValue {
+    /// The text; nil for an empty one, and for what is none.
+    var nonEmptyText: String? { stringValue.flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// A whole number; what follows a decimal point is dropped.
+    ///
+    /// - Throws: `ConfigurationError` for one out of range.
+    func whole(in range: ClosedRange<Int>, _ name: String) throws(ConfigurationError) -> Int {
+        guard let number = numberValue, let whole = Int(exactly: number.rounded(.towardZero)), range.contains(whole)
+        else { throw .invalid(name, text) }
+        return whole
+    }
+
+    /// A number of seconds or the like, which counts as a thousand years where it is more: its end stays a date that
+    /// every client reads.
+    func time(_ refusal: String) throws(ConfigurationError) -> Double {
+        guard let number = numberValue, number > 0, number.isFinite else { throw ConfigurationError(refusal) }
+        return min(number, Self.longestTime)
+    }
+
+    /// A thousand years, in seconds.
+    static let longestTime: Double = 31_557_600_000
+}

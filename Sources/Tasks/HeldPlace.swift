@@ -1,0 +1,83 @@
+import Synchronization
+
+/// The place in a gate that a request holds while it is carried out, and gives back while it waits for code that is not the
+/// server's: that code may make requests of its own, which need places, too.
+public final class HeldPlace: Sendable {
+    /// The place of the request that the current task carries out; nil where it holds none.
+    @TaskLocal public static var current: HeldPlace?
+
+    private struct State {
+        var isHeld = true
+        /// How many parts of the request wait for other code.
+        var outside = 0
+        var isOver = false
+    }
+
+    private let gate: Gate
+    private let sender: Sender
+    private let state = Mutex(State())
+
+    private init(in gate: Gate, of sender: Sender) {
+        self.gate = gate
+        self.sender = sender
+    }
+
+    /// Runs `body` with a place in a gate.
+    ///
+    /// - Throws: What `body` throws; what ``Gate/enter(weight:of:)`` throws.
+    public nonisolated(nonsending) static func run<R>(
+        in gate: Gate, _ body: nonisolated(nonsending) () async throws -> R
+    ) async throws -> R {
+        let place = HeldPlace(in: gate, of: .current)
+        try await gate.enter(of: place.sender)
+        defer { place.finish() }
+        return try await $current.withValue(place) { try await body() }
+    }
+
+    /// Gives the place back until ``comeBack(takingPlace:)``, which is called once for each call of this.
+    public func goOutside() {
+        let wasHeld = state.withLock { state in
+            state.outside += 1
+            defer { state.isHeld = false }
+            return state.isHeld
+        }
+        if wasHeld { gate.leave(of: sender) }
+    }
+
+    /// Notes that a part of the request waits no more.
+    ///
+    /// - Parameter takesPlace: Whether it waits for a place again, because what follows is heavy. The last part that comes
+    ///   back takes it: as long as another one waits for code, the code may need the place. A part whose caller has left
+    ///   goes on without one, since half of a request must not be carried out.
+    public nonisolated(nonsending) func comeBack(takingPlace takesPlace: Bool) async {
+        guard noteReturn(), takesPlace else { return }
+        guard (try? await gate.enter(of: sender)) != nil else { return }
+        if !noteEntry() { gate.leave(of: sender) }
+    }
+
+    /// - Returns: Whether no part waits any more, and no place is held.
+    private func noteReturn() -> Bool {
+        state.withLock { state in
+            state.outside -= 1
+            return state.outside == 0 && !state.isHeld
+        }
+    }
+
+    /// - Returns: Whether the place that was entered is kept.
+    private func noteEntry() -> Bool {
+        state.withLock { state in
+            guard state.outside == 0, !state.isHeld, !state.isOver else { return false }
+            state.isHeld = true
+            return true
+        }
+    }
+
+    private func finish() {
+        let wasHeld = state.withLock { state in
+            state.isOver = true
+            defer { state.isHeld = false }
+            return state.isHeld
+        }
+        if wasHeld { gate.leave(of: sender) }
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The private PostgreSQL of a server that is a process of its own.
+@Suite struct PrivatePostgresTests {
+    @Test("PostgreSQL has none of the server's environment but what it needs, and no port of another PostgreSQL")
+    func environment() async throws {
+        try await CrashServer.run { server in
+            try await server.start(launcher: ["/usr/bin/env", "PARSE_SERVER_WEBHOOK_KEY=secret", "PGPORT=6000"])
+            let uri = "postgres:///roost?host=\(server.folder)/data/postgres/socket&port=5432&user=roost"
+            try await TestServer.execute(
+                "CREATE TABLE environment (line text); COPY environment FROM PROGRAM 'env'", on: uri)
+            let names = try await TestServer.texts("SELECT split_part(line, '=', 1) FROM environment", on: uri)
+            #expect(names.contains("PATH"))
+            #expect(!names.contains("PARSE_SERVER_WEBHOOK_KEY") && !names.contains("PGPORT"))
+            // What PostgreSQL, the shell, and the change of the account set by themselves.
+            let own: Set<String> = [
+                "PATH", "TZ", "LD_LIBRARY_PATH", "PGDATA", "PG_GRANDPARENT_PID", "PG_OOM_ADJUST_FILE", "PGSYSCONFDIR",
+                "PGLOCALEDIR", "PWD", "OLDPWD", "SHLVL", "_", "HOME", "LOGNAME", "USER",
+            ]
+            let other = Set(names).subtracting(own).filter { !$0.hasPrefix("LC_") }
+            #expect(other.isEmpty, "\(other)")
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import JSON
+import ParseModel
+import Tasks
+import Testing
+
+@testable import CloudCode
+
+/// How many calls of cloud code are let in at a time.
+@Suite struct CallGateTests {
+    private static func call(depth: Int = 1, isNested: Bool = false) -> CloudCall {
+        var call = CloudCall(.function("f"))
+        call.depth = depth
+        call.isNested = isNested
+        return call
+    }
+
+    /// Runs something on behalf of a sender.
+    private static func by(_ address: String, _ body: () async throws -> Void) async throws {
+        let presence = CallerPresence(sender: Sender(address: address))
+        try await CallerPresence.$current.withValue(presence) { try await body() }
+    }
+
+    @Test("One sender has three quarters of the places; one more of its calls waits or is refused, others are let in")
+    func share() async throws {
+        let gate = CallGate(capacity: 4, mostWaiting: 0)
+        try await Self.by("192.0.2.1") {
+            try await gate.run(Self.call()) {
+                try await gate.run(Self.call()) {
+                    try await gate.run(Self.call()) {
+                        await #expect(throws: CallGate.overloaded) { try await gate.run(Self.call()) {} }
+                        try await Self.by("192.0.2.2") { try await gate.run(Self.call()) { #expect(gate.used == 4) } }
+                    }
+                }
+            }
+        }
+        #expect(gate.used == 0)
+    }
+
+    @Test("A call within a call has a place of its own depth; one that only says so waits as the others")
+    func nested() async throws {
+        let gate = CallGate(capacity: 1, mostWaiting: 0)
+        try await gate.run(Self.call()) {
+            try await gate.run(Self.call(depth: 2, isNested: true)) {
+                try await gate.run(Self.call(depth: 16, isNested: true)) { #expect(gate.used == 3) }
+            }
+            await #expect(throws: CallGate.overloaded) { try await gate.run(Self.call(depth: 2)) {} }
+        }
+    }
+
+    @Test("What a call carries is measured about as it is written")
+    func size() {
+        var call = Self.call()
+        let empty = call.measured()
+        call.params = ["text": .string(String(repeating: "x", count: 100_000)), "list": [1, true, .null, ["a": "b"]]]
+        let written = JSONValue.object(call.params).serialized().count
+        #expect(abs(call.measured() - empty - written) < 100)
+    }
+}

@@ -1,0 +1,242 @@
+import Tasks
+import Testing
+
+@testable import Postgres
+
+@Suite("Reads that may take long, or give much")
+struct SearchTests {
+    private static let one = PostgresClient.Search(mostRows: 1)
+    private static let hundred = PostgresClient.Search(mostRows: 100)
+
+    /// Eight megabytes, which PostgreSQL makes in a moment.
+    private static let large = Statement("SELECT repeat('x', 100000) FROM generate_series(1, 80)")
+
+    /// Runs `body` as a request of a network.
+    private static func asSender<R: Sendable>(
+        _ address: String, _ body: @Sendable () async throws -> R
+    ) async throws -> R {
+        try await CallerPresence.$current.withValue(CallerPresence(sender: Sender(address: address)), operation: body)
+    }
+
+    /// Lets those who wait do so for longer than any machine takes for the rest of a test.
+    private static func patiently(_ configuration: inout PostgresConfiguration) {
+        configuration.connectionWait = .seconds(60)
+    }
+
+    @Test("A read that takes long is stopped where others wait behind it; the next of its kind does not come there")
+    func slow() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            _ = try await client.query("CREATE SEQUENCE attempt")
+            let statement = Statement("SELECT nextval('attempt'), pg_sleep(0.5)")
+            for attempts in [2, 3, 4] {
+                _ = try await client.search(statement, Self.one)
+                #expect(try await client.query("SELECT last_value FROM attempt").int(0, 0) == Int64(attempts))
+            }
+        }
+    }
+
+    @Test("Reads that take long keep no other waiting, however many come at once")
+    func beside() async throws {
+        try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
+            let client = database.client
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<24 {
+                    // Each of another kind, so that none is known.
+                    group.addTask {
+                        let rows = try await client.search(Statement("SELECT pg_sleep(1), \(number)::int8"), Self.one)
+                        #expect(rows.int(0, 1) == Int64(number))
+                    }
+                }
+                for _ in 0..<50 {
+                    let start = ContinuousClock.now
+                    #expect(try await client.query("SELECT 7::int8", readOnly: true).int(0, 0) == 7)
+                    #expect(ContinuousClock.now - start < .milliseconds(900))
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test("A kind of read that is quick again goes where quick ones go")
+    func quickAgain() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            let sql = "SELECT pg_sleep($1)"
+            _ = try await client.search(Statement(sql, [.double(0.5)]), Self.one)
+            let statement = Statement(sql, [.double(0)])
+            let shape = ReadShape(try EncodedStatement(statement).key, mostRows: 1, leadsToMore: false)
+            #expect(client.history.isBarred(shape, memoryIsFull: false))
+            let isQuick = try await eventually {
+                _ = try await client.search(statement, Self.one)
+                return !client.history.isBarred(shape, memoryIsFull: false)
+            }
+            #expect(isQuick)
+        }
+    }
+
+    @Test("An error in one read leaves those that were sent with it alone")
+    func errors() async throws {
+        try await TestDatabase.run(shared: 1) { (database) async throws in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<60 {
+                    group.addTask {
+                        let statement = Statement("SELECT 60 / $1::int8", [.int(Int64(number % 6))])
+                        do {
+                            let rows = try await database.client.search(statement, Self.one)
+                            #expect(rows.int(0, 0) == Int64(60 / (number % 6)))
+                        } catch let error as PostgresError {
+                            #expect(number % 6 == 0)
+                            #expect(error.sqlState == "22012")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test("Large results are in memory one after the other; all come whole")
+    func budget() async throws {
+        try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
+            let client = database.client
+            let (held, most) = (Counter(), Counter())
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<16 {
+                    group.addTask {
+                        let result = try await client.search(Self.large, Self.hundred)
+                        most.raise(to: held.add(result.size))
+                        #expect(result.rowCount == 80)
+                        try await Task.sleep(for: .milliseconds(20))
+                        held.add(-result.size)
+                        withExtendedLifetime(result) {}
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(most.value < RowBudget.capacity + 16_000_000, "\(most.value)")
+            #expect(try await eventually { client.rows.used == 0 })
+        }
+    }
+
+    @Test("A read of an unknown kind that asks for many rows waits for memory; a small one of a known kind does not")
+    func waiting() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            let small = Statement("SELECT 7::int8")
+            _ = try await client.search(small, Self.hundred)
+            let reservation = try await client.rows.reserve(RowBudget.capacity)
+            let caller = CallerPresence()
+            let waits = Task {
+                try await CallerPresence.$current.withValue(caller) {
+                    try await client.search(
+                        Statement("SELECT 8::int8"), PostgresClient.Search(mostRows: 100_000))
+                }
+            }
+            #expect(try await client.search(small, Self.hundred).int(0, 0) == 7)
+            caller.leave()
+            let error = try await failure { try await waits.value }
+            #expect(error?.kind == .cancelled)
+            reservation.release()
+            #expect(client.rows.used == 0)
+        }
+    }
+
+    @Test("What is read besides counts with the rows, until they are gone")
+    func besides() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            do {
+                let search = PostgresClient.Search(mostRows: 1, leadsToMore: true)
+                let result = try await client.search(Statement("SELECT 1"), search)
+                result.hold(with: 3_000_000)
+                #expect(client.rows.used > 3_000_000)
+                result.release()
+                #expect(client.rows.used == 0)
+                result.hold(with: 4_000_000)
+                #expect(client.rows.used == 0)
+            }
+        }
+    }
+
+    @Test("What is read for rows that are there waits for no memory, and comes whole, in one go")
+    func more() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            let reservation = try await client.rows.reserve(RowBudget.capacity)
+            for _ in 0..<3 {
+                let results = try await client.searchMore([Statement("SELECT 7::int8"), Self.large], mostRows: 100)
+                #expect(results.map(\.rowCount) == [1, 80])
+            }
+            #expect(try await client.searchMore([], mostRows: 0).isEmpty)
+            reservation.release()
+        }
+    }
+
+    @Test("Callers have the connections for slow reads in turns")
+    func turns() async throws {
+        try await TestDatabase.run(exclusive: 2, configure: Self.patiently) { (database) async throws in
+            let client = database.client
+            let done = Counter()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        try await Self.asSender("192.0.2.1") {
+                            _ = try await client.slowQuery(Statement("SELECT pg_sleep(0.1)"))
+                        }
+                        done.add(1)
+                    }
+                }
+                #expect(try await eventually { client.statistics.waiting >= 10 })
+                let before = done.value
+                _ = try await Self.asSender("192.0.2.2") { try await client.slowQuery(Statement("SELECT 1")) }
+                #expect(done.value - before < 10)
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test("One who keeps connections for slow reads busy leaves one to others; who gives up leaves the queue at once")
+    func share() async throws {
+        try await TestDatabase.run(exclusive: 8, configure: Self.patiently) { (database) async throws in
+            let client = database.client
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<12 {
+                    group.addTask {
+                        try? await Self.asSender("192.0.2.1") {
+                            _ = try await client.slowQuery(Statement("SELECT pg_sleep(25)"))
+                        }
+                    }
+                }
+                #expect(try await eventually { client.statistics.inFlight == 3 && client.statistics.waiting == 9 })
+                let start = ContinuousClock.now
+                _ = try await Self.asSender("192.0.2.2") { try await client.slowQuery(Statement("SELECT 1")) }
+                #expect(ContinuousClock.now - start < .seconds(15))
+                group.cancelAll()
+                #expect(try await eventually { client.statistics.waiting == 0 })
+            }
+        }
+    }
+
+    @Test("A long list is planned for what is in it, each time")
+    func longLists() async throws {
+        try await TestDatabase.run { (database) async throws in
+            let client = database.client
+            _ = try await client.query(
+                "CREATE TABLE t AS SELECT 'v' || i AS name FROM generate_series(1, 2000) AS i")
+            let list = (0..<20_000).map { "w\($0)" }
+            let statement = Statement(
+                "SELECT count(*) FROM t WHERE NOT COALESCE(name = ANY($1), FALSE)", [.textArray(list)])
+            var times: [Duration] = []
+            for _ in 0..<8 {
+                let start = ContinuousClock.now
+                #expect(try await client.query(statement, readOnly: true).int(0, 0) == 2000)
+                times.append(ContinuousClock.now - start)
+            }
+            let (first, last) = (times.prefix(5).max() ?? .zero, times.suffix(3).min() ?? .zero)
+            #expect(last < first * 5, "\(times)")
+            #expect(client.statistics.preparedStatements <= 2)
+        }
+    }
+}

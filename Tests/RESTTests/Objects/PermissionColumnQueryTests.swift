@@ -1,0 +1,36 @@
+import JSON
+import TestSupport
+import Testing
+
+/// Conditions of the master key on the columns that hold who may read and write an object.
+@Suite struct PermissionColumnQueryTests {
+    private static let conditions: [(JSONValue, Set<String>)] = [
+        (["_wperm": ["$in": ["u2"]]], ["shared"]), (["_rperm": ["$in": ["u1", "*"]]], ["own", "shared"]),
+        (["_wperm": "u1"], ["own", "shared"]), (["_wperm": ["$ne": "u1"]], ["open", "closed"]),
+        (["_wperm": ["$nin": ["u2"]]], ["own", "open", "closed"]), (["_wperm": ["$all": ["u1", "u2"]]], ["shared"]),
+        (["_wperm": ["$exists": false]], ["open"]), (["_wperm": ["$exists": true]], ["own", "shared", "closed"]),
+        (["_rperm": .null], ["open"]), (["_rperm": ["$in": [.null, "*"]]], ["open", "shared"]),
+        (["_wperm": []], ["closed"]), (["_rperm": ["$gt": 1]], []), (["_wperm": ["$in": ["u1'; --"]]], []),
+        (["$or": [["_wperm": "u2"], ["_rperm": ["$exists": false]]]], ["shared", "open"]),
+    ]
+
+    @Test("The master key finds objects by who may read and write them")
+    func conditions() async throws {
+        try await TestServer.run { server in
+            let user: JSONValue = ["read": true, "write": true]
+            let rows: [JSONObject] = [
+                ["name": "own", "ACL": ["u1": user]], ["name": "shared", "ACL": ["u1": user, "u2": user, "*": ["read": true]]],
+                ["name": "open"], ["name": "closed", "ACL": [:]],
+            ]
+            for row in rows { _ = try await server.create("Note", row) }
+            for (condition, expected) in Self.conditions {
+                let answer = try await server.send(
+                    "POST", "/classes/Note", ["_method": "GET", "where": condition], as: .master)
+                let names = Set(answer.results.compactMap { $0["name"]?.stringValue })
+                #expect(names == expected, "\(condition): \(answer.text)")
+            }
+            let client = try await server.send("POST", "/classes/Note", ["_method": "GET", "where": ["_wperm": "u1"]])
+            #expect(client.code == 105, "\(client.text)")
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import TestTools
+import Testing
+
+@testable import ServerConfiguration
+
+/// The tables of docs/configuration.md, made of the options.
+///
+/// Each stands between a comment with its title and another that ends it. `scripts/document_options.sh` writes them.
+@Suite("The tables of options in the documents") struct OptionDocumentTests {
+    private static let path = Checkout.path("docs/configuration.md")
+
+    @Test("docs/configuration.md has the options as they are; scripts/document_options.sh writes it")
+    func tables() throws {
+        let text = try String(contentsOfFile: Self.path, encoding: .utf8)
+        let current = try Self.completed(text)
+        if ProcessInfo.processInfo.environment["ROOST_WRITE_DOCUMENTS"] == "1" {
+            try current.write(toFile: Self.path, atomically: true, encoding: .utf8)
+            return
+        }
+        let lines = zip(text.split(separator: "\n"), current.split(separator: "\n"))
+        for (found, expected) in lines where found != expected {
+            Issue.record("docs/configuration.md has\n\(found)\nin place of\n\(expected)")
+            return
+        }
+        #expect(text == current)
+    }
+
+    /// The document with the tables as they should be.
+    private static func completed(_ text: String) throws -> String {
+        var tables = Dictionary(uniqueKeysWithValues: OptionTable.sections.map { ($0.title, table($0.options)) })
+        tables["Defaults by preset"] = presets
+        tables["Variables of members"] = memberVariables
+        var result: [Substring] = []
+        var isInTable = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line == "<!-- end -->" { isInTable = false }
+            if !isInTable { result.append(line) }
+            guard line.hasPrefix("<!-- options: "), line.hasSuffix(" -->") else { continue }
+            let title = String(line.dropFirst("<!-- options: ".count).dropLast(" -->".count))
+            let table = tables.removeValue(forKey: title)
+            result += try #require(table, "no table \(title)").map { $0[...] }
+            isInTable = true
+        }
+        #expect(tables.isEmpty, "the document lacks \(tables.keys)")
+        return result.joined(separator: "\n")
+    }
+
+    private static func table(_ options: [OptionDefinition]) -> [String] {
+        ["| Option | Environment variable | Type | Meaning | State |", "|---|---|---|---|---|"]
+            + options.map { option in
+                let keys = option.members.filter { $0.support == .built }.map { "`\($0.name)`" }
+                let isFree = option.kind != .object || keys.isEmpty
+                let meaning = option.help + (isFree ? "" : ". Keys: \(keys.joined(separator: ", "))")
+                let state =
+                    switch option.support {
+                    case .built: "built"
+                    case .ignored: "ignored"
+                    case .notBuilt: "refused"
+                    }
+                let cells = ["`\(option.name)`", "`\(option.environment)`", option.kind.rawValue, meaning, state]
+                return "| \(cells.joined(separator: " | ")) |"
+            }
+    }
+
+    /// The defaults that depend on the preset.
+    private static var presets: [String] {
+        func rows(_ option: OptionDefinition, _ path: String) -> [String] {
+            let inner = option.members.flatMap { rows($0, "\(path).\($0.name)") }
+            let words = option.defaults.map { $0 ?? "none" }
+            guard Set(words).count > 1 else { return inner }
+            return ["| `\(path)` | \(words.joined(separator: " | ")) |"] + inner
+        }
+        return ["| Option | 4 | 5 | 6 | 7 | 8 | 9 |", "|---|---|---|---|---|---|---|"]
+            + OptionTable.all.flatMap { rows($0, $0.name) }
+    }
+
+    private static var memberVariables: [String] {
+        ["| Object | Its variables begin with | Needed |", "|---|---|---|"]
+            + MemberVariables.all.sorted { $0.path.lexicographicallyPrecedes($1.path) }.map { variables in
+                let needed = variables.needed.sorted().map { " `\($0)`" }.joined(separator: ",")
+                return "| `\(variables.path.joined(separator: "."))` | `\(variables.prefix)_` |\(needed) |"
+            }
+    }
+}

@@ -1,0 +1,52 @@
+import Synchronization
+import Testing
+
+@testable import Tasks
+
+@Suite("The place of a request")
+struct HeldPlaceTests {
+    private struct Failure: Error {}
+
+    @Test("is held while the request is carried out, and given back when it ends or fails")
+    func held() async throws {
+        let gate = Gate(capacity: 1)
+        try await HeldPlace.run(in: gate) { #expect(gate.used == 1) }
+        await #expect(throws: Failure.self) { try await HeldPlace.run(in: gate) { throw Failure() } }
+        #expect(gate.used == 0 && HeldPlace.current == nil)
+    }
+
+    @Test("is given back while other code works, and taken again by the last part that comes back")
+    func outside() async throws {
+        let gate = Gate(capacity: 1)
+        try await HeldPlace.run(in: gate) {
+            let place = try #require(HeldPlace.current)
+            place.goOutside()
+            place.goOutside()
+            #expect(gate.used == 0)
+            await place.comeBack(takingPlace: true)
+            #expect(gate.used == 0)
+            await place.comeBack(takingPlace: true)
+            #expect(gate.used == 1)
+            place.goOutside()
+            await place.comeBack(takingPlace: false)
+            #expect(gate.used == 0)
+        }
+        #expect(gate.used == 0)
+    }
+
+    @Test("is not waited for by a request whose caller has left", .timeLimit(.minutes(1)))
+    func left() async throws {
+        let gate = Gate(capacity: 1)
+        let presence = CallerPresence()
+        try await CallerPresence.$current.withValue(presence) {
+            try await HeldPlace.run(in: gate) {
+                let place = try #require(HeldPlace.current)
+                place.goOutside()
+                #expect(gate.tryEnter())
+                presence.leave()
+                await place.comeBack(takingPlace: true)
+            }
+        }
+        #expect(gate.used == 1)
+    }
+}
