@@ -14,22 +14,25 @@ public final class HeldPlace: Sendable {
     }
 
     private let gate: Gate
+    private let weight: Int
     private let sender: Sender
     private let state = Mutex(State())
 
-    private init(in gate: Gate, of sender: Sender) {
+    private init(in gate: Gate, weight: Int, of sender: Sender) {
         self.gate = gate
+        self.weight = weight
         self.sender = sender
     }
 
     /// Runs `body` with a place in a gate.
     ///
+    /// - Parameter weight: What the place weighs.
     /// - Throws: What `body` throws; what ``Gate/enter(weight:of:)`` throws.
     public nonisolated(nonsending) static func run<R>(
-        in gate: Gate, _ body: nonisolated(nonsending) () async throws -> R
+        in gate: Gate, weight: Int = 1, _ body: nonisolated(nonsending) () async throws -> R
     ) async throws -> R {
-        let place = HeldPlace(in: gate, of: .current)
-        try await gate.enter(of: place.sender)
+        let place = HeldPlace(in: gate, weight: weight, of: .current)
+        try await gate.enter(weight: weight, of: place.sender)
         defer { place.finish() }
         return try await $current.withValue(place) { try await body() }
     }
@@ -41,7 +44,7 @@ public final class HeldPlace: Sendable {
             defer { state.isHeld = false }
             return state.isHeld
         }
-        if wasHeld { gate.leave(of: sender) }
+        if wasHeld { gate.leave(weight: weight, of: sender) }
     }
 
     /// Notes that a part of the request waits no more.
@@ -51,8 +54,8 @@ public final class HeldPlace: Sendable {
     ///   goes on without one, since half of a request must not be carried out.
     public nonisolated(nonsending) func comeBack(takingPlace takesPlace: Bool) async {
         guard noteReturn(), takesPlace else { return }
-        guard (try? await gate.enter(of: sender)) != nil else { return }
-        if !noteEntry() { gate.leave(of: sender) }
+        guard (try? await gate.enter(weight: weight, of: sender)) != nil else { return }
+        if !noteEntry() { gate.leave(weight: weight, of: sender) }
     }
 
     /// - Returns: Whether no part waits any more, and no place is held.
@@ -78,6 +81,6 @@ public final class HeldPlace: Sendable {
             defer { state.isHeld = false }
             return state.isHeld
         }
-        if wasHeld { gate.leave(of: sender) }
+        if wasHeld { gate.leave(weight: weight, of: sender) }
     }
 }

@@ -165,10 +165,11 @@ DECLARE
     number double precision := roost_number(place);
 BEGIN
     IF list IS NULL OR list = 'null' OR place IS NULL OR place = 'null' THEN RETURN 'null'; END IF;
+    list := roost_list(list, '$arrayElemAt', false);
     IF number IS NULL OR number <> floor(number) OR abs(number) > 2147483647 THEN
         RAISE EXCEPTION '$arrayElemAt needs a whole number of 32 bits' USING ERRCODE = 'RS102';
     END IF;
-    RETURN roost_list(list, '$arrayElemAt', false) -> number::int;
+    RETURN list -> number::int;
 END
 $$;
 

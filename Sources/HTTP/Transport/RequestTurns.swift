@@ -9,10 +9,14 @@ import Tasks
 ///
 /// One sender never has all places. A request gives its place back while cloud code runs for it (``HeldPlace``).
 package final class RequestTurns: Sendable {
-    private let large = Gate(capacity: 32, share: 24)
+    private let large = Gate(capacity: largeBytes, share: largeBytes / 4 * 3)
     private let huge = Gate(capacity: 3, share: 2)
 
     package init() {}
+
+    /// How many bytes of large bodies are carried out at a time, and how many such bodies at most.
+    private static let largeBytes = 4 * 1024 * 1024
+    private static let mostLarge = 32
 
     /// From how many bytes on a body takes a place.
     package static let largeSize = 8 * 1024
@@ -26,9 +30,10 @@ package final class RequestTurns: Sendable {
     /// - Throws: What `body` throws; `CancellationError` when the caller left before it was its turn.
     package func take<R: Sendable>(bytes: Int, _ body: () async throws -> R) async throws -> R {
         guard bytes >= Self.largeSize else { return try await body() }
-        if bytes < Self.longSize { return try await HeldPlace.run(in: large, body) }
+        let weight = max(bytes, Self.largeBytes / Self.mostLarge)
+        if bytes < Self.longSize { return try await HeldPlace.run(in: large, weight: weight, body) }
         let isHuge = bytes >= Self.hugeSize
-        return try await HeldPlace.run(in: isHuge ? huge : large) {
+        return try await HeldPlace.run(in: isHuge ? huge : large, weight: isHuge ? 1 : weight) {
             try await (isHuge ? LongWork.huge : LongWork.large).carryOut(body)
         }
     }

@@ -16,12 +16,21 @@ enum StoredFieldNames {
         guard case .object(let object) = operand else { return operand }
         var condition: JSONObject = [:]
         for (key, value) in object {
-            if key == "$expr" {
+            if key == "$and", condition[key] != nil {
+                continue
+            } else if key == "$expr" {
                 condition[key] = replaced(in: value)
             } else if groups.contains(key) {
                 condition[key] = value.arrayValue.map { .array($0.map { self.condition($0) }) } ?? value
-            } else if key.hasPrefix("_p_") {
-                condition[Name(String(key.text.dropFirst(3)))] = pointers(in: value)
+            } else if key.hasPrefix("_p_"), key != "_p_" {
+                let field = Name(String(key.text.dropFirst(3)))
+                // Beside a condition on the field by its other name, both hold.
+                if object[field] == nil {
+                    condition[field] = comparison(value)
+                } else {
+                    let others = condition["$and"]?.arrayValue ?? object["$and"]?.arrayValue ?? []
+                    condition["$and"] = .array(others + [.object([field: comparison(value)])])
+                }
             } else {
                 condition[key] = value
             }
@@ -29,16 +38,27 @@ enum StoredFieldNames {
         return .object(condition)
     }
 
-    /// What a stored pointer is compared with: `Person$id` is a pointer, by itself, in a list, or behind an operator.
+    private static let comparisons: Set<Name> = ["$eq", "$ne", "$in", "$nin", "$all"]
+
+    /// What a stored pointer is compared with: `Person$id` is a pointer, by itself, or behind an operator.
+    private static func comparison(_ value: JSONValue) -> JSONValue {
+        guard case .object(let object) = value else { return pointers(in: value) }
+        var comparison = object
+        for (name, operand) in object where comparisons.contains(name) { comparison[name] = pointers(in: operand) }
+        return .object(comparison)
+    }
+
+    /// The same with pointers in the place of texts such as `Person$id`, also in a list.
     private static func pointers(in value: JSONValue) -> JSONValue {
         switch value {
         case .string(let text):
-            guard let dollar = text.utf8.firstIndex(of: UInt8(ascii: "$")), dollar != text.startIndex else { return value }
+            guard let dollar = text.utf8.firstIndex(of: UInt8(ascii: "$")), dollar != text.startIndex else {
+                return value
+            }
             let id = text[text.index(after: dollar)...]
             return Pointer(className: String(text[..<dollar]), objectId: String(id)).json
         case .array(let list): return .array(list.map { pointers(in: $0) })
-        case .object(let object): return .object(object.mapValues { pointers(in: $0) })
-        case .null, .bool, .number: return value
+        case .object, .null, .bool, .number: return value
         }
     }
 

@@ -13,7 +13,9 @@ extension AggregateCompiler {
         // Weeks begin with Sundays; the days before the first one are week 0.
         "U": "to_char((extract(doy FROM local)::int + 6 - extract(dow FROM local)::int) / 7, 'FM00')",
         "b": "to_char(local, 'Mon')", "B": "to_char(local, 'FMMonth')",
-        "z": "to_char(local - utc, 'SGHH24MI')", "Z": "to_char(extract(epoch FROM local - utc) / 60, 'FMSG9990')",
+        "z": "concat(CASE WHEN local < utc THEN '-' ELSE '+' END, "
+            + "to_char(CASE WHEN local < utc THEN utc - local ELSE local - utc END, 'HH24MI'))",
+        "Z": "to_char(extract(epoch FROM local - utc) / 60, 'FMSG9990')",
     ]
     private static let longestFormat = 1024
 
@@ -32,10 +34,10 @@ extension AggregateCompiler {
         guard let format = format.stringValue, format.utf8.count <= Self.longestFormat else {
             throw ParseError(ParseError.invalidQuery, "$dateToString requires that 'format' be a string")
         }
-        let text = try pieces(of: format).joined(separator: ", ")
+        let text = try pieces(of: format).map { "(\($0))" }.joined(separator: " || ")
         let fallback = try object["onNull"].map { value throws(ParseError) in try expression(value, document) }
         let time = try time(date, document)
-        return "(SELECT CASE WHEN utc IS NULL THEN \(fallback ?? "NULL::jsonb") ELSE to_jsonb(concat(\(text))) END "
+        return "(SELECT CASE WHEN utc IS NULL THEN \(fallback ?? "NULL::jsonb") ELSE to_jsonb(\(text)) END "
             + "FROM (SELECT utc, \(local) AS local FROM (SELECT \(time) AS utc OFFSET 0) AS _roost_time) AS _roost_time)"
     }
 
@@ -73,12 +75,15 @@ extension AggregateCompiler {
         if name == "UTC" || name == "GMT" || name == "Z" { return "utc" }
         if let sign = name.utf8.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
             let digits = name.utf8.dropFirst().filter { $0 != UInt8(ascii: ":") }
-            guard digits.count == 2 || digits.count == 4, let number = Int(String(decoding: digits, as: UTF8.self)) else {
-                throw unknown
-            }
+            guard digits.count == 2 || digits.count == 4, digits.allSatisfy({ (48...57).contains($0) }),
+                let number = Int(String(decoding: digits, as: UTF8.self))
+            else { throw unknown }
             let minutes = digits.count == 2 ? number * 60 : number / 100 * 60 + number % 100
-            return "utc + make_interval(mins => \(builder.bind(.int(Int64(sign == UInt8(ascii: "-") ? -minutes : minutes))))::int)"
+            guard number % 100 < 60 || digits.count == 2, minutes < 24 * 60 else { throw unknown }
+            let offset = builder.bind(.int(Int64(sign == UInt8(ascii: "-") ? -minutes : minutes)))
+            return "utc + make_interval(mins => \(offset)::int)"
         }
-        return "utc AT TIME ZONE 'UTC' AT TIME ZONE roost_zone(\(builder.bind(.text(name))))"
+        // Looked up once for the statement, since PostgreSQL reads all its zones for it.
+        return "utc AT TIME ZONE 'UTC' AT TIME ZONE (SELECT roost_zone(\(builder.bind(.text(name)))))"
     }
 }

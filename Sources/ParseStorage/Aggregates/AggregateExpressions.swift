@@ -15,7 +15,7 @@ extension AggregateCompiler {
         case .array(let list):
             var items: [String] = []
             for item in list { items.append(try expression(item, document)) }
-            return "jsonb_build_array(\(items.joined(separator: ", ")))"
+            return Self.list(items)
         case .object(let object):
             if object["__type"] != nil { return literal(value) }
             if object.count == 1, let (name, operand) = object.elements.first.map({ ($0.key, $0.value) }),
@@ -169,6 +169,16 @@ extension AggregateCompiler {
         }
     }
 
+    /// An array of values, all expressions of SQL; one that is NULL becomes null.
+    private static func list(_ items: [String]) -> String {
+        guard !items.isEmpty else { return "'[]'::jsonb" }
+        // PostgreSQL's functions take a hundred arguments.
+        let parts = stride(from: 0, to: items.count, by: 100).map { start in
+            "jsonb_build_array(\(items[start..<min(start + 100, items.count)].joined(separator: ", ")))"
+        }
+        return "(\(parts.joined(separator: " || ")))"
+    }
+
     /// What is made of arrays, as jsonb; nil for other operations.
     ///
     /// - Throws: 102 for too few or too many operands.
@@ -180,7 +190,7 @@ extension AggregateCompiler {
                     "Expression \(name) takes exactly \(count) arguments. \(arguments.count) were passed in.")
             }
         }
-        let list = "jsonb_build_array(\(arguments.joined(separator: ", ")))"
+        let list = list(arguments)
         switch name {
         case "$arrayElemAt":
             try exactly(2)
@@ -192,7 +202,10 @@ extension AggregateCompiler {
             try exactly(1)
             return "to_jsonb(COALESCE(jsonb_typeof(\(arguments[0])) = 'array', FALSE))"
         case "$setEquals":
-            guard arguments.count > 1 else { try exactly(2); return nil }
+            guard arguments.count > 1 else {
+                try exactly(2)
+                return nil
+            }
             return "roost_set_equals(\(list))"
         case "$setIsSubset":
             try exactly(2)

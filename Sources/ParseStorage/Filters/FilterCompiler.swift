@@ -99,7 +99,7 @@ struct FilterCompiler {
         case .notInQuery(let query): negate(membership(try compile(query, at: path, schema)))
         default:
             if document == nil, ["_rperm", "_wperm"].contains(path.text), TableLayout.hasPermissions(schema.name) {
-                principals(constraint, SQLBuilder.quote(path.root))
+                try principals(constraint, SQLBuilder.quote(path.root))
             } else {
                 try compile(constraint, on: operand(path, schema), path, schema)
             }
@@ -177,12 +177,18 @@ struct FilterCompiler {
     }
 
     /// A condition on a list of principals, which matches by its elements as any other list.
-    private mutating func principals(_ constraint: Constraint, _ column: String) -> String {
-        func texts(_ values: [JSONValue]) -> [String] { values.compactMap(\.stringValue).filter { !$0.utf8.contains(0) } }
+    ///
+    /// - Throws: 102 for what cannot be asked of a list of principals.
+    private mutating func principals(_ constraint: Constraint, _ column: String) throws(ParseError) -> String {
+        func texts(_ values: [JSONValue]) -> [String] {
+            values.compactMap(\.stringValue).filter { !$0.utf8.contains(0) }
+        }
         switch constraint {
-        case .notEqual(let value): return negate(principals(.equal(value), column))
-        case .notIn(let values): return negate(principals(.isIn(values), column))
-        case .containsAll(let values): return "\(column) @> \(builder.bind(.textArray(texts(values))))"
+        case .notEqual(let value): return negate(try principals(.equal(value), column))
+        case .notIn(let values): return negate(try principals(.isIn(values), column))
+        case .containsAll(let values):
+            guard texts(values).count == values.count, !values.isEmpty else { return "FALSE" }
+            return "\(column) @> \(builder.bind(.textArray(texts(values))))"
         case .equal(.null), .exists(false): return "\(column) IS NULL"
         case .exists(true): return "\(column) IS NOT NULL"
         case .equal(.array(let list)):
@@ -194,7 +200,7 @@ struct FilterCompiler {
             return values.contains(.null) ? "(\(isMember) OR \(column) IS NULL)" : isMember
         case .containedBy(let values): return "\(column) <@ \(builder.bind(.textArray(texts(values))))"
         case .size(let size): return "cardinality(\(column)) = \(builder.bind(.int(Int64(size))))"
-        default: return "FALSE"
+        default: throw ParseError(ParseError.invalidQuery, "\(column) is a list of principals: bad constraint")
         }
     }
 

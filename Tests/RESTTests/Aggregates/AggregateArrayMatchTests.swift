@@ -22,14 +22,18 @@ import Testing
         (["$nor": [["list": ["$size": 2]]]], ["none", "mixed", "absent"]),
     ]
 
-    @Test("Arrays are matched by their size and by one element that fulfils a whole condition", arguments: [false, true])
+    @Test(
+        "Arrays are matched by their size and by one element that fulfils a whole condition", arguments: [false, true])
     func matches(asDocuments: Bool) async throws {
         try await TestServer.run { server in
             let parts: JSONValue = [["n": 1], ["n": 2]]
             let rows: [JSONObject] = [
                 ["name": "two", "list": [1, 7], "meta": ["list": [4]]], ["name": "none", "list": []],
                 ["name": "mixed", "list": ["a", 9, 1]], ["name": "absent"],
-                ["name": "objects", "list": [["kind": "song", "plays": 3, "parts": parts], ["kind": "video", "plays": 8]]],
+                [
+                    "name": "objects",
+                    "list": [["kind": "song", "plays": 3, "parts": parts], ["kind": "video", "plays": 8]],
+                ],
             ]
             for row in rows { _ = try await server.create("Case", row) }
             for (condition, expected) in Self.conditions {
@@ -47,7 +51,8 @@ import Testing
         try await TestServer.run { server in
             _ = try await server.create("Case", ["list": [1]])
             let condition: JSONValue = ["list": .object([name: name == "$size" ? 1 : ["$gt": 0]])]
-            let answer = try await server.send("POST", "/classes/Case", ["_method": "GET", "where": condition], as: .master)
+            let answer = try await server.send(
+                "POST", "/classes/Case", ["_method": "GET", "where": condition], as: .master)
             #expect(answer.code == 102, "\(answer.text)")
         }
     }

@@ -46,8 +46,10 @@ import Testing
         (["$isoWeekYear": "$at"], 2020),
         (["$dateToString": ["date": "$at"]], "2020-01-05T10:20:30.400Z"),
         (["$dateToString": ["date": "$at", "format": "%Y-%m-%d"]], "2020-01-05"),
-        (["$dateToString": ["date": "$at", "format": "%H:%M:%S.%L %% %j %w %u %G-W%V %U 'YYYY'"]],
-         "10:20:30.400 % 005 1 7 2020-W01 01 'YYYY'"),
+        (
+            ["$dateToString": ["date": "$at", "format": "%H:%M:%S.%L %% %j %w %u %G-W%V %U 'YYYY'"]],
+            "10:20:30.400 % 005 1 7 2020-W01 01 'YYYY'"
+        ),
         (["$dateToString": ["date": "$at", "format": "%d %b, %B"]], "05 Jan, January"),
         (["$dateToString": ["date": "$at", "format": "%H:%M %z %Z", "timezone": "+05:30"]], "15:50 +0530 +330"),
         (["$dateToString": ["date": "$at", "format": "%H:%M", "timezone": "-10"]], "00:20"),

@@ -10,7 +10,7 @@ import Testing
         (["_wperm": ["$nin": ["u2"]]], ["own", "open", "closed"]), (["_wperm": ["$all": ["u1", "u2"]]], ["shared"]),
         (["_wperm": ["$exists": false]], ["open"]), (["_wperm": ["$exists": true]], ["own", "shared", "closed"]),
         (["_rperm": .null], ["open"]), (["_rperm": ["$in": [.null, "*"]]], ["open", "shared"]),
-        (["_wperm": []], ["closed"]), (["_rperm": ["$gt": 1]], []), (["_wperm": ["$in": ["u1'; --"]]], []),
+        (["_wperm": []], ["closed"]), (["_wperm": ["$in": ["u1'; --"]]], []),
         (["$or": [["_wperm": "u2"], ["_rperm": ["$exists": false]]]], ["shared", "open"]),
     ]
 
@@ -19,7 +19,8 @@ import Testing
         try await TestServer.run { server in
             let user: JSONValue = ["read": true, "write": true]
             let rows: [JSONObject] = [
-                ["name": "own", "ACL": ["u1": user]], ["name": "shared", "ACL": ["u1": user, "u2": user, "*": ["read": true]]],
+                ["name": "own", "ACL": ["u1": user]],
+                ["name": "shared", "ACL": ["u1": user, "u2": user, "*": ["read": true]]],
                 ["name": "open"], ["name": "closed", "ACL": [:]],
             ]
             for row in rows { _ = try await server.create("Note", row) }
@@ -29,6 +30,9 @@ import Testing
                 let names = Set(answer.results.compactMap { $0["name"]?.stringValue })
                 #expect(names == expected, "\(condition): \(answer.text)")
             }
+            let order = try await server.send(
+                "POST", "/classes/Note", ["_method": "GET", "where": ["_rperm": ["$gt": 1]]], as: .master)
+            #expect(order.code == 102, "\(order.text)")
             let client = try await server.send("POST", "/classes/Note", ["_method": "GET", "where": ["_wperm": "u1"]])
             #expect(client.code == 105, "\(client.text)")
         }

@@ -36,7 +36,6 @@ struct TransportCredentialTests {
             #"{"_ApplicationId":"app"}"#, #"{"_JavaScriptKey":"js"}"#, "{}", "[]", "",
             #"{"_ApplicationId":{"$ne":null},"_JavaScriptKey":"js"}"#,
             #"{"_ApplicationId":"app","_JavaScriptKey":["js"]}"#,
-            #"{"_ApplicationId":"app","_JavaScriptKey":"js","_SessionToken":{"$regex":"."}}"#,
             #"{"_ApplicationId":"app","_JavaScriptKey":"js","_MasterKey":1}"#,
             #"{"_ApplicationId":"constructor","_JavaScriptKey":"js"}"#,
         ])
@@ -45,6 +44,16 @@ struct TransportCredentialTests {
             let answer = try await client.request("POST", "/parse/x", text: text)
             #expect(answer.status == 403)
             #expect(answer.text == #"{"error":"unauthorized"}"#)
+        }
+    }
+
+    @Test("A session token in a body that is no text is an invalid one")
+    func sessionTokenOfAnotherType() async throws {
+        try await Server.run { client in
+            let body = #"{"_ApplicationId":"app","_JavaScriptKey":"js","_SessionToken":{"$regex":"."}}"#
+            let answer = try await client.request("POST", "/parse/x", text: body)
+            #expect(answer.status == 400)
+            #expect(answer.text == #"{"code":209,"error":"Invalid session token"}"#)
         }
     }
 
