@@ -33,7 +33,8 @@ enum ObjectSize {
         guard grows || size(of: parameters) > smallSize else { return nil }
         let isTooLarge =
             "pg_column_size(\(table).*) > \(limit / 8) AND octet_length(to_jsonb(\(table).*)::text) > \(limit)"
-        return "CASE WHEN \(isTooLarge) THEN roost_refuse('RS116', '\(limit)') END"
+        // Named as no field of a class can be.
+        return "CASE WHEN \(isTooLarge) THEN roost_refuse('RS116', '\(limit)') END AS _bound"
     }
 
     private static let smallSize = 1024
