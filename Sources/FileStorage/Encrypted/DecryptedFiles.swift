@@ -24,7 +24,7 @@ final class DecryptedFiles: Sendable {
 
     private let state = Mutex(State())
     /// The bytes that decryptions take at a time.
-    private let budget = Gate(capacity: 48 * 1024 * 1024)
+    let budget = Gate(capacity: 48 * 1024 * 1024)
 
     /// A file in the clear.
     ///

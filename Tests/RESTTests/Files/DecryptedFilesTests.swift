@@ -1,5 +1,6 @@
 import Synchronization
 import Tasks
+import TestSupport
 import Testing
 
 @testable import FileStorage
@@ -45,7 +46,8 @@ struct DecryptedFilesTests {
     @Test("take so much memory at a time, however many are asked for")
     func budget() async throws {
         let files = DecryptedFiles()
-        let (inside, most) = (Atomic(0), Atomic(0))
+        let inside = Atomic(0)
+        let most = Atomic(0)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<20 {
                 group.addTask {
@@ -81,6 +83,7 @@ struct DecryptedFilesTests {
                 try await files.file(Self.key("a"), size: 10) { Self.file(10) }
             }
         }
+        #expect(try await eventually { files.budget.waiting == 1 })
         let stayer = Task { try await files.file(Self.key("a"), size: 10) { Self.file(10) } }
         caller.leave()
         await #expect(throws: CancellationError.self) { try await leaver.value }
