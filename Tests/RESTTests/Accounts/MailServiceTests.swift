@@ -51,9 +51,12 @@ import Testing
                 ],
             ]
             try await TestServer.run(options.merging(service.options) { $1 }) { server in
-                for number in 0..<12 { _ = try await server.signUp("s\(number)", ["email": "s\(number)@Slow.example"]) }
+                func signUp(_ names: [String], domain: String) async throws {
+                    for name in names { _ = try await server.signUp(name, ["email": .string("\(name)@\(domain)")]) }
+                }
+                try await signUp((0..<12).map { "s\($0)" }, domain: "Slow.example")
                 for await _ in held.stream.prefix(4) {}
-                for number in 0..<6 { _ = try await server.signUp("q\(number)", ["email": "q\(number)@m.example"]) }
+                try await signUp((0..<6).map { "q\($0)" }, domain: "m.example")
                 func waiting(_ pattern: String) async throws -> Int {
                     try await server.texts("SELECT id::text FROM _roost_mail WHERE content ->> 'to' LIKE '\(pattern)'")
                         .count
