@@ -49,7 +49,7 @@ let package = Package(
         .target(
             name: "FileStorage",
             dependencies: [
-                "Encoding", "JSON", collections,
+                "Encoding", "JSON", "Tasks", collections,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -138,7 +138,8 @@ let package = Package(
         .target(
             name: "Webhooks",
             dependencies: [
-                "CloudCode", "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", logging,
+                "CloudCode", "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", "Tasks",
+                logging,
             ],
             swiftSettings: stayOnExecutor),
         .target(

@@ -5,6 +5,7 @@ public import Operations
 public import Outgoing
 public import ParseStorage
 public import ServerConfiguration
+import Synchronization
 import Templates
 
 /// Mails for accounts: they wait in the database, with the change that they are about, and are sent soon after.
@@ -21,6 +22,11 @@ public final class MailQueue: Mailer {
     static let lease = 60.0
     /// How many mails are sent side by side.
     static let atOnce = 8
+    /// How many of them go to addresses of one domain: one whose server is slow leaves places to the others.
+    static let atOnceToDomain = 4
+
+    /// How many mails are under way, by domain.
+    private let underWay = Mutex<[Name: Int]>([:])
     /// How long until a mail is tried again, in seconds, after so many failures; then it is given up.
     static let pauses: [Double] = [2, 10, 30, 120, 600, 3600, 4 * 3600, 12 * 3600, 24 * 3600]
 
@@ -65,7 +71,12 @@ public final class MailQueue: Mailer {
             }
             for await _ in wakes {
                 do {
-                    while try await sendSome(store) {}
+                    while let mail = try await takeMail(store) {
+                        group.addTask {
+                            await self.deliver(mail, store)
+                            self.end(mail)
+                        }
+                    }
                 } catch {
                     if !Task.isCancelled {
                         logger.warning("mails could not be looked for", metadata: ["error": "\(error)"])
@@ -76,13 +87,30 @@ public final class MailQueue: Mailer {
         }
     }
 
-    /// Sends some mails side by side; false when none were due.
-    private func sendSome(_ store: ObjectStore) async throws -> Bool {
-        let mails = try await store.takeMails(Self.atOnce, for: Self.lease)
-        await withDiscardingTaskGroup { group in
-            for mail in mails { group.addTask { await self.deliver(mail, store) } }
+    /// Takes a mail that is due and for which there is a place; nil without one.
+    private func takeMail(_ store: ObjectStore) async throws -> QueuedMail? {
+        guard let full = domainsWithoutPlace, let mail = try await store.takeMail(for: Self.lease, except: full) else {
+            return nil
         }
-        return !mails.isEmpty
+        underWay.withLock { $0[mail.domain, default: 0] += 1 }
+        return mail
+    }
+
+    /// The domains that have all their places; nil where all places are taken.
+    private var domainsWithoutPlace: [Name]? {
+        underWay.withLock { counts in
+            guard counts.values.reduce(0, +) < Self.atOnce else { return nil }
+            return counts.filter { $0.value >= Self.atOnceToDomain }.map(\.key)
+        }
+    }
+
+    /// Gives the place of a mail back.
+    private func end(_ mail: QueuedMail) {
+        underWay.withLock { counts in
+            let rest = counts[mail.domain, default: 1] - 1
+            counts[mail.domain] = rest > 0 ? rest : nil
+        }
+        wake()
     }
 
     private func deliver(_ mail: QueuedMail, _ store: ObjectStore) async {

@@ -70,6 +70,8 @@ public struct Configuration: Sendable {
     public var maxLimit: Int?
     /// The largest answer, in bytes.
     public var maxResponseSize = 64 * 1024 * 1024
+    /// The most bytes of an object that clients may store; the master key stores larger ones.
+    public var maxObjectSize = 4 * 1024 * 1024
     public var requestKeywordDenylist = KeywordRules.defaults
     public var enableSanitizedErrorResponse = true
     public var allowAggregationForReadOnlyMasterKey = true

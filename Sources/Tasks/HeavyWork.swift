@@ -17,6 +17,25 @@ public enum HeavyWork {
     /// From how many bytes on the rows of an answer are heavy: writing is faster than reading.
     public static let answerSize = 256 * 1024
 
+    /// The bytes of which values are made at a time, for all senders together: values take many times as much.
+    private static let valueBudget = Gate(capacity: 4 * 1024 * 1024)
+
+    /// Makes values of bytes: where these are many, away from the caller's event loop, and in turns by sender.
+    ///
+    /// - Parameter bytes: How many bytes the values are made of.
+    /// - Throws: What `body` throws; `CancellationError` when the task was cancelled before it was its turn.
+    public static func makeValues<R>(of bytes: Int, _ body: () throws -> R) async throws -> R {
+        guard bytes > size else { return try body() }
+        do {
+            try await valueBudget.enter(weight: bytes)
+        } catch is CancellationError where !Task.isCancelled {
+            // The caller has left, and what it began is carried out all the same: nobody else waits for it.
+            return try await run { try body() }
+        }
+        defer { valueBudget.leave(weight: bytes) }
+        return try await run { try body() }
+    }
+
     /// Runs `body`, and what it calls, away from the caller's event loop, and comes back to it.
     public static func run<R>(_ body: () async throws -> R) async rethrows -> R {
         try await withTaskExecutorPreference(executor) {

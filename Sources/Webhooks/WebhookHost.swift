@@ -6,6 +6,7 @@ import Outgoing
 import ParseModel
 public import ServerConfiguration
 import Synchronization
+import Tasks
 
 /// The servers that `/hooks` names, as a host of cloud code: each call is one request over HTTP.
 ///
@@ -84,7 +85,7 @@ public final class WebhookHost: CloudHost {
             throw CloudFailure("The webhook was removed.")
         }
         let authority = try address.checked()
-        let body = encoder.body(of: call)
+        let body = await HeavyWork.run { encoder.body(of: call) }
         guard body.count <= Self.mostSent else {
             throw CloudFailure("Request body larger than maxBodyLength limit")
         }
@@ -110,7 +111,7 @@ public final class WebhookHost: CloudHost {
                 metadata: ["call": "\(call.target)", "host": "\(authority.host)", "error": "\(failure)"])
             throw CloudFailure(Self.text(failure.kind))
         }
-        return try WebhookAnswer.read(reply, call.target)
+        return try await HeavyWork.makeValues(of: reply.body.count) { try WebhookAnswer.read(reply, call.target) }
     }
 
     private func gate(to host: String) -> CallGate {

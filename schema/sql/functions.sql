@@ -1,5 +1,12 @@
 -- Functions of Roost's own. parse-server neither has nor minds them.
 
+-- Ends a statement with an error of Roost's own.
+CREATE OR REPLACE FUNCTION roost_refuse(state text, reason text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RAISE EXCEPTION '%', reason USING ERRCODE = state;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION roost_add(list jsonb, items jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(list) = 'array' THEN list ELSE '[]'::jsonb END || items
 $$;

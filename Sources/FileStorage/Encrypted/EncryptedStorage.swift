@@ -7,6 +7,7 @@ import NIOPosix
 public struct EncryptedStorage: FileStorage {
     private let storage: any FileStorage
     private let cipher: FileCipher
+    private let decrypted = DecryptedFiles()
 
     /// Encrypts what a storage keeps.
     public init(_ storage: any FileStorage, cipher: FileCipher) {
@@ -35,12 +36,15 @@ public struct EncryptedStorage: FileStorage {
     /// - Throws: ``FileStorageError/notReadable`` when it is not authentic.
     public func open(name: String) async throws -> (any StoredFile)? {
         guard let file = try await storage.open(name: name) else { return nil }
-        var sealed: [UInt8] = []
-        sealed.reserveCapacity(Int(file.size))
-        try await file.give(0..<file.size) { sealed += $0.readableBytesView }
+        let key = DecryptedFiles.Key(name: Array(name.utf8), version: file.entityTag)
         do {
-            let plain = try await Self.onThread { [sealed, cipher] in try cipher.open(sealed) }
-            return FileInMemory(bytes: plain, modified: file.modified)
+            return try await decrypted.file(key, size: Int(file.size)) { [cipher] in
+                var sealed: [UInt8] = []
+                sealed.reserveCapacity(Int(file.size))
+                try await file.give(0..<file.size) { sealed += $0.readableBytesView }
+                let plain = try await Self.onThread { [sealed] in try cipher.open(sealed) }
+                return FileInMemory(bytes: plain, modified: file.modified)
+            }
         } catch is FileCipher.Failure {
             throw FileStorageError.notReadable
         }

@@ -3,13 +3,14 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
+import Tasks
 
 /// Logging in and out.
 extension Backend {
     /// Logs a user in by name or mail address and password.
     ///
-    /// - Returns: The user with a new session token.
-    public func logIn(_ parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+    /// - Returns: The user with a new session token, as JSON.
+    public func logIn(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
         let (candidate, change) = try await checkPassword(parameters, context) { candidate in
             try await checkFactors(parameters["authData"], of: candidate, context)
         }
@@ -20,9 +21,9 @@ extension Backend {
         let session = try await openSession(
             for: candidate.id, createdWith: ["action": "login", "authProvider": "password"], context)
         try await checkStillValid(candidate, session)
-        var user = try await ownRecord(candidate.id, session.user, context)
-        user["sessionToken"] = .string(session.token)
-        if !change.responses.isEmpty { user["authDataResponse"] = .object(change.responses) }
+        var members: JSONObject = ["sessionToken": .string(session.token)]
+        if !change.responses.isEmpty { members["authDataResponse"] = .object(change.responses) }
+        let user = try await ownRecord(candidate.id, session.user, members, context)
         try await callUserTrigger(.afterLogin, of: candidate.id, session: session.user, context)
         return user
     }
@@ -43,11 +44,13 @@ extension Backend {
     }
 
     /// Checks a password and gives the user, without opening a session.
-    public func verifyPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+    ///
+    /// - Returns: The user, as JSON.
+    public func verifyPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
         let id = try await checkPassword(parameters, context) { _ in nil }.candidate.id
         return try await ownRecord(
             id, SessionUser(id: id, sessionId: "", token: "", roles: try await roles(of: id), isAnonymous: false),
-            context)
+            [:], context)
     }
 
     /// The login data of the user whose name and password these are.
@@ -56,7 +59,9 @@ extension Backend {
     }
 
     /// Opens a session for a user with the master key.
-    public func logIn(as parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+    ///
+    /// - Returns: The user with the session token, as JSON.
+    public func logIn(as parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
         guard context.caller.power == .master else {
             throw ParseError.denied(ParseError.operationForbidden, "master key is required")
         }
@@ -70,27 +75,45 @@ extension Backend {
         }
         let session = try await openSession(
             for: id, createdWith: ["action": "login", "authProvider": "masterkey"], context)
-        var user = try await ownRecord(id, session.user, context)
-        user["sessionToken"] = .string(session.token)
-        return user
+        return try await ownRecord(id, session.user, ["sessionToken": .string(session.token)], context)
     }
 
-    /// A user's record as the user sees it.
+    /// A user's record as the user sees it, as JSON: no values are made of it.
+    ///
+    /// - Parameter members: What the answer has besides.
+    func ownRecord(_ id: String, _ user: SessionUser, _ members: JSONObject, _ context: RequestContext) async throws
+        -> [UInt8]
+    {
+        guard let found = try await ownRow(id, user, context) else {
+            let known: JSONObject = ["objectId": .string(id)]
+            return JSONValue.object(known.merging(members) { $1 }).serialized()
+        }
+        return try await HeavyWork.run(if: found.isHeavy) {
+            var writer = JSONWriter(capacity: 1024)
+            try found.write(0, extra: members.map { JSONValue.member($0.key, $0.value) }, into: &writer)
+            return writer.bytes
+        }
+    }
+
+    /// A user's record as the user sees it, as values.
+    func ownRecord(_ id: String, _ user: SessionUser, _ context: RequestContext) async throws -> JSONObject {
+        try await ownRow(id, user, context)?.objects.first ?? ["objectId": .string(id)]
+    }
+
+    /// A user's row as the user sees it; nil where the user does not.
     ///
     /// From preset 9 on it is read with the user's own rights: class permissions and protected fields apply.
-    func ownRecord(_ id: String, _ user: SessionUser, _ context: RequestContext) async throws -> JSONObject {
+    private func ownRow(_ id: String, _ user: SessionUser, _ context: RequestContext) async throws
+        -> ObjectStore.Found?
+    {
         var own = context
         own.caller = configuration.preset >= 9 ? Caller(user: user) : .server
         do {
-            var record = try await object("_User", id, own)
-            if configuration.preset < 9, let loginDataView, let stored = record["authData"]?.objectValue {
-                record["authData"] = .object(loginDataView(stored))
-            }
-            return record
+            return try await found("_User", id, own, loginData: loginDataView)
         } catch let error as ParseError
             where error.code == ParseError.operationForbidden || error.code == ParseError.objectNotFound
         {
-            return ["objectId": .string(id)]
+            return nil
         }
     }
 
@@ -213,14 +236,13 @@ extension Backend {
         {
             return known.bytes
         }
-        var record = try await ownRecord(user.id, user, context)
-        record["sessionToken"] = .string(user.token)
+        var members: JSONObject = ["sessionToken": .string(user.token)]
         if configuration.preset < 9 {
             // These servers read the user as an included object.
-            record["__type"] = "Object"
-            record["className"] = "_User"
+            members["__type"] = "Object"
+            members["className"] = "_User"
         }
-        let bytes = JSONValue.object(record).serialized()
+        let bytes = try await ownRecord(user.id, user, members, context)
         if !isInTransaction, bytes.count <= Self.largestRecord {
             user.record = SessionUser.Record(bytes: bytes, mountURL: context.mountURL, schemaVersion: schemaVersion)
         }

@@ -27,11 +27,11 @@ struct FindPipeline {
         if meetsTriggers, find.triggered?.given == nil, !find.target.hasSameBytes(as: find.className) {
             try await callBefore(&find, of: find.target)
         }
-        if let given = find.triggered?.given { return try await present(given, count: nil, find) }
+        if let given = find.triggered?.given { return try await present(given, isHeavy: true, count: nil, find) }
         if find.options.asksForNothing, find.objectId == nil {
             // A request for no objects and no count asks for nothing, and needs no permission.
             try ClassRules.reading(find.target)?.authorize(find.caller)
-            return try await present([], count: nil, find)
+            return try await present([], isHeavy: false, count: nil, find)
         }
         if find.options.explain != nil { return try await explain(find) }
         if meetsTriggers {
@@ -40,7 +40,8 @@ struct FindPipeline {
         let found = try await search(find)
         let members = try await ClassRules.reading(find.target)?.members(of: found, find, backend) ?? []
         guard meetsTriggers else { return try await write(found, members, find) }
-        return try await present(try await objects(found, members, find), count: found.count, find)
+        return try await present(
+            try await objects(found, members, find), isHeavy: found.isHeavy, count: found.count, find)
     }
 
     /// Checks what can be said of a find before its class is looked at. Nobody is called for a caller who may not ask.
@@ -98,7 +99,9 @@ struct FindPipeline {
     {
         let count = find.objectId == nil ? found.rowCount : 1
         let extra = Self.extra(members, find)
-        let objects = try (0..<count).map { try found.object($0, extra: extra($0)) }
+        let objects = try await HeavyWork.makeValues(of: found.valueSize) {
+            try (0..<count).map { try found.object($0, extra: extra($0)) }
+        }
         found.release()
         return try await backend.callIncludeTriggers(
             objects, backend.triggeredIncludes(find.target, find.options), cloudContext: find.triggered?.cloudContext,
@@ -106,7 +109,9 @@ struct FindPipeline {
     }
 
     /// Presents objects that are values, after the trigger that may change them.
-    private func present(_ objects: [JSONObject], count: Int?, _ find: Find) async throws -> [UInt8] {
+    ///
+    /// - Parameter isHeavy: Whether writing them may take long.
+    private func present(_ objects: [JSONObject], isHeavy: Bool, count: Int?, _ find: Find) async throws -> [UInt8] {
         var objects = objects
         if let triggered = find.triggered {
             objects = try await backend.afterFind(find, objects, triggered)
@@ -115,7 +120,7 @@ struct FindPipeline {
             guard let object = objects.first else { throw ParseError.notFound }
             let isAsked = find.triggered?.given == nil && !find.isRewritten
             let members = isAsked ? ClassRules.reading(find.target)?.answered(find) ?? [:] : [:]
-            return JSONValue.object(object.merging(members) { $1 }).serialized()
+            return await HeavyWork.run(if: isHeavy) { JSONValue.object(object.merging(members) { $1 }).serialized() }
         }
         var answer: JSONObject = ["results": .array(objects.map { .object($0) })]
         if count == 0, backend.countsNothing(find.target, find.caller) {
@@ -123,7 +128,7 @@ struct FindPipeline {
         } else if let count {
             answer["count"] = .number(Double(count))
         }
-        return JSONValue.object(answer).serialized()
+        return await HeavyWork.run(if: isHeavy) { [answer] in JSONValue.object(answer).serialized() }
     }
 
     /// Presents rows as they are, without making values of them.

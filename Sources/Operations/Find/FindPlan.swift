@@ -216,11 +216,27 @@ extension Backend {
     ///
     /// - Throws: 101 when it is not there or the caller may not see it.
     func object(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> JSONObject {
+        guard let object = try await found(className, objectId, context).objects.first else {
+            throw ParseError.notFound
+        }
+        return object
+    }
+
+    /// An object as a caller finds it, as a row.
+    ///
+    /// - Parameter loginData: How login data are shown where the caller sees them as they are stored.
+    /// - Throws: What the get of the object throws.
+    func found(
+        _ className: String, _ objectId: String, _ context: RequestContext,
+        loginData: (@Sendable (JSONObject) -> JSONObject)? = nil
+    ) async throws -> ObjectStore.Found {
         try context.caller.check("get", of: className)
         try checkClassCreation(className, context.caller)
         let find = try Find(className, .object(id: objectId), [:], context)
-        let found = try await store.find(try await FindPipeline(backend: self).request(find))
+        var request = try await FindPipeline(backend: self).request(find)
+        request.access.loginData = request.access.loginData ?? loginData
+        let found = try await store.find(request)
         guard found.rowCount > 0 else { throw ParseError.notFound }
-        return try found.object(0)
+        return found
     }
 }

@@ -47,6 +47,7 @@ extension Backend {
         write.updatedAt = updatedAt
         write.operations = operations
         write.hidden = save.hidden
+        write.sizeLimit = sizeLimit(caller)
         var answer: JSONObject = ["objectId": .string(objectId), "createdAt": .string(createdAt.iso)]
         // Of a default beside which a part is written, the whole is not known here.
         for name in filled where !operations.keys.contains(where: { $0.hasPrefix(Name(name + ".")) }) {
@@ -60,6 +61,9 @@ extension Backend {
             className: className, objectId: objectId, write: write,
             result: WriteResult(status: 201, location: location(className, objectId, save.context), body: answer))
     }
+
+    /// The most bytes that an object may have that a caller writes.
+    private func sizeLimit(_ caller: Caller) -> Int? { caller.writesEverything ? nil : configuration.maxObjectSize }
 
     /// The URL of an object, as the answer to its creation tells it.
     func location(_ className: String, _ objectId: String, _ context: RequestContext) -> String {
@@ -89,6 +93,7 @@ extension Backend {
         var write = ObjectWrite()
         write.operations = operations
         write.hidden = save.hidden
+        write.sizeLimit = sizeLimit(caller)
         write.acl = try save.acl ?? ObjectACL.requested(save.body["ACL"])
         write.updatedAt = save.context.now
         return PlannedWrite(

@@ -3,6 +3,7 @@ import Logging
 import ParseModel
 import ParseStorage
 import Rules
+import Tasks
 
 /// What the calls of triggers share, and those around accounts and the configuration.
 extension Backend {
@@ -47,7 +48,10 @@ extension Backend {
     /// - Returns: nil without a user.
     public func userRecord(_ context: RequestContext) async throws -> JSONObject? {
         guard context.caller.user != nil else { return nil }
-        var record = try JSONValue(parsing: try await me(context)).objectValue ?? [:]
+        let bytes = try await me(context)
+        var record = try await HeavyWork.makeValues(of: bytes.count) {
+            try JSONValue(parsing: bytes).objectValue ?? [:]
+        }
         for key in ["__type", "className"] as [Name] { record[key] = nil }
         return record
     }

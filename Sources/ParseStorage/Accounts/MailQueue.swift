@@ -9,6 +9,8 @@ public struct QueuedMail: Sendable {
     public let content: JSONObject
     /// How often it was tried, this time included.
     public let attempts: Int64
+    /// The part of its address after the @.
+    public let domain: Name
 }
 
 /// Mails that wait to be sent, in a table beside the classes that no route reads.
@@ -57,28 +59,29 @@ extension ObjectStore {
         }
     }
 
-    /// Takes mails that are due. Nobody else takes them for some time: a process that dies while sending one leaves
-    /// it to others then.
+    /// Takes the mail that has been due for longest. No other process takes it for some time: one that dies while
+    /// sending it leaves it to others then.
     ///
     /// - Parameters:
-    ///   - count: The most mails.
     ///   - seconds: For how long.
-    public func takeMails(_ count: Int, for seconds: Double) async throws -> [QueuedMail] {
+    ///   - domains: Whose mails are left for later.
+    /// - Returns: nil where none is due.
+    public func takeMail(for seconds: Double, except domains: [Name]) async throws -> QueuedMail? {
         let rows = try await query(
             Statement(
                 """
                 UPDATE "_roost_mail" SET "attempts" = "attempts" + 1, "due" = now() + make_interval(secs => $1)
                 WHERE "id" IN (
-                    SELECT "id" FROM "_roost_mail" WHERE "due" <= now() AND "due" < 'infinity' ORDER BY "due"
-                    LIMIT $2 FOR UPDATE SKIP LOCKED)
-                RETURNING "id", "content", "attempts"::bigint
-                """, [.double(seconds), .int(Int64(count))]))
-        return (0..<rows.rowCount).compactMap { row in
-            guard let id = rows.int(row, 0),
-                let content = rows.jsonb(row, 1).flatMap({ try? JSONValue(parsing: $0) })?.objectValue
-            else { return nil }
-            return QueuedMail(id: id, content: content, attempts: rows.int(row, 2) ?? 1)
-        }
+                    SELECT "id" FROM "_roost_mail" WHERE "due" <= now() AND "due" < 'infinity'
+                        AND lower(split_part("content" ->> 'to', '@', -1)) <> ALL($2)
+                    ORDER BY "due" LIMIT 1 FOR UPDATE SKIP LOCKED)
+                RETURNING "id", "content", "attempts"::bigint, lower(split_part("content" ->> 'to', '@', -1))
+                """, [.double(seconds), .textArray(domains.texts)]))
+        guard rows.rowCount > 0, let id = rows.int(0, 0),
+            let content = rows.jsonb(0, 1).flatMap({ try? JSONValue(parsing: $0) })?.objectValue
+        else { return nil }
+        return QueuedMail(
+            id: id, content: content, attempts: rows.int(0, 2) ?? 1, domain: Name(rows.string(0, 3) ?? ""))
     }
 
     /// Removes a mail that was sent.

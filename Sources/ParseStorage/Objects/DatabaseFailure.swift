@@ -35,6 +35,7 @@ enum DatabaseFailure {
             // What a function of Roost's own refuses.
             ParseError(ParseError.incorrectType, error.message)
         case "RS102": ParseError(ParseError.invalidQuery, error.message)
+        case "RS116": ObjectSize.tooLarge(Int(error.message) ?? 0)
         case "57014", "25P03": ParseError(ParseError.timeout, "The query took too long and was stopped")
         case "40001", "40P01", "55P03":
             ParseError(ParseError.timeout, "Others use what is to be changed. Nothing was changed, try again later")

@@ -29,6 +29,9 @@ extension ObjectStore {
                 || included.size > HeavyWork.answerSize
         }
 
+        /// The bytes that its values are made of: those of its rows, included ones among them.
+        public var valueSize: Int { (result?.size ?? 0) + included.size }
+
         /// Lets others have the memory of the rows, when they were made values of: what is asked next may wait for it.
         public func release() { result?.release() }
 
@@ -83,11 +86,13 @@ extension ObjectStore {
             }
         }
 
-        /// All objects as values.
+        /// All objects as values, made away from event loops where that takes long.
         ///
         /// - Throws: What ``object(_:extra:)`` throws for one of them.
         public var objects: [JSONObject] {
-            get throws(ParseError) { try (0..<rowCount).map { row throws(ParseError) in try object(row) } }
+            get async throws {
+                try await HeavyWork.makeValues(of: valueSize) { try (0..<rowCount).map { try object($0) } }
+            }
         }
 
         /// The id of one object.

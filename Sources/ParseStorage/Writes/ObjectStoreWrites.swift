@@ -84,7 +84,7 @@ extension ObjectStore {
             let found = Found(
                 result: result, plan: plan, access: ReadAccess(), included: IncludedObjects(), include: nil,
                 links: links, unwritten: [], count: nil)
-            return try found.object(0)
+            return try await found.objects.first
         }
     }
 

@@ -16,6 +16,9 @@ public struct ObjectWrite: Sendable {
     /// When the object was last changed.
     public var updatedAt: ParseDate?
 
+    /// The most bytes that the object may have afterwards, as JSON; nil for as many as it likes.
+    public var sizeLimit: Int?
+
     /// A write that changes nothing.
     public init() {}
 }
@@ -58,6 +61,7 @@ struct WriteCompiler {
             row.set("_rperm", to: .textArray(acl.readers.texts))
             row.set("_wperm", to: .textArray(acl.writers.texts))
         }
+        try ObjectSize.check(row.parameters, write.sizeLimit)
         for change in relationChanges(write.operations) where !change.added.isEmpty {
             row.joins.append(
                 Statement(
@@ -115,16 +119,18 @@ struct WriteCompiler {
         }
         if assignments.isEmpty { assignments.append("\"objectId\" = \"objectId\"") }
         let table = SQLBuilder.quote(schema.name)
+        try ObjectSize.check(builder.parameters, write.sizeLimit)
+        let bound = ObjectSize.bound(on: table, write, builder.parameters).map { ", \($0)" } ?? ""
         let id = builder.bind(try ValueEncoder.text(objectId))
         let update =
             "UPDATE \(table) SET \(assignments.joined(separator: ", ")) "
             + "WHERE \"objectId\" = \(id) AND \(condition)"
         let columns = returning.isEmpty ? "1" : returning.map(SQLBuilder.quote).joined(separator: ", ")
         let changes = relationChanges(write.operations)
-        if changes.isEmpty { return Statement("\(update) RETURNING \(columns)", builder.parameters) }
+        if changes.isEmpty { return Statement("\(update) RETURNING \(columns)\(bound)", builder.parameters) }
         // Names begin with an underscore here, as those of fields and classes of an app cannot.
         // The join rows go with the row: one statement, and none of it when the row is not to be changed.
-        var parts = ["_updated AS (\(update) RETURNING *)"]
+        var parts = ["_updated AS (\(update) RETURNING *\(bound))"]
         for (index, change) in changes.enumerated() {
             let join = SQLBuilder.quote(change.table)
             if !change.added.isEmpty {

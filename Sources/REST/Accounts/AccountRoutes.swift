@@ -10,15 +10,15 @@ extension RouteTable {
         [Method.get, .post].flatMap { method in
             [
                 Route(method, "login", [.batchable, .withoutSession]) { routes, call in
-                    .object(try await routes.backend.logIn(call.envelope.loginParameters, call.context))
+                    .json(try await routes.backend.logIn(call.envelope.loginParameters, call.context))
                 },
                 Route(method, "verifyPassword", [.batchable]) { routes, call in
-                    .object(try await routes.backend.verifyPassword(call.envelope.loginParameters, call.context))
+                    .json(try await routes.backend.verifyPassword(call.envelope.loginParameters, call.context))
                 },
             ]
         } + [
             Route(.post, "loginAs", [.batchable]) { routes, call in
-                .object(try await routes.backend.logIn(as: call.envelope.parameters, call.context))
+                .json(try await routes.backend.logIn(as: call.envelope.parameters, call.context))
             },
             Route(.post, "logout", [.batchable, .aboutSession]) { routes, call in
                 try await routes.backend.logOut(call.context)

@@ -4,6 +4,7 @@ import JSON
 import ParseModel
 import Rules
 public import ServerConfiguration
+import Tasks
 
 /// The way back into the server for cloud code that this process hosts: requests as clients send them, without HTTP.
 ///
@@ -24,7 +25,9 @@ public struct InternalDispatcher: InternalRequests {
     public func perform(_ request: InternalRequest) async -> InternalReply {
         let reply: Reply
         do {
-            reply = try await routes.respond(to: try open(request))
+            reply = try await HeavyWork.run(if: request.body.count >= HeavyWork.size) {
+                try await routes.respond(to: try open(request))
+            }
         } catch {
             reply = routes.errors.reply(to: error, requestID: RequestID(0))
         }

@@ -69,7 +69,7 @@ public final class FileRoutes: Sendable {
         }
         try await triggers.callForDownload(.beforeFind, name, url)
         do {
-            guard let file = try await open(name) else {
+            guard let file = try await storage.open(name: name) else {
                 return name.utf8.contains(UInt8(ascii: "/")) ? nil : Self.notFound
             }
             try await triggers.callForDownload(.afterFind, name, url, size: Int(file.size))
@@ -81,12 +81,6 @@ public final class FileRoutes: Sendable {
                 metadata: ["id": "\(request.request.id)", "name": "\(name)"])
             return Self.notFound
         }
-    }
-
-    /// Opens a file; a few at a time, when each is held in memory.
-    private func open(_ name: String) async throws -> (any StoredFile)? {
-        guard storage.holdsWholeFiles else { return try await storage.open(name: name) }
-        return try await LongWork.large.carryOut { try await storage.open(name: name) }
     }
 
     private func checkDownload(_ request: FileRequest) async throws {

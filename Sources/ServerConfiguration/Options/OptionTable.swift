@@ -68,6 +68,9 @@ public enum OptionTable {
             "readReplicaURI", "ROOST_READ_REPLICA_URI", .string, \.readReplicaURI,
             "The postgres:// URI of a streaming replica of the database, for reads with a readPreference"
         ) { value, name throws(ConfigurationError) in .some(try databaseURI(value, name)) },
+        .size(
+            "maxObjectSize", "ROOST_MAX_OBJECT_SIZE", \.maxObjectSize, atLeast: 1024,
+            "The largest object that clients may store, as JSON; the master key stores larger ones"),
         .whole(
             "maximumConnections", "ROOST_MAXIMUM_CONNECTIONS", \.maximumConnections, in: 16...1_000_000,
             "The most connections of clients at a time, or fewer where the system gives fewer descriptors"),

@@ -31,6 +31,44 @@ import Testing
         }
     }
 
+    @Test("A domain to which mails go slowly has half of the places: those to others leave meanwhile")
+    func slowDomain() async throws {
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        let held = AsyncStream.makeStream(of: Void.self)
+        let answer: IdentityStandIn.Answer = { request in
+            if request.body.lowercased().contains("slow.example") {
+                held.continuation.yield()
+                for await _ in ends {}
+            }
+            return .init(["id": "1"])
+        }
+        try await IdentityStandIn.run(answer) { service in
+            let options: JSONObject = [
+                "appName": "Größe", "publicServerURL": "http://app.example/parse", "verifyUserEmails": true,
+                "emailAdapter": [
+                    "module": "mailgun",
+                    "options": ["from": "a@m.example", "domain": "mg.m.example", "apiKey": "key-1"],
+                ],
+            ]
+            try await TestServer.run(options.merging(service.options) { $1 }) { server in
+                func signUp(_ names: [String], domain: String) async throws {
+                    for name in names { _ = try await server.signUp(name, ["email": .string("\(name)@\(domain)")]) }
+                }
+                try await signUp((0..<12).map { "s\($0)" }, domain: "Slow.example")
+                for await _ in held.stream.prefix(4) {}
+                try await signUp((0..<6).map { "q\($0)" }, domain: "m.example")
+                func waiting(_ pattern: String) async throws -> Int {
+                    try await server.texts("SELECT id::text FROM _roost_mail WHERE content ->> 'to' LIKE '\(pattern)'")
+                        .count
+                }
+                #expect(try await eventually { try await waiting("q%") == 0 })
+                #expect(try await waiting("s%") == 12)
+                end.finish()
+                #expect(try await eventually { try await waiting("s%") == 0 })
+            }
+        }
+    }
+
     private static func form(_ text: String) -> [String: String] {
         var fields: [String: String] = [:]
         for item in URLComponents(string: "http://h/?\(text)")?.queryItems ?? [] { fields[item.name] = item.value }

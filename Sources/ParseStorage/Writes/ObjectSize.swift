@@ -1,0 +1,53 @@
+import ParseModel
+import Postgres
+
+/// How large an object may become by what clients write.
+enum ObjectSize {
+    /// The refusal of an object that would be larger.
+    static func tooLarge(_ limit: Int) -> ParseError {
+        ParseError(ParseError.objectTooLarge, "The object is too large. It may have \(limit) bytes at most.")
+    }
+
+    /// Refuses to write values that are too large by themselves.
+    ///
+    /// - Throws: 116.
+    static func check(_ parameters: [PostgresParameter], _ limit: Int?) throws(ParseError) {
+        guard let limit else { return }
+        if size(of: parameters) > limit { throw tooLarge(limit) }
+    }
+
+    /// What ends a statement that makes a row too large, as something that it returns; nil where it need not be weighed.
+    ///
+    /// Small values in place of others are not weighed: there are not more of them than fields. The size of a row in
+    /// PostgreSQL, where values may be compressed and nothing is escaped, is known at once, and is compared first: what it
+    /// is as JSON has to be written.
+    static func bound(on table: String, _ write: ObjectWrite, _ parameters: [PostgresParameter]) -> String? {
+        guard let limit = write.sizeLimit else { return nil }
+        let grows = write.operations.contains { key, operation in
+            switch operation {
+            case .add, .addUnique: true
+            case .set: !FieldPath(key).steps.isEmpty
+            default: false
+            }
+        }
+        guard grows || size(of: parameters) > smallSize else { return nil }
+        let isTooLarge =
+            "pg_column_size(\(table).*) > \(limit / 8) AND octet_length(to_jsonb(\(table).*)::text) > \(limit)"
+        // Named as no field of a class can be.
+        return "CASE WHEN \(isTooLarge) THEN roost_refuse('RS116', '\(limit)') END AS _bound"
+    }
+
+    private static let smallSize = 1024
+
+    private static func size(of parameters: [PostgresParameter]) -> Int {
+        parameters.reduce(0) { sum, parameter in
+            switch parameter {
+            case .text(let text): sum + text.utf8.count
+            case .jsonb(let bytes): sum + bytes.count
+            case .textArray(let texts): texts.reduce(sum) { $0 + $1.utf8.count }
+            case .polygon(let corners): sum + 16 * corners.count
+            default: sum + 8
+            }
+        }
+    }
+}

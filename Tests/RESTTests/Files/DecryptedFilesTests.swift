@@ -1,0 +1,95 @@
+import Synchronization
+import Tasks
+import TestSupport
+import Testing
+
+@testable import FileStorage
+
+@Suite("Files in the clear")
+struct DecryptedFilesTests {
+    private struct Broken: Error {}
+
+    private static func key(_ name: String, _ version: String = "1") -> DecryptedFiles.Key {
+        DecryptedFiles.Key(name: Array(name.utf8), version: version)
+    }
+
+    private static func file(_ size: Int) -> FileInMemory {
+        FileInMemory(bytes: [UInt8](repeating: 1, count: size), modified: FileTime(seconds: 1))
+    }
+
+    @Test(
+        "are decrypted once for all who ask at once, and for those who come soon after; another version is another file"
+    )
+    func shared() async throws {
+        let files = DecryptedFiles()
+        let count = Atomic(0)
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        @Sendable func get(_ version: String) async throws -> Int {
+            try await files.file(Self.key("a", version), size: 10) {
+                count.add(1, ordering: .relaxed)
+                for await _ in ends {}
+                return Self.file(10)
+            }.bytes.count
+        }
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<200 { group.addTask { try await get("1") } }
+            end.finish()
+            for try await size in group { #expect(size == 10) }
+        }
+        #expect(count.load(ordering: .relaxed) == 1)
+        _ = try await get("1")
+        #expect(count.load(ordering: .relaxed) == 1)
+        _ = try await get("2")
+        #expect(count.load(ordering: .relaxed) == 2)
+    }
+
+    @Test("take so much memory at a time, however many are asked for")
+    func budget() async throws {
+        let files = DecryptedFiles()
+        let inside = Atomic(0)
+        let most = Atomic(0)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<20 {
+                group.addTask {
+                    _ = try await files.file(Self.key("\(number)"), size: 20 << 20) {
+                        most.max(inside.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
+                        await Task.yield()
+                        inside.subtract(1, ordering: .relaxed)
+                        return Self.file(1)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(most.load(ordering: .relaxed) == 1)
+    }
+
+    @Test("are decrypted for those who stay when the one on whose behalf it waited leaves; what fails is tried again")
+    func leaving() async throws {
+        let files = DecryptedFiles()
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        let holding = AsyncStream.makeStream(of: Void.self)
+        let first = Task {
+            try await files.file(Self.key("large"), size: 48 << 20) {
+                holding.continuation.yield()
+                for await _ in ends {}
+                throw Broken()
+            }
+        }
+        for await _ in holding.stream.prefix(1) {}
+        let caller = CallerPresence()
+        let leaver = Task {
+            try await CallerPresence.$current.withValue(caller) {
+                try await files.file(Self.key("a"), size: 10) { Self.file(10) }
+            }
+        }
+        #expect(try await eventually { files.budget.waiting == 1 })
+        let stayer = Task { try await files.file(Self.key("a"), size: 10) { Self.file(10) } }
+        caller.leave()
+        await #expect(throws: CancellationError.self) { try await leaver.value }
+        end.finish()
+        #expect(try await stayer.value.bytes.count == 10)
+        await #expect(throws: Broken.self) { try await first.value }
+        #expect(try await files.file(Self.key("large"), size: 1) { Self.file(1) }.bytes.count == 1)
+    }
+}

@@ -1,0 +1,75 @@
+import JSON
+import TestSupport
+import Testing
+
+/// How large objects may become by what clients write.
+@Suite struct ObjectSizeTests {
+    private static let limit = 64 * 1024
+    private static let options: JSONObject = ["maxObjectSize": .string("64kb")]
+
+    private static func text(_ size: Int) -> JSONValue { .string(String(repeating: "x", count: size)) }
+
+    @Test("A larger object is refused with 116, by whatever clients make it so, and nothing is written")
+    func refused() async throws {
+        try await TestServer.run(Self.options) { server in
+            let created = try await server.send("POST", "/classes/Song", ["t": Self.text(Self.limit)])
+            #expect(created.status == 400 && created.code == 116)
+            #expect(created.error == "The object is too large. It may have 65536 bytes at most.")
+            let fields: JSONObject = [
+                "a": Self.text(Self.limit / 2), "list": [Self.text(1000)], "object": ["a": 1], "n": 0,
+            ]
+            let id = try await server.create("Song", fields)
+            let before = try await server.send("GET", "/classes/Song/\(id)").json
+            let half = Self.text(Self.limit / 2 - 500)
+            let changes: [JSONObject] = [
+                ["b": half], ["list": ["__op": "Add", "objects": [half]]],
+                ["list": ["__op": "AddUnique", "objects": [half]]], ["object.b": half],
+                ["object.l": ["__op": "Add", "objects": [half]]], ["b": Self.text(Self.limit + 1)],
+                ["list": ["__op": "Add", "objects": .array((0..<200).map { _ in Self.text(200) })]],
+            ]
+            for change in changes {
+                let answer = try await server.send("PUT", "/classes/Song/\(id)", .object(change))
+                #expect(answer.status == 400 && answer.code == 116, "\(change.keys): \(answer.text.prefix(200))")
+            }
+            #expect(try await server.send("GET", "/classes/Song/\(id)").json == before)
+            let relations: JSONObject = [
+                "b": half,
+                "r": [
+                    "__op": "AddRelation",
+                    "objects": [["__type": "Pointer", "className": "Song", "objectId": .string(id)]],
+                ],
+            ]
+            #expect(try await server.send("PUT", "/classes/Song/\(id)", .object(relations)).code == 116)
+        }
+    }
+
+    @Test("Small changes add up to the limit, and no further")
+    func growth() async throws {
+        try await TestServer.run(Self.options) { server in
+            let id = try await server.create("Song", ["list": []])
+            var answers: [Int?] = []
+            for number in 0..<8 {
+                let items = JSONValue.array(
+                    (0..<10).map { .string("\(number)-\($0)-" + String(repeating: "y", count: 990)) })
+                answers.append(
+                    try await server.send(
+                        "PUT", "/classes/Song/\(id)", ["list": ["__op": "Add", "objects": items]]
+                    ).code)
+            }
+            #expect(answers == [nil, nil, nil, nil, nil, nil, 116, 116])
+        }
+    }
+
+    @Test("The master key stores larger ones, of which clients change small values, and which they make smaller")
+    func master() async throws {
+        try await TestServer.run(Self.options) { server in
+            let id = try await server.create("Song", ["t": Self.text(3 * Self.limit), "n": 0], as: .master)
+            for change in [["n": 1], ["n": ["__op": "Increment", "amount": 1]], ["t": "short"]] as [JSONObject] {
+                #expect(try await server.send("PUT", "/classes/Song/\(id)", .object(change)).status == 200)
+            }
+            let answer = try await server.send(
+                "PUT", "/classes/Song/\(id)", ["t": Self.text(3 * Self.limit)], as: .master)
+            #expect(answer.status == 200)
+        }
+    }
+}
