@@ -39,7 +39,8 @@ import Testing
             .null, 1, "text", ["a": "$item", "b": "$ok"], ["y": ["$year": "$at"], "m": ["$month": "$at"]],
             ["$second": "$at"], ["$millisecond": "$at"], ["$dayOfWeek": "$at"], ["$add": ["$price", "$s", 1]],
             ["$cond": ["if": ["$gt": ["$price", 1]], "then": "$item", "else": "$nosuch"]], ["$toUpper": "$item"],
-            ["$in": ["x", "$tags"]], ["$size": ["$ifNull": ["$tags", []]]], ["$ifNull": ["$doc", "$item"]], ["$eq": ["$ok", true]],
+            ["$in": ["x", "$tags"]], ["$size": ["$ifNull": ["$tags", []]]], ["$ifNull": ["$doc", "$item"]],
+            ["$eq": ["$ok", true]],
             ["$substr": ["$item", 0, "$s"]], ["$concat": ["$item", "$k"]], ["$not": "$ok"], ["$abs": "$price"],
             ["$dayOfYear": "$createdAt"],
         ]
