@@ -46,7 +46,7 @@ import Testing
         [["$addFields": ["v": ["$dateToString": ["date": "$at", "format": "%"]]]]],
         [["$addFields": ["v": ["$dateToString": ["date": "$at", "format": 1]]]]],
         [["$addFields": ["v": ["$dateToString": ["date": "$at", "timezone": "Moon/Crater"]]]]],
-        [["$addFields": ["v": ["$dateToString": ["date": "$at", "timezone": "+1'; SELECT 1"]]]]],
+        [["$addFields": ["v": ["$dateToString": ["date": "$at", "timezone": "+1'; DROP"]]]]],
         [["$addFields": ["v": ["$dateToString": ["format": "%Y"]]]]],
         [["$match": ["tags": ["$size": -1]]]], [["$match": ["tags": ["$size": "2"]]]],
         [["$match": ["tags": ["$elemMatch": 1]]]], [["$match": ["tags": ["$elemMatch": ["$nosuch": 1]]]]],
