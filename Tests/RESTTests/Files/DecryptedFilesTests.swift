@@ -9,6 +9,23 @@ import Testing
 struct DecryptedFilesTests {
     private struct Broken: Error {}
 
+    /// How many decryptions there were, how many are under way, and how many were at a time.
+    private final class Decryptions: Sendable {
+        private let inside = Atomic(0)
+        private let most = Atomic(0)
+        private let all = Atomic(0)
+
+        var count: Int { all.load(ordering: .relaxed) }
+        var atOnce: Int { most.load(ordering: .relaxed) }
+
+        func begin() {
+            all.add(1, ordering: .relaxed)
+            most.max(inside.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
+        }
+
+        func end() { inside.subtract(1, ordering: .relaxed) }
+    }
+
     private static func key(_ name: String, _ version: String = "1") -> DecryptedFiles.Key {
         DecryptedFiles.Key(name: Array(name.utf8), version: version)
     }
@@ -22,11 +39,11 @@ struct DecryptedFilesTests {
     )
     func shared() async throws {
         let files = DecryptedFiles()
-        let count = Atomic(0)
+        let decryptions = Decryptions()
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         @Sendable func get(_ version: String) async throws -> Int {
             try await files.file(Self.key("a", version), size: 10) {
-                count.add(1, ordering: .relaxed)
+                decryptions.begin()
                 for await _ in ends {}
                 return Self.file(10)
             }.bytes.count
@@ -36,32 +53,31 @@ struct DecryptedFilesTests {
             end.finish()
             for try await size in group { #expect(size == 10) }
         }
-        #expect(count.load(ordering: .relaxed) == 1)
+        #expect(decryptions.count == 1)
         _ = try await get("1")
-        #expect(count.load(ordering: .relaxed) == 1)
+        #expect(decryptions.count == 1)
         _ = try await get("2")
-        #expect(count.load(ordering: .relaxed) == 2)
+        #expect(decryptions.count == 2)
     }
 
     @Test("take so much memory at a time, however many are asked for")
     func budget() async throws {
         let files = DecryptedFiles()
-        let inside = Atomic(0)
-        let most = Atomic(0)
+        let decryptions = Decryptions()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<20 {
                 group.addTask {
                     _ = try await files.file(Self.key("\(number)"), size: 20 << 20) {
-                        most.max(inside.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
+                        decryptions.begin()
                         await Task.yield()
-                        inside.subtract(1, ordering: .relaxed)
+                        decryptions.end()
                         return Self.file(1)
                     }
                 }
             }
             try await group.waitForAll()
         }
-        #expect(most.load(ordering: .relaxed) == 1)
+        #expect(decryptions.atOnce == 1)
     }
 
     @Test("are decrypted for those who stay when the one on whose behalf it waited leaves; what fails is tried again")
