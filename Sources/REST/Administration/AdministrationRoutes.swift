@@ -76,5 +76,5 @@ extension RouteTable {
                 try await routes.backend.changeGraphQLConfig(call.envelope.body, call.context)
                 return .object(["result": true])
             },
-        ] + audiences + schedules
+        ] + pushes + audiences + schedules
 }

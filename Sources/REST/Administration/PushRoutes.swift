@@ -2,8 +2,21 @@ import HTTP
 import JSON
 import Operations
 
-/// What Parse Dashboard keeps for pushes.
+/// Pushes, and what Parse Dashboard keeps for them.
 extension RouteTable {
+    static let pushes = [
+        Route(.post, "push", [.master, .batchable]) { routes, call in
+            let id = try await routes.backend.push(call.envelope.body, call.context)
+            var reply = Reply.object(["result": true])
+            reply.headers.append(("X-Parse-Push-Status-Id", id))
+            return reply
+        },
+        Route(.get, "push/:objectId/failures", [.master]) { routes, call in
+            let failures = try await routes.backend.pushFailures(of: call[0], call.context)
+            return .object(["results": .array(failures.map { .object($0) })])
+        },
+    ]
+
     /// Audiences keep their query as text; it is shown as the object that it is.
     static let audiences = classRoutes("push_audiences", [], [.master]) { _ in "_Audience" }.map { route in
         guard route.method == .get else { return route }
@@ -25,8 +38,8 @@ extension RouteTable {
 
     private static func withQuery(_ audience: JSONObject) -> JSONObject {
         var audience = audience
-        if let text = audience["query"]?.stringValue, let query = try? JSONValue(parsing: Array(text.utf8)) {
-            audience["query"] = query
+        if let text = audience["query"]?.stringValue {
+            audience["query"] = (try? JSONValue(parsing: Array(text.utf8))) ?? .null
         }
         return audience
     }

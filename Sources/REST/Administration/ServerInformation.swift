@@ -13,8 +13,9 @@ enum ServerInformation {
                 "cloudCode": ["jobs": .bool(hasJobs)],
                 "logs": ["level": true, "size": true, "order": true, "until": true, "from": true],
                 "push": [
-                    "immediatePush": false, "scheduledPush": false, "storedPushData": false, "pushAudiences": true,
-                    "localization": false,
+                    "immediatePush": .bool(configuration.push != nil),
+                    "scheduledPush": .bool(configuration.push != nil && configuration.schedulesPushes),
+                    "storedPushData": .bool(configuration.push != nil), "pushAudiences": true, "localization": true,
                 ],
                 "schemas": [
                     "addField": true, "removeField": true, "addClass": true, "removeClass": true,

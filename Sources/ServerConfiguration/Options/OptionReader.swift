@@ -48,6 +48,8 @@ struct OptionReader {
         try readProtection(&configuration)
         try readWebhooks(&configuration)
         configuration.liveQuery = try Configuration.LiveQuery(values: values, configuration)
+        configuration.push = try values["push"]?.objectValue.map(Configuration.Push.init(json:))
+        configuration.schedulesPushes = bool("scheduledPush", true)
         configuration.logLevel =
             bool("silent", false) ? "silent" : bool("verbose", false) ? "verbose" : string("logLevel") ?? "info"
         guard Self.logLevels.contains(configuration.logLevel) else {

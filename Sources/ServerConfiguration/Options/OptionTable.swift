@@ -5,7 +5,7 @@ public enum OptionTable {
         roost + essential + access + aggregation + schemas + users + AccountMailOptions.table + SignInOptions.table
         + RateLimitOptions.table + HTTPSOptions.table
         + PagesOptions.table + JobOptions.table + CloudMainOptions.table + WebhookOptions.table
-        + LiveQueryOptions.table
+        + LiveQueryOptions.table + PushOptions.table
         + files + protection
         + operations
         + reports + unbuilt + ignored
@@ -291,8 +291,6 @@ public enum OptionTable {
     }
 
     private static let unbuilt = [
-        none("push", "PARSE_SERVER_PUSH", .object, "Push notifications"),
-        none("scheduledPush", "PARSE_SERVER_SCHEDULED_PUSH", .boolean, "Push notifications at a time"),
         none("cluster", "PARSE_SERVER_CLUSTER", .any, "Several processes from one start"),
         none("mountGraphQL", "PARSE_SERVER_MOUNT_GRAPHQL", .boolean, "GraphQL"),
         none("graphQLSchema", "PARSE_SERVER_GRAPH_QLSCHEMA", .string, "GraphQL"),
