@@ -170,7 +170,8 @@ let package = Package(
         .target(
             name: "NodeHost",
             dependencies: [
-                "CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration", "Tasks", collections,
+                "CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration", "Tasks",
+                collections,
                 logging,
                 subprocess,
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -293,7 +294,8 @@ let package = Package(
         .testTarget(name: "OperationsTests", dependencies: ["Operations", "ParseModel", "Postgres", "Tasks"]),
         .testTarget(
             name: "LiveQueryTests", dependencies: ["LiveQuery", "JSON", "Operations", "ServerConfiguration", logging]),
-        .testTarget(name: "CloudCodeTests", dependencies: ["CloudCode", "JSON", "Operations", "ParseModel", "Tasks", logging]),
+        .testTarget(
+            name: "CloudCodeTests", dependencies: ["CloudCode", "JSON", "Operations", "ParseModel", "Tasks", logging]),
         .testTarget(
             name: "HTTPTests",
             dependencies: [

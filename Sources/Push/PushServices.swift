@@ -17,7 +17,8 @@ public final class PushServices: Sendable {
             let option = "push.\(type)"
             let made = try services.map { service -> any PushSender in
                 let report: @Sendable (String) -> Void = {
-                    logger.warning("a push service is not reached", metadata: ["service": "\(type)", "reason": "\($0)"])
+                    logger.warning(
+                        "a push service is not reached", metadata: ["service": "\(type)", "reason": "\($0)"])
                 }
                 switch service {
                 case .apple(let settings):

@@ -8,23 +8,30 @@ import Testing
 
 /// What services are sent.
 @Suite struct FormTests {
-    @Test("Data become Apple's payload", arguments: [
-        (#"{"alert":"x"}"#, #"{"aps":{"alert":"x"}}"#),
-        (#"{"title":"t","alert":"x"}"#, #"{"aps":{"alert":{"body":"x","title":"t"}}}"#),
-        (#"{"alert":{"loc-key":"k"},"title":"t"}"#, #"{"aps":{"alert":{"loc-key":"k","title":"t"}}}"#),
-        (#"{"content-available":1,"mutable-content":"1"}"#, #"{"aps":{"content-available":1}}"#),
-        (#"{"aps":{"sound":"s"},"alert":"x","threadId":"T"}"#, #"{"aps":{"sound":"s","alert":"x","thread-id":"T"}}"#),
-        (#"{"own":1,"priority":5,"push_type":"alert"}"#, #"{"own":1}"#),
-        (#"{}"#, #"{}"#),
-    ])
+    @Test(
+        "Data become Apple's payload",
+        arguments: [
+            (#"{"alert":"x"}"#, #"{"aps":{"alert":"x"}}"#),
+            (#"{"title":"t","alert":"x"}"#, #"{"aps":{"alert":{"body":"x","title":"t"}}}"#),
+            (#"{"alert":{"loc-key":"k"},"title":"t"}"#, #"{"aps":{"alert":{"loc-key":"k","title":"t"}}}"#),
+            (#"{"content-available":1,"mutable-content":"1"}"#, #"{"aps":{"content-available":1}}"#),
+            (
+                #"{"aps":{"sound":"s"},"alert":"x","threadId":"T"}"#,
+                #"{"aps":{"sound":"s","alert":"x","thread-id":"T"}}"#
+            ),
+            (#"{"own":1,"priority":5,"push_type":"alert"}"#, #"{"own":1}"#),
+            (#"{}"#, #"{}"#),
+        ])
     func apple(data: String, body: String) throws {
         let object = try #require(JSONValue(parsing: Array(data.utf8)).objectValue)
         #expect(JSONValue.object(APNsForm.body(object)).text == body)
     }
 
-    @Test("A token becomes part of a path only when it is one", arguments: [
-        ("00ff", "/3/device/00ff"), ("../x", nil), ("a", nil), ("ab\r\n", nil), ("xy", nil),
-    ])
+    @Test(
+        "A token becomes part of a path only when it is one",
+        arguments: [
+            ("00ff", "/3/device/00ff"), ("../x", nil), ("a", nil), ("ab\r\n", nil), ("xy", nil),
+        ])
     func paths(token: String, path: String?) { #expect(APNsForm.path(token) == path) }
 
     @Test("Web push is encrypted as RFC 8291 shows in its appendix")
@@ -44,25 +51,29 @@ import Testing
         #expect(record == WebPushEncryption.bytes(expected))
     }
 
-    @Test("Local times meet the clocks: a time that is left out comes later, one that is there twice comes once", arguments: [
-        ("Europe/Berlin", "2027-03-28T02:30:00Z", "2027-03-28T01:30:00.000Z"),
-        ("Europe/Berlin", "2027-10-31T02:30:00Z", "2027-10-31T00:30:00.000Z"),
-        ("America/New_York", "2027-07-01T09:00:00Z", "2027-07-01T13:00:00.000Z"),
-        ("Asia/Kolkata", "2027-07-01T09:00:00Z", "2027-07-01T03:30:00.000Z"),
-    ])
+    @Test(
+        "Local times follow the clocks: a time that is left out comes later, one that is there twice comes once",
+        arguments: [
+            ("Europe/Berlin", "2027-03-28T02:30:00Z", "2027-03-28T01:30:00.000Z"),
+            ("Europe/Berlin", "2027-10-31T02:30:00Z", "2027-10-31T00:30:00.000Z"),
+            ("America/New_York", "2027-07-01T09:00:00Z", "2027-07-01T13:00:00.000Z"),
+            ("Asia/Kolkata", "2027-07-01T09:00:00Z", "2027-07-01T03:30:00.000Z"),
+        ])
     func localTimes(zone: String, time: String, moment: String) throws {
         let zone = try #require(TimeZone(identifier: zone))
         #expect(try LocalTime.moment(#require(ParseDate(iso: time)), in: zone).iso == moment)
     }
 
-    @Test("Answers of Apple's mean what they say", arguments: [
-        (410, #"{"reason":"Unregistered","timestamp":5}"#, PushOutcome.dead("Unregistered", since: 5)),
-        (400, #"{"reason":"BadDeviceToken"}"#, .unknownToken("BadDeviceToken")),
-        (400, #"{"reason":"DeviceTokenNotForTopic"}"#, .otherApp("DeviceTokenNotForTopic")),
-        (413, #"{"reason":"PayloadTooLarge"}"#, .refused("PayloadTooLarge")),
-        (403, #"{"reason":"InvalidProviderToken"}"#, .unusable("InvalidProviderToken")),
-        (503, "", .busy("status 503", after: 7)), (200, "", .sent),
-    ])
+    @Test(
+        "Answers of Apple's mean what they say",
+        arguments: [
+            (410, #"{"reason":"Unregistered","timestamp":5}"#, PushOutcome.dead("Unregistered", since: 5)),
+            (400, #"{"reason":"BadDeviceToken"}"#, .unknownToken("BadDeviceToken")),
+            (400, #"{"reason":"DeviceTokenNotForTopic"}"#, .otherApp("DeviceTokenNotForTopic")),
+            (413, #"{"reason":"PayloadTooLarge"}"#, .refused("PayloadTooLarge")),
+            (403, #"{"reason":"InvalidProviderToken"}"#, .unusable("InvalidProviderToken")),
+            (503, "", .busy("status 503", after: 7)), (200, "", .sent),
+        ])
     func answersOfApple(status: Int, body: String, outcome: PushOutcome) {
         #expect(APNsAnswer(status: status, retryAfter: 7, body: Array(body.utf8)).outcome == outcome)
     }

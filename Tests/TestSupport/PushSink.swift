@@ -280,6 +280,8 @@ private final class SinkHandler: ChannelInboundHandler {
         }
         if let most = manners.requestsBeforeGoAway, count >= most, !hasSaidGoAway {
             hasSaidGoAway = true
+            // What comes after the last stream that it names was not looked at.
+            streams = streams.filter { $0.key < id }
             write(context, .rootStream, .goAway(lastStreamID: id, errorCode: .noError, opaqueData: nil))
         }
     }

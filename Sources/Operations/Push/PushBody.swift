@@ -34,12 +34,13 @@ public struct PushBody: Sendable {
             throw Self.error("Sending a push requires either \"channels\" or a \"where\" query.")
         }
         guard isConfigured else { throw Self.error("Missing push configuration") }
-        expiration = try parameters["expiration_time"].map { value throws(ParseError) in
-            guard let time = PushTime(json: value) else { throw Self.invalid(value) }
-            switch time {
-            case .moment(let date), .local(let date): return date.milliseconds == 0 ? nil : date
-            }
-        } ?? nil
+        expiration =
+            try parameters["expiration_time"].map { value throws(ParseError) in
+                guard let time = PushTime(json: value) else { throw Self.invalid(value) }
+                switch time {
+                case .moment(let date), .local(let date): return date.milliseconds == 0 ? nil : date
+                }
+            } ?? nil
         interval = try parameters["expiration_interval"].map { value throws(ParseError) in
             guard let seconds = value.numberValue, seconds > 0, seconds < 1e11 else {
                 throw Self.error("expiration_interval must be a number greater than 0")
@@ -110,7 +111,9 @@ public struct PushBody: Sendable {
             throw error("Sending a push requires data, notification or rawPayload.")
         }
         let locales = data?.keys.filter { $0.hasPrefix("alert-") || $0.hasPrefix("title-") } ?? []
-        guard locales.count <= 2 * mostLocales else { throw error("data has texts of more than \(mostLocales) locales") }
+        guard locales.count <= 2 * mostLocales else {
+            throw error("data has texts of more than \(mostLocales) locales")
+        }
         for key in ["collapse_id", "push_type", "priority"] as [Name] {
             guard let value = parameters[key] ?? data?[key], !value.isNull else { continue }
             // They become header fields: nothing but visible letters of ASCII.

@@ -55,7 +55,7 @@ extension ObjectStore {
     /// How long a process has a range until others may take it, in seconds.
     static let pushLease = 60.0
 
-    /// Takes a range that nobody has, changes the badges of its devices if they have not been yet, and reads them.
+    /// Takes a range that is free, changes the badges of its devices if they have not been yet, and reads them.
     ///
     /// - Parameters:
     ///   - routes: The types of devices whose services send.

@@ -17,7 +17,7 @@ struct HTTP2Origin: Sendable {
 /// The connections to one service, and the requests that wait for a stream. Used on one event loop alone.
 ///
 /// What the service certainly has not taken (a stream that it refused, one after its GOAWAY, a connection that was never
-/// made) is sent once more, and nobody hears of it. After many failures in a row nothing is sent for some time.
+/// made) is sent once more without a word to the caller. After many failures in a row nothing is sent for some time.
 final class HTTP2Pool {
     private let origin: HTTP2Origin
     private let tls: NIOSSLContext?

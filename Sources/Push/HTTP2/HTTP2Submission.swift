@@ -14,7 +14,7 @@ final class HTTP2Submission {
     private var open: Int
     private var results: [HTTP2Result] = []
     private let continuation: AsyncStream<[HTTP2Result]>.Continuation
-    /// Whether nobody waits for the rest.
+    /// Whether the caller no longer waits for the rest.
     private(set) var isGivenUp = false
 
     init(_ calls: [HTTP2Call], _ continuation: AsyncStream<[HTTP2Result]>.Continuation) {
@@ -39,6 +39,6 @@ final class HTTP2Submission {
         if open == 0 { continuation.finish() }
     }
 
-    /// Nobody waits for the rest any more.
+    /// The caller no longer waits for the rest.
     func giveUp() { isGivenUp = true }
 }

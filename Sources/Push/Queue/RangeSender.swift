@@ -130,7 +130,7 @@ struct RangeSender {
             guard next.tries >= Self.mostTries else { return next }
             tally.note(next.device, outcome, isDead: false)
         case .unclear:
-            // Whoever was reached already would see it twice, unless the device knows it again.
+            // A device that was reached already would show it twice, unless it knows it again.
             let most = message.collapseId == nil && entry.repeatsShow ? 2 : Self.mostTries
             guard next.tries >= most else { return next }
             tally.note(next.device, outcome, isDead: false)
