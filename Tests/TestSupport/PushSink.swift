@@ -264,10 +264,12 @@ private final class SinkHandler: ChannelInboundHandler {
         if received > 0 { write(context, .rootStream, .windowUpdate(windowSizeIncrement: received)) }
         received = 0
         context.flush()
-        if hasSaidGoAway, streams.isEmpty { context.close(promise: nil) }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // What still comes on streams after the last one that was named is left alone.
+        if !hasSaidGoAway { context.close(promise: nil) }
+    }
 
     private func answer(_ context: ChannelHandlerContext, _ id: HTTP2StreamID) {
         guard let (headers, body) = streams.removeValue(forKey: id) else { return }

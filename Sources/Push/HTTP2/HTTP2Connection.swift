@@ -186,6 +186,7 @@ final class HTTP2Connection: ChannelInboundHandler {
                 wrapOutboundOut(HTTP2Frame(streamID: id, payload: .rstStream(.cancel))), promise: nil)
             pool.finish(stream.entry, .unknown("no answer in time"))
         }
+        if isLeaving, streams.isEmpty { return context.close(promise: nil) }
         ticksSincePing += 1
         if ticksSincePing >= 240 {
             ticksSincePing = 0
