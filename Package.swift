@@ -26,6 +26,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.0")),
         .package(url: "https://github.com/apple/swift-metrics", .upToNextMinor(from: "2.13.0")),
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
+        .package(url: "https://github.com/apple/swift-nio-http2", .upToNextMinor(from: "1.46.0")),
         .package(url: "https://github.com/apple/swift-nio-ssl", .upToNextMinor(from: "2.37.0")),
         .package(url: "https://github.com/apple/swift-certificates", .upToNextMinor(from: "1.21.0")),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", .upToNextMinor(from: "2.1.0")),
@@ -126,6 +127,20 @@ let package = Package(
             ],
             swiftSettings: stayOnExecutor),
         .target(
+            name: "Push",
+            dependencies: [
+                "JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration", collections,
+                logging,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: stayOnExecutor),
+        .target(
             name: "Outgoing",
             dependencies: [
                 "JSON", "ServerConfiguration", httpClient,
@@ -185,7 +200,7 @@ let package = Package(
                 "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LiveQuery", "LocalPostgres", "Logs",
                 "Mail",
                 "Migration", "NodeHost", "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage", "Postgres",
-                "REST",
+                "Push", "REST",
                 "Schema",
                 "ServerConfiguration", "SignIn", "Webhooks", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -224,6 +239,8 @@ let package = Package(
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -243,6 +260,11 @@ let package = Package(
         .testTarget(
             name: "MailTests",
             dependencies: ["JSON", "Mail", "Outgoing", "ServerConfiguration", "Templates"]),
+        .testTarget(
+            name: "PushTests",
+            dependencies: [
+                "JSON", "ParseModel", "Push", .product(name: "Crypto", package: "swift-crypto"),
+            ]),
         .testTarget(name: "BSONTests", dependencies: ["BSON", "JSON", "TestTools"]),
         .testTarget(
             name: "MigrationTests",

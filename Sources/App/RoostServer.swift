@@ -12,6 +12,7 @@ import Outgoing
 import ParseModel
 import ParseStorage
 import Postgres
+import Push
 import REST
 import Schema
 public import ServerConfiguration
@@ -28,6 +29,7 @@ public struct RoostServer: Service {
     private let replica: PostgresClient?
     private let backend: Backend
     private let mailQueue: MailQueue?
+    private let pushQueue: PushQueue?
     /// What tells clients of changes; nil where changes of no class are told.
     private let liveQueries: LiveQueryServer?
     /// What asks servers of others; nil where nobody is to be asked.
@@ -58,7 +60,7 @@ public struct RoostServer: Service {
         var additions = extensions.backend
         let asksOthers =
             configuration.auth.keys.contains { $0 != "anonymous" }
-            || configuration.accountMail.delivery?.transport.isHTTP == true
+            || configuration.accountMail.delivery?.transport.isHTTP == true || configuration.push != nil
         caller = asksOthers ? try HTTPCaller(configuration.outgoing) : nil
         if let caller { additions.addProviders(SignInProviders.all(configuration, caller)) }
         let warnings = try additions.checkProviders(configuration)
@@ -108,6 +110,13 @@ public struct RoostServer: Service {
             try MailQueue($0, configuration, caller: caller, logger: logger)
         }
         if additions.mailer == nil { additions.mailer = mailQueue }
+        if let push = configuration.push, let caller {
+            pushQueue = PushQueue(
+                push, services: try PushServices(push, caller: caller, logger: logger), logger: logger)
+        } else {
+            pushQueue = nil
+        }
+        if additions.pusher == nil { additions.pusher = pushQueue }
         let changes = configuration.liveQuery.isNeeded ? ChangeFeed(configuration.liveQuery, logger: logger) : nil
         if let changes { additions.observers.append(changes) }
         backend = Backend(
@@ -172,6 +181,7 @@ public struct RoostServer: Service {
         try await declared?.apply()
         try await files.prepare()
         if mailQueue != nil { try await backend.store.prepareMailQueue() }
+        if pushQueue != nil { try await backend.store.preparePushes() }
         // Cloud code may declare limits later.
         if configuration.rateLimitStore == .database { try await backend.store.prepareRequestCounts() }
         try await cloud.start()
@@ -201,6 +211,8 @@ public struct RoostServer: Service {
         // Mails that were sent are noted as sent before the database is left.
         let mails = mailQueue.map { queue in Task { await queue.run(backend.store) } }
         defer { mails?.cancel() }
+        let pushes = Task { await runPushes() }
+        defer { pushes.cancel() }
         let jobs = Task { await runJobs() }
         defer { jobs.cancel() }
         // Requests are served meanwhile: an index only makes them faster.
@@ -214,7 +226,9 @@ public struct RoostServer: Service {
             // Following ends only with the server, so the first end is that of the server.
             try await group.next()
             mails?.cancel()
+            pushes.cancel()
             await mails?.value
+            await pushes.value
             // Jobs that end with the server are marked before the database is left.
             jobs.cancel()
             await jobs.value
@@ -225,6 +239,11 @@ public struct RoostServer: Service {
             await replica?.shutdown()
             group.cancelAll()
         }
+    }
+
+    /// Sends pushes that wait, until the task is cancelled.
+    private func runPushes() async {
+        await pushQueue?.run(backend.store) { [backend] in try backend.pushFilter($0, now: backend.clock.now) }
     }
 
     /// Looks after the jobs of this process, and starts those that are due, until the task is cancelled.

@@ -34,6 +34,8 @@ public final class Backend: Sendable {
     let observers: [any ChangeObserver]
     /// What sends mails; nil for nothing.
     let mailer: (any Mailer)?
+    /// What sends notifications; nil for nothing.
+    let pusher: (any Pusher)?
     /// What runs jobs; nil where there are none.
     public let jobs: JobRunner?
     /// What time it is.
@@ -64,6 +66,7 @@ public final class Backend: Sendable {
         userChanges = UserChanges()
         observers = extensions.observers
         mailer = extensions.mailer
+        pusher = extensions.pusher
         jobs = extensions.jobs.map {
             JobRunner(
                 $0, store: store, most: configuration.maximumJobs, idSize: configuration.objectIdSize, logger: logger)
@@ -102,6 +105,7 @@ public final class Backend: Sendable {
         userChanges = other.userChanges
         observers = other.observers
         mailer = other.mailer
+        pusher = other.pusher
         jobs = other.jobs
         clock = other.clock
         schedulePause = other.schedulePause

@@ -9,6 +9,8 @@ public struct BackendExtensions: Sendable {
     public var observers: [any ChangeObserver] = []
     /// What sends mails for accounts; nil for nothing.
     public var mailer: (any Mailer)?
+    /// What sends notifications; nil for nothing.
+    public var pusher: (any Pusher)?
     /// The jobs that administrators may start; nil for none.
     public var jobs: (any JobSet)?
     /// What time it is.

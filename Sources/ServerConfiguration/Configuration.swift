@@ -133,6 +133,11 @@ public struct Configuration: Sendable {
     /// Of which classes changes are told to live queries, and to whom.
     public var liveQuery = LiveQuery()
 
+    /// How notifications are sent; nil where they are not.
+    public var push: Push?
+    /// Whether notifications with a time are sent then, and not at once.
+    public var schedulesPushes = true
+
     /// Whether jobs are run when their schedules say so.
     public var jobSchedules = false
     /// The most jobs that run at a time.
@@ -229,6 +234,7 @@ public struct Configuration: Sendable {
         pages.localizationJsonPath = pages.localizationJsonPath.map(resolved)
         accountMail.delivery?.templates.resolvePaths(resolved)
         cloudMain.main = cloudMain.main.map(resolved)
+        push?.folder = folder
         guard var declared = schema else { return }
         declared.beforeMigration = declared.beforeMigration.map(resolved)
         declared.afterMigration = declared.afterMigration.map(resolved)

@@ -40,6 +40,7 @@ import Testing
         "Mail": [
             "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseStorage", "ServerConfiguration", "Templates",
         ],
+        "Push": ["JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration"],
         "Migration": [
             "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Outgoing", "ParseModel", "ParseStorage", "Postgres",
         ],
@@ -47,7 +48,7 @@ import Testing
         "App": [
             "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LiveQuery", "LocalPostgres", "Logs",
             "Mail", "Migration", "NodeHost", "Operations", "ParseModel", "Outgoing", "Pages", "ParseStorage",
-            "Postgres",
+            "Postgres", "Push",
             "REST",
             "Schema", "ServerConfiguration", "SignIn", "Webhooks",
         ],

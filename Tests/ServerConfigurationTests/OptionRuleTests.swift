@@ -53,7 +53,6 @@ struct OptionRuleTests {
     @Test("Options that are not built are refused by name, unless they ask for nothing")
     func notBuilt() {
         let asking: JSONObject = [
-            "push": ["ios": [:]], "scheduledPush": true,
             "cluster": 2, "mountGraphQL": true,
             "cacheAdapter": "redis", "loggerAdapter": "x", "analyticsAdapter": "x", "masterKeyTtl": 5,
             "databaseAdapter": "x",

@@ -77,7 +77,7 @@ extension RouteTable {
                 try await routes.backend.changeGraphQLConfig(call.envelope.body, call.context)
                 return .object(["result": true])
             },
-        ] + audiences + schedules
+        ] + pushes + audiences + schedules
 }
 
 /// What the server says it can do: Parse Dashboard decides by it which menus it shows.
@@ -91,8 +91,9 @@ enum ServerInformation {
                 "cloudCode": ["jobs": .bool(hasJobs)],
                 "logs": ["level": true, "size": true, "order": true, "until": true, "from": true],
                 "push": [
-                    "immediatePush": false, "scheduledPush": false, "storedPushData": false, "pushAudiences": true,
-                    "localization": false,
+                    "immediatePush": .bool(configuration.push != nil),
+                    "scheduledPush": .bool(configuration.push != nil && configuration.schedulesPushes),
+                    "storedPushData": .bool(configuration.push != nil), "pushAudiences": true, "localization": true,
                 ],
                 "schemas": [
                     "addField": true, "removeField": true, "addClass": true, "removeClass": true,
@@ -106,8 +107,21 @@ enum ServerInformation {
     }
 }
 
-/// What Parse Dashboard keeps for pushes.
+/// Pushes, and what Parse Dashboard keeps for them.
 extension RouteTable {
+    static let pushes = [
+        Route(.post, "push", [.master, .batchable]) { routes, call in
+            let id = try await routes.backend.push(call.envelope.body, call.context)
+            var reply = Reply.object(["result": true])
+            reply.headers.append(("X-Parse-Push-Status-Id", id))
+            return reply
+        },
+        Route(.get, "push/:objectId/failures", [.master]) { routes, call in
+            let failures = try await routes.backend.pushFailures(of: call[0], call.context)
+            return .object(["results": .array(failures.map { .object($0) })])
+        },
+    ]
+
     /// Audiences keep their query as text; it is shown as the object that it is.
     static let audiences = classRoutes("push_audiences", [], [.master]) { _ in "_Audience" }.map { route in
         guard route.method == .get else { return route }
@@ -129,8 +143,8 @@ extension RouteTable {
 
     private static func withQuery(_ audience: JSONObject) -> JSONObject {
         var audience = audience
-        if let text = audience["query"]?.stringValue, let query = try? JSONValue(parsing: Array(text.utf8)) {
-            audience["query"] = query
+        if let text = audience["query"]?.stringValue {
+            audience["query"] = (try? JSONValue(parsing: Array(text.utf8))) ?? .null
         }
         return audience
     }

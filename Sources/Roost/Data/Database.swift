@@ -145,6 +145,16 @@ public struct Database: Sendable {
         return reply.headers.first { $0.name == "X-Parse-Job-Status-Id" }?.value ?? ""
     }
 
+    /// Sends a push, as the master: `["where": ["user": …], "data": ["alert": "…"]]`.
+    ///
+    /// - Returns: The id of its row in `_PushStatus`.
+    /// - Throws: 115 for what cannot be sent.
+    @discardableResult
+    public func push(_ body: JSONObject) async throws -> String {
+        let reply = try await reply("POST", "/push", body)
+        return reply.headers.first { $0.name == "X-Parse-Push-Status-Id" }?.value ?? ""
+    }
+
     /// Makes any request of the REST interface.
     ///
     /// - Parameter path: Below the mount, percent-encoded: `/users/me`.

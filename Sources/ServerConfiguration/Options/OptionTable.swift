@@ -7,7 +7,7 @@ public enum OptionTable {
         ("Roost's own", roost), ("Essential", essential), ("Keys and access", access), ("Declared classes", [schema]),
         ("Users and sessions", users), ("Sign-in by others", signIn), ("Cloud code", webhooks),
         ("Mails for accounts", mails), ("Pages", pages), ("Cloud code in JavaScript", cloudMain), ("Jobs", jobs),
-        ("Files", files), ("Protection", protection + rateLimits), ("Live queries", liveQueries), ("Logs", logs),
+        ("Files", files), ("Protection", protection + rateLimits), ("Live queries", liveQueries), ("Push notifications", pushes), ("Logs", logs),
         ("Reports", [security]), ("Not built", unbuilt), ("Without effect", ignored),
     ]
 
@@ -268,8 +268,6 @@ public enum OptionTable {
             ], variables: .init(prefix: "PARSE_SERVER_SECURITY"))
 
     private static let unbuilt: [OptionDefinition] = [
-        .none("push", "PARSE_SERVER_PUSH", .object, "Push notifications"),
-        .none("scheduledPush", "PARSE_SERVER_SCHEDULED_PUSH", .boolean, "Push notifications at a time"),
         .none("cluster", "PARSE_SERVER_CLUSTER", .any, "Several processes from one start"),
         .none("mountGraphQL", "PARSE_SERVER_MOUNT_GRAPHQL", .boolean, "GraphQL"),
         .none("graphQLSchema", "PARSE_SERVER_GRAPH_QLSCHEMA", .string, "GraphQL"),

@@ -1,0 +1,138 @@
+public import JSON
+public import ParseModel
+
+/// The parameters of a push, after they were checked.
+public struct PushBody: Sendable {
+    /// As they came.
+    public let parameters: JSONObject
+    /// Who gets it, as rows show it.
+    public let query: JSONObject
+    /// When it is sent; nil for now.
+    public let time: PushTime?
+    /// When the services give up; nil for never. After `interval`, where that is set.
+    public let expiration: ParseDate?
+    /// After how many seconds they give up.
+    public let interval: Double?
+
+    private static let mostChannels = 10_000
+    private static let mostLocales = 100
+    private static let mostBytesOfCondition = 65_536
+    private static let mostBytesOfCollapseId = 64
+
+    /// Checks the parameters, in parse-server's order.
+    ///
+    /// - Parameter isConfigured: Whether there are services.
+    /// - Throws: 115 with the text that says what is wrong.
+    init(_ parameters: JSONObject, isConfigured: Bool) throws(ParseError) {
+        self.parameters = parameters
+        let condition = parameters["where"]
+        let channels = parameters["channels"]
+        guard condition == nil || channels == nil else {
+            throw Self.error("Channels and query can not be set at the same time.")
+        }
+        guard condition != nil || channels != nil else {
+            throw Self.error("Sending a push requires either \"channels\" or a \"where\" query.")
+        }
+        guard isConfigured else { throw Self.error("Missing push configuration") }
+        expiration =
+            try parameters["expiration_time"].map { value throws(ParseError) in
+                guard let time = PushTime(json: value) else { throw Self.invalid(value) }
+                switch time {
+                case .moment(let date), .local(let date): return date.milliseconds == 0 ? nil : date
+                }
+            } ?? nil
+        interval = try parameters["expiration_interval"].map { value throws(ParseError) in
+            guard let seconds = value.numberValue, seconds > 0, seconds < 1e11 else {
+                throw Self.error("expiration_interval must be a number greater than 0")
+            }
+            return seconds
+        }
+        if interval != nil, let value = parameters["expiration_time"], value != .number(0) {
+            throw Self.error("Both expiration_time and expiration_interval cannot be set")
+        }
+        time = try parameters["push_time"].map { value throws(ParseError) in
+            guard let time = PushTime(json: value) else { throw Self.invalid(value) }
+            return time
+        }
+        try Self.checkBadge(parameters["data"]?["badge"])
+        query = try Self.query(condition, channels)
+        try Self.checkContent(parameters)
+    }
+
+    static func error(_ message: String) -> ParseError { ParseError(ParseError.pushMisconfigured, message) }
+
+    /// A value as JavaScript writes it into a text.
+    private static func invalid(_ value: JSONValue) -> ParseError {
+        let text =
+            switch value {
+            case .object: "[object Object]"
+            case .array(let elements): elements.map { $0.stringValue ?? $0.text }.joined(separator: ",")
+            case .string(let text): text
+            default: value.text
+            }
+        return error("\(text) is not valid time.")
+    }
+
+    private static func checkBadge(_ value: JSONValue?) throws(ParseError) {
+        switch value {
+        case nil, .null?, .number?: return
+        case .string(let text)? where text.lowercased() == "increment": return
+        case .object(let operation)?
+        where operation["__op"]?.stringValue?.lowercased() == "increment"
+            && (operation["amount"]?.numberValue ?? 0) != 0:
+            return
+        default:
+            throw error(
+                "Invalid value for badge, expected number or 'Increment' or {increment: number}")
+        }
+    }
+
+    private static func query(_ condition: JSONValue?, _ channels: JSONValue?) throws(ParseError) -> JSONObject {
+        if let channels {
+            guard let list = channels.arrayValue, list.allSatisfy({ $0.stringValue != nil }) else {
+                throw error("channels must be a list of texts")
+            }
+            guard list.count <= mostChannels else { throw error("channels has more than \(mostChannels) elements") }
+            return ["channels": ["$in": channels]]
+        }
+        guard let query = condition?.objectValue else { throw error("where must be an object") }
+        guard condition?.serialized().count ?? 0 <= mostBytesOfCondition else {
+            throw error("where has more than \(mostBytesOfCondition) bytes")
+        }
+        return query
+    }
+
+    private static func checkContent(_ parameters: JSONObject) throws(ParseError) {
+        for key in ["data", "notification", "rawPayload"] as [Name] {
+            if let value = parameters[key], value.objectValue == nil { throw error("\(key) must be an object") }
+        }
+        let data = parameters["data"]?.objectValue
+        guard data != nil || parameters["notification"] != nil || parameters["rawPayload"] != nil else {
+            throw error("Sending a push requires data, notification or rawPayload.")
+        }
+        let locales = data?.keys.filter { $0.hasPrefix("alert-") || $0.hasPrefix("title-") } ?? []
+        guard locales.count <= 2 * mostLocales else {
+            throw error("data has texts of more than \(mostLocales) locales")
+        }
+        for key in ["collapse_id", "push_type", "priority"] as [Name] {
+            guard let value = parameters[key] ?? data?[key], !value.isNull else { continue }
+            // They become header fields: nothing but visible letters of ASCII.
+            let text = value.stringValue ?? (value.numberValue == nil ? "\n" : value.text)
+            guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }), text.utf8.count <= mostBytesOfCollapseId else {
+                throw error("\(key) must be a text of at most \(mostBytesOfCollapseId) bytes")
+            }
+        }
+        for key in ["collapseId", "pushType"] as [Name] {
+            guard let value = data?[key] else { continue }
+            guard let text = value.stringValue, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),
+                text.utf8.count <= mostBytesOfCollapseId
+            else { throw error("\(key) must be a text of at most \(mostBytesOfCollapseId) bytes") }
+        }
+    }
+
+    /// What the hash of the row is made of: the alert, as text.
+    var hashed: String {
+        guard let alert = parameters["data"]?["alert"] else { return "" }
+        return alert.stringValue ?? alert.text
+    }
+}

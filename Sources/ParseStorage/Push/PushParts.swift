@@ -1,0 +1,196 @@
+public import JSON
+public import ParseModel
+import Postgres
+
+/// Something of a push that is to be sent at one moment.
+public struct PushPart: Sendable {
+    /// The id of the push.
+    public let pushId: String
+    /// The difference from UTC of those that it is for, in hours; empty for everybody.
+    public let offset: String
+    /// The time zones of those that it is for; nil for everybody.
+    public let zones: [String]?
+    /// The parameters of the request.
+    public let body: JSONObject
+    /// When the services give up, in milliseconds since 1970; nil for never.
+    public let expiry: Int64?
+    /// When it is sent, as the row shows it.
+    public let pushTime: String
+    /// Whether its time is that of the devices, and these have yet to be sorted by their zones.
+    public let needsZones: Bool
+    /// What the row says has become of the push; nil without a row.
+    public let status: String?
+}
+
+/// The parts of pushes, as the process that sends them takes them up.
+extension ObjectStore {
+    /// Takes a part that is due, for as long as the transaction takes. Other processes do not take it meanwhile.
+    public func takePushPart() async throws -> PushPart? {
+        let rows = try await query(
+            Statement(
+                """
+                SELECT part."pushId", part."offset", part."zones", push."content", push."expiry", push."pushTime",
+                    push."isLocal" AND part."zones" IS NULL, status."status"
+                FROM "_roost_push_part" part JOIN "_roost_push" push ON push."id" = part."pushId"
+                LEFT JOIN "_PushStatus" status ON status."objectId" = push."id"
+                WHERE part."due" <= now() ORDER BY part."due" LIMIT 1 FOR UPDATE OF part SKIP LOCKED
+                """))
+        guard rows.rowCount > 0, let id = rows.string(0, 0), let offset = rows.string(0, 1),
+            let text = rows.string(0, 3), let body = (try? JSONValue(parsing: Array(text.utf8)))?.objectValue
+        else { return nil }
+        return PushPart(
+            pushId: id, offset: offset, zones: rows.textArray(0, 2), body: body, expiry: rows.int(0, 4),
+            pushTime: rows.string(0, 5) ?? "", needsZones: rows.bool(0, 6) ?? false, status: rows.string(0, 7))
+    }
+
+    /// The time zones of an audience.
+    public func timeZones(of filter: Filter) async throws -> [String] {
+        guard let (condition, builder) = try audience(filter) else { return [] }
+        let rows = try await query(
+            Statement(
+                """
+                SELECT DISTINCT "timeZone" FROM "_Installation"
+                WHERE \(condition) AND "deviceToken" IS NOT NULL AND "timeZone" IS NOT NULL LIMIT 1000
+                """, builder.parameters))
+        return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
+    }
+
+    /// Makes a part of a push for those of some time zones.
+    public func insertPushPart(_ pushId: String, _ offset: String, zones: [String], due: ParseDate) async throws {
+        _ = try await query(
+            Statement(
+                "INSERT INTO \"_roost_push_part\" VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+                [.text(pushId), .text(offset), .textArray(zones), .timestamp(milliseconds: due.milliseconds)]))
+    }
+
+    /// Makes ranges of a part: who gets it is settled now. Of those with the same token and app, the one that was saved last
+    /// gets it.
+    ///
+    /// - Parameters:
+    ///   - types: The types of devices that have a service. Ranges are of one of them, or of none.
+    ///   - size: The devices in a range.
+    public func makePushRanges(_ part: PushPart, _ filter: Filter, types: [String], size: Int) async throws {
+        if var (condition, builder) = try audience(filter) {
+            if let zones = part.zones { condition += " AND \"timeZone\" = ANY(\(builder.bind(.textArray(zones))))" }
+            let (id, offset) = (builder.bind(.text(part.pushId)), builder.bind(.text(part.offset)))
+            let (known, size) = (builder.bind(.textArray(types)), builder.bind(.int(Int64(size))))
+            _ = try await query(
+                Statement(
+                    """
+                    WITH audience AS (
+                        SELECT DISTINCT ON ("deviceToken", COALESCE("appIdentifier", '')) "objectId",
+                            CASE WHEN "pushType" = ANY(\(known)) THEN "pushType"
+                                WHEN "deviceType" = 'applewatch' AND 'watchos' = ANY(\(known)) THEN 'watchos'
+                                WHEN "deviceType" = ANY(\(known)) THEN "deviceType" ELSE '' END AS "route"
+                        FROM "_Installation" WHERE \(condition) AND "deviceToken" IS NOT NULL
+                        ORDER BY "deviceToken", COALESCE("appIdentifier", ''), "updatedAt" DESC),
+                    numbered AS (
+                        SELECT "objectId", "route",
+                            (row_number() OVER (PARTITION BY "route" ORDER BY "objectId") - 1) / \(size) AS "number"
+                        FROM audience)
+                    INSERT INTO "_roost_push_range" ("pushId", "offset", "route", "number", "devices")
+                    SELECT \(id), \(offset), "route", "number", array_agg("objectId") FROM numbered
+                    GROUP BY "route", "number"
+                    """, builder.parameters))
+        }
+        _ = try await query(
+            Statement(
+                """
+                UPDATE "_PushStatus" SET "status" = 'running', "updatedAt" = date_trunc('milliseconds', now()),
+                    "count" = (SELECT count(*) FROM "_roost_push_range" WHERE "pushId" = $1)
+                WHERE "objectId" = $1
+                """, [.text(part.pushId)]))
+        try await removePushPart(part)
+    }
+
+    /// Removes a part that is done, and ends the push when it was the last.
+    public func removePushPart(_ part: PushPart) async throws {
+        _ = try await query(
+            Statement(
+                "DELETE FROM \"_roost_push_part\" WHERE \"pushId\" = $1 AND \"offset\" = $2",
+                [.text(part.pushId), .text(part.offset)]))
+        try await endPush(part.pushId)
+    }
+
+    /// Has a part wait for some seconds more.
+    public func postponePushPart(_ part: PushPart, by seconds: Double) async throws {
+        _ = try await query(
+            Statement(
+                """
+                UPDATE "_roost_push_part" SET "due" = now() + make_interval(secs => $3)
+                WHERE "pushId" = $1 AND "offset" = $2
+                """, [.text(part.pushId), .text(part.offset), .double(seconds)]))
+    }
+
+    /// Ends a push of which nothing is left to be sent. It has failed when nothing was sent and a reason is noted.
+    func endPush(_ id: String) async throws {
+        _ = try await query(
+            Statement(
+                """
+                WITH ended AS (
+                    DELETE FROM "_roost_push" WHERE "id" = $1
+                        AND NOT EXISTS (SELECT 1 FROM "_roost_push_part" WHERE "pushId" = $1)
+                        AND NOT EXISTS (SELECT 1 FROM "_roost_push_range" WHERE "pushId" = $1) RETURNING 1)
+                UPDATE "_PushStatus" SET "count" = NULL, "updatedAt" = date_trunc('milliseconds', now()), "status" =
+                    CASE WHEN COALESCE("numSent", 0) = 0 AND "errorMessage" IS NOT NULL THEN 'failed'
+                        ELSE 'succeeded' END
+                FROM ended WHERE "objectId" = $1 AND "status" <> 'failed'
+                """, [.text(id)]))
+    }
+
+    /// Gives up what is left of a push, with a reason; nothing remains where its row is gone.
+    public func failPush(_ id: String, code: Int, message: String) async throws {
+        let reason = JSONValue.object(["code": .number(Double(code)), "message": .string(message)])
+        _ = try await group([
+            Statement("DELETE FROM \"_roost_push_part\" WHERE \"pushId\" = $1", [.text(id)]),
+            Statement("DELETE FROM \"_roost_push_range\" WHERE \"pushId\" = $1", [.text(id)]),
+            Statement("DELETE FROM \"_roost_push\" WHERE \"id\" = $1", [.text(id)]),
+            Statement(
+                """
+                UPDATE "_PushStatus" SET "status" = 'failed', "errorMessage" = $2, "count" = NULL,
+                    "updatedAt" = date_trunc('milliseconds', now())
+                WHERE "objectId" = $1 AND "status" IN ('pending', 'scheduled', 'running')
+                """, [.text(id), .jsonb(reason.serialized())]),
+        ])
+    }
+
+    /// Pushes whose rows name another time than the one by which they wait: their ids and times.
+    public func movedPushes() async throws -> [(id: String, pushTime: String)] {
+        let rows = try await query(
+            """
+            SELECT push."id", status."pushTime" FROM "_roost_push" push
+            JOIN "_PushStatus" status ON status."objectId" = push."id"
+            WHERE status."status" = 'scheduled' AND status."pushTime" <> push."pushTime" LIMIT 100
+            """)
+        return (0..<rows.rowCount).compactMap { row in
+            guard let id = rows.string(row, 0), let time = rows.string(row, 1) else { return nil }
+            return (id, time)
+        }
+    }
+
+    /// Has a scheduled push wait for another time.
+    ///
+    /// - Parameter due: When the first of it is sent; nil to leave that as it is.
+    public func movePush(_ id: String, to pushTime: String, due: ParseDate?, isLocal: Bool) async throws {
+        var statements = [
+            Statement(
+                "UPDATE \"_roost_push\" SET \"pushTime\" = $2, \"isLocal\" = $3 WHERE \"id\" = $1",
+                [.text(id), .text(pushTime), .bool(isLocal)])
+        ]
+        if let due {
+            statements.append(
+                Statement(
+                    "UPDATE \"_roost_push_part\" SET \"due\" = $2 WHERE \"pushId\" = $1 AND \"offset\" = ''",
+                    [.text(id), .timestamp(milliseconds: due.milliseconds)]))
+        }
+        _ = try await group(statements)
+    }
+
+    /// The condition of an audience; nil where there are no installations at all.
+    private func audience(_ filter: Filter) throws -> (condition: String, builder: SQLBuilder)? {
+        guard let schema = catalog.schema("_Installation") else { return nil }
+        var compiler = FilterCompiler(schemas: catalog.snapshot)
+        let condition = try compiler.compile(filter, schema)
+        return ("(\(condition))", compiler.builder)
+    }
+}

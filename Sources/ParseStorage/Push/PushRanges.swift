@@ -1,0 +1,225 @@
+public import JSON
+import Postgres
+
+/// Devices that one process sends to.
+public struct PushRange: Sendable {
+    /// A device.
+    public struct Device: Sendable {
+        public let objectId: String
+        public let token: String
+        public let type: String
+        public let app: String?
+        public let locale: String?
+        public let badge: Double?
+    }
+
+    /// Its number.
+    public let id: Int64
+    /// The id of the push.
+    public let pushId: String
+    /// The difference from UTC of the devices, in hours; empty for all.
+    public let offset: String
+    /// The type of device whose service sends; empty for none.
+    public let route: String
+    /// How often it was taken, this time included.
+    public let attempts: Int64
+    /// The parameters of the request.
+    public let body: JSONObject
+    /// When the services give up, in milliseconds since 1970; nil for never.
+    public let expiry: Int64?
+    /// The devices that are left of it and still have a token.
+    public let devices: [Device]
+}
+
+/// What became of devices of a range.
+public struct PushProgress: Sendable {
+    /// How many were sent to, by the types in their rows.
+    public var sent: [Name: Int] = [:]
+    /// How many were not.
+    public var failed: [Name: Int] = [:]
+    /// Those that were not, and why.
+    public var failures: [(objectId: String, type: String, reason: String)] = []
+    /// Tokens to remove: of which installation, why, and unless it was saved after that time, in milliseconds since 1970.
+    public var deadTokens: [(objectId: String, token: String, reason: String, since: Int64?)] = []
+    /// The ids of the devices that are left; nil when the range is done.
+    public var left: [String]?
+    /// Why nothing of a part can be sent; nil for nothing.
+    public var error: JSONObject?
+
+    /// Nothing so far.
+    public init() {}
+}
+
+/// The ranges of pushes, as processes take them and settle them.
+extension ObjectStore {
+    /// How long a process has a range until others may take it, in seconds.
+    static let pushLease = 60.0
+
+    /// Takes a range that is free, changes the badges of its devices if they have not been yet, and reads them.
+    ///
+    /// - Parameters:
+    ///   - routes: The types of devices whose services send.
+    ///   - owner: Who takes it.
+    ///   - badge: What becomes of badges, by the parameters of the push: a number that they become, or that is added.
+    public func takePushRange(
+        _ routes: [String], owner: String,
+        badge: @escaping @Sendable (JSONObject) -> (becomes: Double?, grows: Double?)
+    ) async throws -> PushRange? {
+        try await transaction { store in
+            let taken = try await store.query(
+                Statement(
+                    """
+                    WITH taken AS (
+                        UPDATE "_roost_push_range" SET "owner" = $1, "attempts" = "attempts" + 1,
+                            "leasedUntil" = now() + make_interval(secs => $3)
+                        WHERE "id" = (
+                            SELECT "id" FROM "_roost_push_range" WHERE "route" = ANY($2) AND "leasedUntil" < now()
+                            ORDER BY "number", "id" LIMIT 1 FOR UPDATE SKIP LOCKED)
+                        RETURNING *)
+                    SELECT taken."id", taken."pushId", taken."offset", taken."route", taken."attempts",
+                        taken."devices", push."content", push."expiry"
+                    FROM taken JOIN "_roost_push" push ON push."id" = taken."pushId"
+                    """, [.text(owner), .textArray(routes), .double(Self.pushLease)]))
+            guard taken.rowCount > 0, let id = taken.int(0, 0), let pushId = taken.string(0, 1),
+                let ids = taken.textArray(0, 5), let text = taken.string(0, 6)
+            else { return nil }
+            let body = try JSONValue(parsing: Array(text.utf8)).objectValue ?? [:]
+            let change = badge(body)
+            if taken.int(0, 4) == 1, let number = change.becomes ?? change.grows {
+                let value = change.becomes == nil ? "COALESCE(\"badge\", 0) + $2" : "$2"
+                _ = try await store.query(
+                    Statement(
+                        "UPDATE \"_Installation\" SET \"badge\" = \(value) WHERE \"objectId\" = ANY($1)",
+                        [.textArray(ids), .double(number)]))
+            }
+            let rows = try await store.query(
+                Statement(
+                    """
+                    SELECT "objectId", "deviceToken", COALESCE("deviceType", ''), "appIdentifier", "localeIdentifier",
+                        "badge" FROM "_Installation" WHERE "objectId" = ANY($1) AND "deviceToken" IS NOT NULL
+                    """, [.textArray(ids)]))
+            let devices = (0..<rows.rowCount).compactMap { row -> PushRange.Device? in
+                guard let id = rows.string(row, 0), let token = rows.string(row, 1) else { return nil }
+                return PushRange.Device(
+                    objectId: id, token: token, type: rows.string(row, 2) ?? "", app: rows.string(row, 3),
+                    locale: rows.string(row, 4), badge: rows.double(row, 5))
+            }
+            return PushRange(
+                id: id, pushId: pushId, offset: taken.string(0, 2) ?? "", route: taken.string(0, 3) ?? "",
+                attempts: taken.int(0, 4) ?? 1, body: body, expiry: taken.int(0, 7), devices: devices)
+        }
+    }
+
+    /// Says that a process still works on its ranges.
+    public func keepPushRanges(of owner: String) async throws {
+        _ = try await query(
+            Statement(
+                """
+                UPDATE "_roost_push_range" SET "leasedUntil" = now() + make_interval(secs => $2) WHERE "owner" = $1
+                """, [.text(owner), .double(Self.pushLease)]))
+    }
+
+    /// Leaves the ranges of a process to others.
+    public func releasePushRanges(of owner: String) async throws {
+        _ = try await query(
+            Statement(
+                "UPDATE \"_roost_push_range\" SET \"owner\" = NULL, \"leasedUntil\" = '-infinity' WHERE \"owner\" = $1",
+                [.text(owner)]))
+    }
+
+    /// Settles what became of devices of a range, all of it or nothing: the counts of the push, the devices that are left,
+    /// the tokens that are dead. A range that another process has taken meanwhile is not settled.
+    public func settlePushRange(_ range: PushRange, owner: String, _ progress: PushProgress) async throws {
+        try await transaction { store in
+            let mine =
+                "\"_roost_push_range\" WHERE \"id\" = $1 AND \"owner\" = $2 AND \"attempts\" = $3 RETURNING 1"
+            let key: [PostgresParameter] = [.int(range.id), .text(owner), .int(range.attempts)]
+            if let left = progress.left {
+                let update = mine.replacing(" WHERE", with: " SET \"devices\" = $4 WHERE")
+                guard try await store.query(Statement("UPDATE \(update)", key + [.textArray(left)])).rowCount > 0 else {
+                    return
+                }
+            } else {
+                guard try await store.query(Statement("DELETE FROM \(mine)", key)).rowCount > 0 else { return }
+            }
+            try await store.count(progress, of: range)
+            try await store.note(progress, of: range)
+            if progress.left == nil { try await store.endPush(range.pushId) }
+        }
+    }
+
+    private func count(_ progress: PushProgress, of range: PushRange) async throws {
+        func numbers(_ counts: [Name: Int]) -> PostgresParameter {
+            var object: JSONObject = [:]
+            for (type, count) in counts { object[type] = .number(Double(count)) }
+            return .jsonb(JSONValue.object(object).serialized())
+        }
+        /// What a column of counts becomes.
+        func sum(_ column: String, _ added: String) -> String {
+            """
+            CASE WHEN \(added) = '{}' THEN "\(column)" ELSE (
+                SELECT jsonb_object_agg("key", "sum") FROM (
+                    SELECT "key", sum("value"::numeric) AS "sum" FROM (
+                        SELECT * FROM jsonb_each_text(COALESCE("\(column)", '{}'))
+                        UNION ALL SELECT * FROM jsonb_each_text(\(added))) "both" GROUP BY "key") "sums") END
+            """
+        }
+        let (sent, failed) = (progress.sent.values.reduce(0, +), progress.failed.values.reduce(0, +))
+        var zoned: (sent: JSONObject, failed: JSONObject) = ([:], [:])
+        if !range.offset.isEmpty {
+            if sent > 0 { zoned.sent[Name(range.offset)] = .number(Double(sent)) }
+            if failed > 0 { zoned.failed[Name(range.offset)] = .number(Double(failed)) }
+        }
+        _ = try await query(
+            Statement(
+                """
+                UPDATE "_PushStatus" SET "updatedAt" = date_trunc('milliseconds', now()),
+                    "numSent" = COALESCE("numSent", 0) + $2,
+                    "numFailed" = CASE WHEN $3 = 0 THEN "numFailed" ELSE COALESCE("numFailed", 0) + $3 END,
+                    "sentPerType" = \(sum("sentPerType", "$4")), "failedPerType" = \(sum("failedPerType", "$5")),
+                    "sentPerUTCOffset" = \(sum("sentPerUTCOffset", "$6")),
+                    "failedPerUTCOffset" = \(sum("failedPerUTCOffset", "$7")),
+                    "count" = "count" - $8, "errorMessage" = COALESCE("errorMessage", $9)
+                WHERE "objectId" = $1
+                """,
+                [
+                    .text(range.pushId), .double(Double(sent)), .double(Double(failed)), numbers(progress.sent),
+                    numbers(progress.failed), .jsonb(JSONValue.object(zoned.sent).serialized()),
+                    .jsonb(JSONValue.object(zoned.failed).serialized()), .double(progress.left == nil ? 1 : 0),
+                    progress.error.map { .jsonb(JSONValue.object($0).serialized()) } ?? .null(.jsonb),
+                ]))
+    }
+
+    private func note(_ progress: PushProgress, of range: PushRange) async throws {
+        if !progress.failures.isEmpty {
+            _ = try await query(
+                Statement(
+                    """
+                    INSERT INTO "_roost_push_failure" ("pushId", "objectId", "deviceType", "reason")
+                    SELECT $1, * FROM unnest($2, $3, $4)
+                    """,
+                    [
+                        .text(range.pushId), .textArray(progress.failures.map(\.objectId)),
+                        .textArray(progress.failures.map(\.type)), .textArray(progress.failures.map(\.reason)),
+                    ]))
+        }
+        guard !progress.deadTokens.isEmpty else { return }
+        // A token that was saved after its service called it dead is another device's, or this one's again.
+        _ = try await query(
+            Statement(
+                """
+                WITH dead AS (SELECT * FROM unnest($1, $2, $3, $4) AS "d" ("id", "token", "reason", "since")),
+                cleared AS (
+                    UPDATE "_Installation" SET "deviceToken" = NULL, "updatedAt" = date_trunc('milliseconds', now())
+                    FROM dead WHERE "objectId" = dead."id" AND "deviceToken" = dead."token"
+                        AND "updatedAt" < dead."since"
+                    RETURNING dead."id", dead."token", dead."reason")
+                INSERT INTO "_roost_dead_token" ("objectId", "token", "reason") SELECT * FROM cleared
+                """,
+                [
+                    .textArray(progress.deadTokens.map(\.objectId)), .textArray(progress.deadTokens.map(\.token)),
+                    .textArray(progress.deadTokens.map(\.reason)),
+                    .timestampArray(milliseconds: progress.deadTokens.map { $0.since ?? 253_370_764_800_000 }),
+                ]))
+    }
+}

@@ -1,0 +1,44 @@
+import Postgres
+
+/// The tables of pushes beside the classes, which no route reads.
+extension ObjectStore {
+    /// Makes the tables of pushes, if there are none.
+    ///
+    /// What was asked for is in `_roost_push`; the moments at which it is sent in `_roost_push_part`; at its moment a part
+    /// becomes ranges of devices, which processes take for a minute at a time. Failures are kept for a day, tokens that
+    /// were removed for a month.
+    public func preparePushes() async throws {
+        try await client.execute(
+            script: """
+                BEGIN;
+                SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
+                CREATE TABLE IF NOT EXISTS "_roost_push" (
+                    "id" text PRIMARY KEY, "content" text NOT NULL, "expiry" bigint, "pushTime" text NOT NULL,
+                    "isLocal" boolean NOT NULL);
+                CREATE TABLE IF NOT EXISTS "_roost_push_part" (
+                    "pushId" text NOT NULL, "offset" text NOT NULL, "zones" text[], "due" timestamptz NOT NULL,
+                    PRIMARY KEY ("pushId", "offset"));
+                CREATE TABLE IF NOT EXISTS "_roost_push_range" (
+                    "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "pushId" text NOT NULL,
+                    "offset" text NOT NULL, "route" text NOT NULL, "number" bigint NOT NULL, "devices" text[] NOT NULL,
+                    "owner" text, "leasedUntil" timestamptz NOT NULL DEFAULT '-infinity',
+                    "attempts" bigint NOT NULL DEFAULT 0);
+                CREATE INDEX IF NOT EXISTS "_roost_push_range_push" ON "_roost_push_range" ("pushId");
+                CREATE TABLE IF NOT EXISTS "_roost_push_failure" (
+                    "pushId" text NOT NULL, "objectId" text NOT NULL, "deviceType" text NOT NULL,
+                    "reason" text NOT NULL, "at" timestamptz NOT NULL DEFAULT now());
+                CREATE INDEX IF NOT EXISTS "_roost_push_failure_push" ON "_roost_push_failure" ("pushId");
+                CREATE TABLE IF NOT EXISTS "_roost_dead_token" (
+                    "objectId" text NOT NULL, "token" text NOT NULL, "reason" text NOT NULL,
+                    "at" timestamptz NOT NULL DEFAULT now());
+                COMMIT;
+                """)
+    }
+
+    /// Forgets what was kept for its time only.
+    public func sweepPushes() async throws {
+        _ = try await query(
+            Statement("DELETE FROM \"_roost_push_failure\" WHERE \"at\" < now() - interval '1 day'"))
+        _ = try await query(Statement("DELETE FROM \"_roost_dead_token\" WHERE \"at\" < now() - interval '1 month'"))
+    }
+}

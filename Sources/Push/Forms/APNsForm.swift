@@ -1,0 +1,96 @@
+import JSON
+import NIOCore
+import NIOHPACK
+
+/// A notification as Apple's push service takes it.
+enum APNsForm {
+    /// The largest body, in bytes, and that of calls.
+    static let mostBytes = 4096
+    static let mostBytesOfCalls = 5120
+
+    /// Keys that are settings of the request, and no part of the body.
+    private static let settings: Set<Name> = [
+        "collapseId", "collapse_id", "pushType", "push_type", "topic", "expiry", "expiration_time", "priority", "id",
+        "requestId", "channelId",
+    ]
+
+    /// Keys that Apple reads inside of `aps`, by the names that pushes give them.
+    private static let members: [Name: Name] = [
+        "category": "category", "threadId": "thread-id", "targetContentIdentifier": "target-content-id",
+        "interruptionLevel": "interruption-level", "sound": "sound",
+    ]
+
+    /// The body.
+    static func body(_ data: JSONObject) -> JSONObject {
+        var aps = data["aps"]?.objectValue ?? [:]
+        var others: JSONObject = [:]
+        for (key, value) in data {
+            switch key {
+            case "aps": if value.objectValue == nil { others[key] = value }
+            case "alert": aps["alert"] = value
+            case "badge": if value.numberValue != nil { aps["badge"] = value }
+            case "content-available", "mutable-content": if value.numberValue == 1 { aps[key] = 1 }
+            case "title": break
+            default:
+                if let member = members[key] {
+                    aps[member] = value
+                } else if !settings.contains(key) {
+                    others[key] = value
+                }
+            }
+        }
+        if let title = data["title"] {
+            switch aps["alert"] {
+            case .object(var alert)?:
+                alert["title"] = title
+                aps["alert"] = .object(alert)
+            case .string(let text)?: aps["alert"] = ["body": .string(text), "title": title]
+            default: aps["alert"] = ["title": title]
+            }
+        }
+        if !aps.isEmpty { others["aps"] = .object(aps) }
+        return others
+    }
+
+    /// The header fields, without the token that says who sends.
+    ///
+    /// - Parameter topic: The app; nil where the certificate says it.
+    static func headers(_ message: PushMessage, topic: String?) -> HPACKHeaders {
+        var headers = HPACKHeaders()
+        let type = message.pushType ?? "alert"
+        if let topic { headers.add(name: "apns-topic", value: topic + suffix(ofType: type)) }
+        headers.add(name: "apns-push-type", value: type)
+        // Apple refuses notifications for the background with any other.
+        if let priority = message.priority ?? (type == "background" ? 5 : nil) {
+            headers.add(name: "apns-priority", value: "\(priority)")
+        }
+        if let expiry = message.expiry {
+            headers.add(name: "apns-expiration", value: "\((expiry + 500) / 1000)")
+        }
+        if let id = message.collapseId { headers.add(name: "apns-collapse-id", value: id) }
+        return headers
+    }
+
+    private static func suffix(ofType type: String) -> String {
+        switch type {
+        case "location": ".location-query"
+        case "voip": ".voip"
+        case "complication": ".complication"
+        case "fileprovider": ".pushkit.fileprovider"
+        case "liveactivity": ".push-type.liveactivity"
+        case "pushtotalk": ".voip-ptt"
+        default: ""
+        }
+    }
+
+    /// The path for a device; nil for a token that is none.
+    static func path(_ token: String) -> String? {
+        let isToken =
+            (2...200).contains(token.utf8.count)
+            && token.utf8.allSatisfy {
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0 | 0x20)
+            }
+        return isToken ? "/3/device/\(token)" : nil
+    }
+}

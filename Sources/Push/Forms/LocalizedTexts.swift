@@ -1,0 +1,45 @@
+import JSON
+
+/// The texts of a push by languages (`alert-fr`, `title-en-GB`).
+struct LocalizedTexts: Sendable {
+    private let data: JSONObject
+    private let locales: [String]
+
+    init(_ data: JSONObject) {
+        self.data = data
+        var locales: [String] = []
+        for key in data.keys {
+            if let locale = Self.locale(of: key), !locales.contains(locale) { locales.append(locale) }
+        }
+        self.locales = locales
+    }
+
+    private static func locale(of key: Name) -> String? {
+        (key.dropping(prefix: "alert-") ?? key.dropping(prefix: "title-")).map(normal)
+    }
+
+    /// Tags compare without regard to case, with either separator.
+    private static func normal(_ tag: String) -> String { tag.lowercased().replacing("_", with: "-") }
+
+    /// The locale whose texts a device gets: its own, else that of its language; nil for none of them.
+    func locale(for identifier: String?) -> String? {
+        guard let identifier, !locales.isEmpty else { return nil }
+        var tag = Self.normal(identifier)
+        while true {
+            if locales.contains(tag) { return tag }
+            guard let dash = tag.lastIndex(of: "-") else { return nil }
+            tag = String(tag[..<dash])
+        }
+    }
+
+    /// The data with the texts of one locale, and without those of others.
+    func data(for locale: String?) -> JSONObject {
+        guard !locales.isEmpty else { return data }
+        var result: JSONObject = [:]
+        for (key, value) in data where Self.locale(of: key) == nil { result[key] = value }
+        for (key, value) in data where Self.locale(of: key) == locale && locale != nil {
+            result[key.utf8.starts(with: "alert-".utf8) ? "alert" : "title"] = value
+        }
+        return result
+    }
+}

@@ -1,0 +1,67 @@
+import JSON
+
+/// What one part of an audience is sent: the same for each of its devices.
+struct PushMessage: Sendable {
+    /// What is shown and what comes with it, with the texts of one locale and one badge; nil where nothing was given.
+    var data: JSONObject?
+    /// What Android shows by itself; nil for nothing.
+    var notification: JSONObject?
+    /// The message of FCM as it is to be; nil for one that is made of the data.
+    var raw: JSONObject?
+    /// What a later notification replaces this one by.
+    var collapseId: String?
+    /// The kind of notification, as Apple names it; nil where nothing was said.
+    var pushType: String?
+    /// The priority, as Apple counts it; nil where nothing was said.
+    var priority: Int?
+    /// When the service gives up, in milliseconds since 1970; nil for the service's own time.
+    var expiry: Int64?
+    /// By what devices know the notification again.
+    var id: String
+    /// When it was sent, as ISO 8601.
+    var time: String
+
+    /// Takes the parameters of a push apart. What stands beside the data counts before what stands in it.
+    init(content: PushContent, data: JSONObject?, id: String, time: String) {
+        self.data = data
+        self.id = id
+        self.time = time
+        notification = content.body["notification"]?.objectValue
+        raw = content.body["rawPayload"]?.objectValue
+        expiry = content.expiry
+        func setting(_ names: Name...) -> JSONValue? {
+            for name in names {
+                if let value = content.body[name] ?? data?[name], !value.isNull { return value }
+            }
+            return nil
+        }
+        collapseId = setting("collapse_id", "collapseId")?.text(orNumber: true)
+        pushType = data?["pushType"]?.stringValue ?? setting("push_type")?.stringValue
+        priority = setting("priority")?.text(orNumber: true).flatMap { Int($0) }
+    }
+}
+
+/// What was asked for, as it waits in the database.
+struct PushContent: Sendable {
+    /// The parameters of the request.
+    var body: JSONObject
+    /// When the services give up, in milliseconds since 1970; nil for never.
+    var expiry: Int64?
+
+    /// What is sent.
+    var data: JSONObject? { body["data"]?.objectValue }
+
+    /// How many are added to the badge of each device, or what it becomes; nil where it stays.
+    var badge: PushBadge? { data?["badge"].flatMap(PushBadge.init(json:)) }
+}
+
+extension JSONValue {
+    /// A text, or a number as one.
+    fileprivate func text(orNumber: Bool) -> String? {
+        switch self {
+        case .string(let text): text
+        case .number: text
+        default: nil
+        }
+    }
+}

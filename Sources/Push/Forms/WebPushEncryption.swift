@@ -1,0 +1,51 @@
+import Crypto
+import Foundation
+
+/// The encryption of web push (RFC 8291): only the browser that subscribed reads what is sent.
+struct WebPushEncryption {
+    /// The public key of the browser, and the secret that it shares with the application.
+    private let browserKey: P256.KeyAgreement.PublicKey
+    private let secret: [UInt8]
+
+    /// Reads a subscription's keys, in Base64 for URLs; nil for what is none.
+    init?(p256dh: String, auth: String) {
+        guard let key = Self.bytes(p256dh), let secret = Self.bytes(auth), secret.count == 16,
+            let browserKey = try? P256.KeyAgreement.PublicKey(x963Representation: key)
+        else { return nil }
+        self.browserKey = browserKey
+        self.secret = secret
+    }
+
+    /// Encrypts a text as one record of the content coding aes128gcm (RFC 8188).
+    ///
+    /// - Parameters:
+    ///   - key: A key of this message's own.
+    ///   - salt: 16 random bytes.
+    func encrypt(
+        _ text: [UInt8], key: P256.KeyAgreement.PrivateKey = P256.KeyAgreement.PrivateKey(),
+        salt: [UInt8] = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
+    ) throws -> [UInt8] {
+        let sender = Array(key.publicKey.x963Representation)
+        let shared = try key.sharedSecretFromKeyAgreement(with: browserKey)
+        let info = Array("WebPush: info\0".utf8) + Array(browserKey.x963Representation) + sender
+        let input = shared.hkdfDerivedSymmetricKey(
+            using: SHA256.self, salt: secret, sharedInfo: info, outputByteCount: 32)
+        func derive(_ name: String, _ count: Int) -> SymmetricKey {
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: input, salt: salt, info: Array("Content-Encoding: \(name)\0".utf8),
+                outputByteCount: count)
+        }
+        let nonce = try derive("nonce", 12).withUnsafeBytes { try AES.GCM.Nonce(data: Data($0)) }
+        // The byte after the text says that no record follows.
+        let box = try AES.GCM.seal(text + [2], using: derive("aes128gcm", 16), nonce: nonce)
+        return salt + [0, 0, 0x10, 0, UInt8(sender.count)] + sender + Array(box.ciphertext) + Array(box.tag)
+    }
+
+    /// The bytes of a text in Base64 for URLs, with padding or without.
+    static func bytes(_ text: String) -> [UInt8]? {
+        var plain = text.replacing("-", with: "+").replacing("_", with: "/")
+        while plain.hasSuffix("=") { plain.removeLast() }
+        plain += String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)
+        return Data(base64Encoded: plain).map { Array($0) }
+    }
+}

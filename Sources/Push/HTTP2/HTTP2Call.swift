@@ -1,0 +1,32 @@
+import NIOCore
+import NIOHPACK
+
+/// A request to a service of notifications, by HTTP/2.
+struct HTTP2Call: Sendable {
+    /// The header fields after the pseudo-header fields; many calls share them.
+    var headers: HPACKHeaders
+    /// The path.
+    var path: String
+    /// The body; many calls may share it.
+    var body: ByteBuffer
+}
+
+/// What became of a request.
+enum HTTP2Outcome: Sendable {
+    /// The service answered.
+    ///
+    /// - Parameters:
+    ///   - retryAfter: After how many seconds the service wants to be asked again; nil where it does not say.
+    ///   - body: At most the first few kilobytes.
+    case answer(status: Int, retryAfter: Double?, body: [UInt8])
+    /// The service may have taken the request, or not: the connection ended, or no answer came in time.
+    case unknown(String)
+}
+
+/// What became of one of several requests that were handed over together.
+struct HTTP2Result: Sendable {
+    /// Its place among them.
+    var index: Int
+    /// What became of it.
+    var outcome: HTTP2Outcome
+}

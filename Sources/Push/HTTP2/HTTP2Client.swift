@@ -1,0 +1,57 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// Sends requests to one service by HTTP/2, many at a time.
+final class HTTP2Client: Sendable {
+    private let loop: any EventLoop
+    private let pool: NIOLoopBoundBox<HTTP2Pool>
+
+    /// Makes a client, which connects when it is used.
+    ///
+    /// - Parameters:
+    ///   - tls: How it speaks TLS; nil for an address without.
+    ///   - connections: The most connections.
+    ///   - timeLimit: How long an answer may take from when the request has left.
+    ///   - report: Takes what went wrong with connections, for the log.
+    /// - Throws: `NIOSSLError` for certificates that cannot be used.
+    init(
+        _ origin: HTTP2Origin, tls: TLSConfiguration?, connections: Int, timeLimit: Duration,
+        report: @escaping @Sendable (String) -> Void
+    ) throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        var tls = tls
+        tls?.applicationProtocols = ["h2"]
+        tls?.minimumTLSVersion = .tlsv12
+        let context = try tls.map { try NIOSSLContext(configuration: $0) }
+        self.loop = loop
+        pool = NIOLoopBoundBox.makeBoxSendingValue(
+            HTTP2Pool(
+                origin, tls: context, connections: connections, timeLimit: TimeAmount(timeLimit), on: loop,
+                report: report),
+            eventLoop: loop)
+    }
+
+    /// Sends requests. What becomes of them comes as it is known, in any order; it ends when all of it has come. Who
+    /// stops listening gives up what has not been sent.
+    func send(_ calls: [HTTP2Call]) -> AsyncStream<[HTTP2Result]> {
+        let (stream, continuation) = AsyncStream.makeStream(of: [HTTP2Result].self)
+        guard !calls.isEmpty else {
+            continuation.finish()
+            return stream
+        }
+        loop.execute { [loop, pool] in
+            let submission = HTTP2Submission(calls, continuation)
+            let bound = NIOLoopBound(submission, eventLoop: loop)
+            continuation.onTermination = { end in
+                guard case .cancelled = end else { return }
+                loop.execute { bound.value.giveUp() }
+            }
+            pool.value.submit(submission)
+        }
+        return stream
+    }
+
+    /// Ends all connections.
+    func shutdown() { loop.execute { [pool] in pool.value.close() } }
+}

@@ -1,0 +1,204 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// One connection to a service: requests on their streams, as frames.
+///
+/// Streams are not channels of their own here: a notification is one request and one short answer, and there are many
+/// thousand in a second.
+final class HTTP2Connection: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    /// A request whose answer has not come.
+    private struct Stream {
+        let entry: HTTP2Submission.Entry
+        let deadline: NIODeadline
+        var status = 0
+        var retryAfter: Double?
+        var body: [UInt8] = []
+    }
+
+    /// The authority and the scheme, for requests.
+    private let origin: HTTP2Origin
+    private unowned let pool: HTTP2Pool
+    private var context: ChannelHandlerContext?
+    private var streams: [HTTP2StreamID: Stream] = [:]
+    private var nextStream = 1
+    /// How many streams the service allows; 0 until it has said anything.
+    private var streamLimit = 0
+    /// Bytes that came since the service was last allowed more.
+    private var received = 0
+    /// Whether the service takes no further requests on this connection.
+    private var isLeaving = false
+    private var awaitsPing = false
+    private var ticks: RepeatedTask?
+    private var ticksSincePing = 0
+
+    /// The most streams that are used, and those of a service that names no limit.
+    private static let mostStreams = 1000
+    private static let usualStreams = 100
+    private static let mostBodyBytes = 8192
+    private static let mostHandedOut = 1 << 29
+
+    init(_ origin: HTTP2Origin, _ pool: HTTP2Pool) {
+        self.origin = origin
+        self.pool = pool
+    }
+
+    /// How many more requests the connection takes now.
+    var room: Int { isLeaving || context == nil ? 0 : streamLimit - streams.count }
+
+    /// Whether the service has said how many streams it allows.
+    var isReady: Bool { streamLimit > 0 }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.fireChannelActive()
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        ticks = context.eventLoop.scheduleRepeatedTask(initialDelay: .milliseconds(250), delay: .milliseconds(250)) {
+            _ in bound.value.tick()
+        }
+    }
+
+    /// Sends a request on a stream of its own; there must be room. ``flush()`` sends what was written.
+    func send(_ entry: HTTP2Submission.Entry, within limit: TimeAmount) {
+        guard let context else { return }
+        let id = HTTP2StreamID(nextStream)
+        nextStream += 2
+        if nextStream > Self.mostHandedOut { isLeaving = true }
+        let call = entry.call
+        var headers = HPACKHeaders()
+        headers.reserveCapacity(call.headers.count + 4)
+        headers.add(name: ":method", value: "POST")
+        headers.add(name: ":scheme", value: origin.isSecure ? "https" : "http")
+        headers.add(name: ":authority", value: origin.authority)
+        // Each path is another: it would only push what is always the same out of the table of header fields.
+        headers.add(name: ":path", value: call.path, indexing: .nonIndexable)
+        for (name, value, indexing) in call.headers { headers.add(name: name, value: value, indexing: indexing) }
+        streams[id] = Stream(entry: entry, deadline: .now() + limit)
+        context.write(
+            wrapOutboundOut(HTTP2Frame(streamID: id, payload: .headers(.init(headers: headers)))), promise: nil)
+        context.write(
+            wrapOutboundOut(
+                HTTP2Frame(streamID: id, payload: .data(.init(data: .byteBuffer(call.body), endStream: true)))),
+            promise: nil)
+    }
+
+    func flush() { context?.flush() }
+
+    func close() { context?.close(promise: nil) }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        switch frame.payload {
+        case .settings(.settings(let settings)):
+            let limit = settings.last { $0.parameter == .maxConcurrentStreams }?.value
+            if let limit {
+                streamLimit = min(limit, Self.mostStreams)
+            } else if streamLimit == 0 {
+                streamLimit = Self.usualStreams
+            }
+        case .headers(let headers):
+            read(headers.headers, of: frame.streamID)
+            if headers.endStream { answered(frame.streamID) }
+        case .data(let data):
+            received += data.data.readableBytes
+            if case .byteBuffer(let bytes) = data.data { read(bytes, of: frame.streamID) }
+            if data.endStream { answered(frame.streamID) }
+        case .rstStream(let code):
+            guard let stream = streams.removeValue(forKey: frame.streamID) else { break }
+            if code == .refusedStream {
+                pool.wasRefused(stream.entry)
+            } else {
+                pool.finish(stream.entry, .unknown("the stream was reset: \(code)"))
+            }
+        case .goAway(let lastStream, _, _):
+            isLeaving = true
+            let refused = streams.filter { $0.key > lastStream }.sorted { $0.key < $1.key }
+            for (id, stream) in refused {
+                streams[id] = nil
+                pool.requeue(stream.entry)
+            }
+        case .ping(_, let isAnswer): if isAnswer { awaitsPing = false }
+        default: break
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if received > 0 {
+            context.write(
+                wrapOutboundOut(
+                    HTTP2Frame(streamID: .rootStream, payload: .windowUpdate(windowSizeIncrement: received))),
+                promise: nil)
+            received = 0
+            context.flush()
+        }
+        if isLeaving, streams.isEmpty { context.close(promise: nil) }
+        pool.continueSending()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // Frames of streams that were given up, or that the service forgot, are no reason to end a connection.
+        if error is NIOHTTP2Errors.NoSuchStream || error is NIOHTTP2Errors.StreamError { return }
+        pool.failed(error)
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        ticks?.cancel()
+        self.context = nil
+        let open = streams
+        streams = [:]
+        for stream in open.values { pool.finish(stream.entry, .unknown("the connection ended")) }
+        pool.closed(self, wasReady: isReady)
+        context.fireChannelInactive()
+    }
+
+    private func read(_ headers: HPACKHeaders, of id: HTTP2StreamID) {
+        guard var stream = streams[id] else { return }
+        if let status = headers.first(name: ":status").flatMap(Int.init) { stream.status = status }
+        if let seconds = headers.first(name: "retry-after").flatMap(Double.init), seconds.isFinite {
+            stream.retryAfter = max(seconds, 0)
+        }
+        streams[id] = stream
+    }
+
+    private func read(_ bytes: ByteBuffer, of id: HTTP2StreamID) {
+        let room = Self.mostBodyBytes - (streams[id]?.body.count ?? Self.mostBodyBytes)
+        if room > 0 { streams[id]?.body.append(contentsOf: bytes.readableBytesView.prefix(room)) }
+    }
+
+    private func answered(_ id: HTTP2StreamID) {
+        guard let stream = streams.removeValue(forKey: id) else { return }
+        pool.finish(
+            stream.entry, .answer(status: stream.status, retryAfter: stream.retryAfter, body: stream.body))
+    }
+
+    /// Ends requests that have waited too long, and asks the service from time to time whether it is there.
+    private func tick() {
+        guard let context else { return }
+        let now = NIODeadline.now()
+        for (id, stream) in streams where stream.deadline < now {
+            streams[id] = nil
+            context.write(
+                wrapOutboundOut(HTTP2Frame(streamID: id, payload: .rstStream(.cancel))), promise: nil)
+            pool.finish(stream.entry, .unknown("no answer in time"))
+        }
+        if isLeaving, streams.isEmpty { return context.close(promise: nil) }
+        ticksSincePing += 1
+        if ticksSincePing >= 240 {
+            ticksSincePing = 0
+            guard !awaitsPing else { return context.close(promise: nil) }
+            awaitsPing = true
+            context.write(
+                wrapOutboundOut(
+                    HTTP2Frame(
+                        streamID: .rootStream, payload: .ping(HTTP2PingData(withInteger: 1), ack: false))),
+                promise: nil)
+        }
+        context.flush()
+        pool.continueSending()
+    }
+}

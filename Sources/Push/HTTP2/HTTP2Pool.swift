@@ -1,0 +1,184 @@
+import Collections
+import NIOCore
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+
+/// Where a service is.
+struct HTTP2Origin: Sendable {
+    var host: String
+    var port: Int
+    var isSecure: Bool
+
+    /// The name of the service in requests.
+    var authority: String { port == (isSecure ? 443 : 80) ? host : "\(host):\(port)" }
+}
+
+/// The connections to one service, and the requests that wait for a stream. Used on one event loop alone.
+///
+/// What the service certainly has not taken (a stream that it refused, one after its GOAWAY, a connection that was never
+/// made) is sent once more without a word to the caller. After many failures in a row nothing is sent for some time.
+final class HTTP2Pool {
+    private let origin: HTTP2Origin
+    private let tls: NIOSSLContext?
+    private let mostConnections: Int
+    private let timeLimit: TimeAmount
+    private let loop: any EventLoop
+    private let report: @Sendable (String) -> Void
+    private var queue: Deque<HTTP2Submission.Entry> = []
+    private var connections: [HTTP2Connection] = []
+    private var isConnecting = false
+    private var isClosed = false
+    private var touched: [ObjectIdentifier: HTTP2Submission] = [:]
+    /// Failures since the last answer, and how often the service was left alone because of them.
+    private var failures = 0
+    private var pauses = 0
+    private var isPaused = false
+
+    private static let mostFailures = 20
+    private static let longestPause: Int64 = 60
+
+    init(
+        _ origin: HTTP2Origin, tls: NIOSSLContext?, connections: Int, timeLimit: TimeAmount, on loop: any EventLoop,
+        report: @escaping @Sendable (String) -> Void
+    ) {
+        self.origin = origin
+        self.tls = tls
+        mostConnections = connections
+        self.timeLimit = timeLimit
+        self.loop = loop
+        self.report = report
+    }
+
+    /// Takes requests over.
+    func submit(_ submission: HTTP2Submission) {
+        guard !isClosed else {
+            for index in submission.calls.indices { submission.finish(index, .unknown("the server is stopping")) }
+            return
+        }
+        for index in submission.calls.indices { queue.append(.init(submission: submission, index: index)) }
+        continueSending()
+    }
+
+    /// Ends all connections.
+    func close() {
+        isClosed = true
+        let waiting = queue
+        queue = []
+        for entry in waiting { entry.submission.finish(entry.index, .unknown("the server is stopping")) }
+        for connection in connections { connection.close() }
+        flush()
+    }
+
+    /// What became of a request.
+    func finish(_ entry: HTTP2Submission.Entry, _ outcome: HTTP2Outcome) {
+        if case .answer(let status, _, _) = outcome, status < 500 {
+            (failures, pauses) = (0, 0)
+        } else {
+            noteFailure()
+        }
+        touched[ObjectIdentifier(entry.submission)] = entry.submission
+        entry.submission.finish(entry.index, outcome)
+    }
+
+    /// The service has not looked at a request: it is sent before those that wait.
+    func requeue(_ entry: HTTP2Submission.Entry) { queue.prepend(entry) }
+
+    /// The service had no stream for a request.
+    func wasRefused(_ entry: HTTP2Submission.Entry) {
+        noteFailure()
+        requeue(entry)
+    }
+
+    /// Something is wrong with a connection.
+    func failed(_ error: any Error) { report("\(error)") }
+
+    /// A connection has ended.
+    func closed(_ connection: HTTP2Connection, wasReady: Bool) {
+        connections.removeAll { $0 === connection }
+        if !wasReady, !isClosed { pause("the connection was closed at once") }
+        continueSending()
+    }
+
+    private func noteFailure() {
+        failures += 1
+        if failures >= Self.mostFailures { pause("\(failures) failures in a row") }
+    }
+
+    /// Leaves the service alone for some time, longer each time.
+    private func pause(_ reason: String) {
+        guard !isPaused, !isClosed else { return }
+        isPaused = true
+        failures = 0
+        let seconds = min(Int64(1) << min(pauses, 6), Self.longestPause)
+        pauses += 1
+        report("\(reason); nothing is sent for \(seconds) s")
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        loop.scheduleTask(in: .seconds(seconds)) {
+            bound.value.isPaused = false
+            bound.value.continueSending()
+        }
+    }
+
+    /// Sends what waits as far as there are streams, and makes connections where there are not enough.
+    func continueSending() {
+        defer { flush() }
+        while let entry = queue.first, entry.submission.isGivenUp { queue.removeFirst() }
+        guard !isPaused, !queue.isEmpty, !isClosed else { return }
+        for connection in connections {
+            var room = connection.room
+            guard room > 0 else { continue }
+            while room > 0, let entry = queue.popFirst() {
+                guard !entry.submission.isGivenUp else { continue }
+                connection.send(entry, within: timeLimit)
+                room -= 1
+            }
+            connection.flush()
+            if queue.isEmpty { return }
+        }
+        if !isConnecting, connections.count < mostConnections, connections.allSatisfy(\.isReady) { connect() }
+    }
+
+    /// Hands over what is known.
+    private func flush() {
+        for submission in touched.values { submission.flush() }
+        touched.removeAll(keepingCapacity: true)
+    }
+
+    private func connect() {
+        isConnecting = true
+        let connection = HTTP2Connection(origin, self)
+        connections.append(connection)
+        let bound = NIOLoopBound((pool: self, connection: connection), eventLoop: loop)
+        let (origin, tls) = (origin, tls)
+        ClientBootstrap(group: loop)
+            .connectTimeout(.seconds(5))
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let tls {
+                        // An address is no name that a server could choose its certificate by.
+                        let isAddress = (try? SocketAddress(ipAddress: origin.host, port: 0)) != nil
+                        try pipeline.addHandler(
+                            NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : origin.host))
+                    }
+                    try pipeline.addHandler(
+                        NIOHTTP2Handler(
+                            mode: .client, initialSettings: [HTTP2Setting(parameter: .enablePush, value: 0)]))
+                    try pipeline.addHandler(bound.value.connection)
+                }
+            }
+            .connect(host: origin.host, port: origin.port)
+            .whenComplete { result in
+                let (pool, connection) = bound.value
+                pool.isConnecting = false
+                guard case .failure(let error) = result else {
+                    if pool.isClosed { connection.close() }
+                    return
+                }
+                pool.connections.removeAll { $0 === connection }
+                pool.pause("no connection: \(error)")
+            }
+    }
+}

@@ -1,0 +1,59 @@
+public import JSON
+public import Logging
+public import Outgoing
+public import ServerConfiguration
+
+/// What sends to the types of devices that the configuration has services for.
+public final class PushServices: Sendable {
+    private let senders: [Name: [any PushSender]]
+
+    /// Makes the senders; nothing is connected yet.
+    ///
+    /// - Parameter caller: What makes requests of HTTP/1.1: for access tokens.
+    /// - Throws: `ConfigurationError` for keys that cannot be used.
+    public init(_ push: Configuration.Push, caller: HTTPCaller, logger: Logger) throws {
+        var senders: [Name: [any PushSender]] = [:]
+        for (type, services) in push.services {
+            let option = "push.\(type)"
+            let made = try services.map { service -> any PushSender in
+                let report: @Sendable (String) -> Void = {
+                    logger.warning(
+                        "a push service is not reached", metadata: ["service": "\(type)", "reason": "\($0)"])
+                }
+                switch service {
+                case .apple(let settings):
+                    return try APNsSender(settings, option, in: push.folder, report: report)
+                case .firebase(let settings):
+                    return try FCMSender(settings, option, in: push.folder, caller: caller, report: report)
+                case .web(let settings): return try WebPushSender(settings, caller: caller)
+                case .expo(let settings): return ExpoSender(settings, caller: caller)
+                }
+            }
+            senders[type] = made.filter(\.comesFirst) + made.filter { !$0.comesFirst }
+        }
+        // Devices of Firebase's call themselves by either name.
+        if senders["fcm"] == nil { senders["fcm"] = senders["android"] }
+        if senders["android"] == nil { senders["android"] = senders["fcm"] }
+        self.senders = senders
+    }
+
+    /// The types of devices that have a service.
+    public var types: [Name] { senders.keys.sorted() }
+
+    /// What may send to a device of a type, in the order in which it is tried: the entries of its app, else those that name
+    /// none. A device that does not say its app is of the only one that there is.
+    func candidates(_ route: Name, app: String?) -> [any PushSender] {
+        let all = senders[route] ?? []
+        let name = app.map { Name($0) }
+        let own = all.filter { $0.topic.map { Name($0) } == name && name != nil }
+        if !own.isEmpty { return own }
+        let general = all.filter { $0.topic == nil }
+        if !general.isEmpty || app != nil { return general }
+        return Set(all.compactMap { sender in sender.topic.map { Name($0) } }).count == 1 ? all : []
+    }
+
+    /// Ends all connections.
+    public func shutdown() async {
+        for sender in senders.values.joined() { await sender.shutdown() }
+    }
+}

@@ -1,0 +1,280 @@
+import Foundation
+public import JSON
+public import Logging
+public import Operations
+public import ParseModel
+public import ParseStorage
+public import ServerConfiguration
+import Synchronization
+
+/// Pushes wait in the database, and are sent from there by whichever process takes their parts.
+///
+/// A device is sent to at least once. A process has the devices that it takes for a minute, and says again and again that it
+/// works on them; when it dies, another one takes those that are not settled.
+public final class PushQueue: Pusher {
+    private let settings: Configuration.Push
+    private let services: PushServices
+    private let guardian = TokenGuard()
+    private let logger: Logger
+    /// The name of this process among those that have ranges.
+    private let owner = Identifiers.hexadecimal(32)
+    private let wakes: [AsyncStream<Void>]
+    private let wakers: [AsyncStream<Void>.Continuation]
+    private let running = Mutex<[Int: Task<Void, Never>]>([:])
+    private let lastRun = Atomic(0)
+
+    /// How many ranges are sent at once to each type of device.
+    private static let atOnce = 4
+    /// How long ranges have to end when the server stops.
+    private static let grace = Duration.seconds(5)
+
+    /// Makes a queue.
+    public init(_ settings: Configuration.Push, services: PushServices, logger: Logger) {
+        self.settings = settings
+        self.services = services
+        self.logger = logger
+        // One for the parts, one for each type, one for devices of no type.
+        let streams = (0..<services.types.count + 2).map { _ in
+            AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        }
+        wakes = streams.map(\.stream)
+        wakers = streams.map(\.continuation)
+    }
+
+    public func wake() { wakers[0].yield() }
+
+    public func problem(with body: PushBody) -> String? {
+        guard let data = body.parameters["data"]?.objectValue else { return nil }
+        let isAskedForApple = services.types.contains { ["ios", "osx", "tvos", "watchos"].contains($0) }
+        let isCall = data["pushType"]?.stringValue == "voip" || body.parameters["push_type"]?.stringValue == "voip"
+        let most = isCall ? APNsForm.mostBytesOfCalls : APNsForm.mostBytes
+        let texts = LocalizedTexts(data)
+        let size = JSONValue.object(APNsForm.body(texts.data(for: nil))).serialized().count
+        return isAskedForApple && size > most
+            ? "The payload has \(size) bytes, and may have \(most)." : nil
+    }
+
+    /// Sends what waits, until the task is cancelled.
+    public func run(_ store: ObjectStore, filter: @escaping @Sendable (JSONObject) throws -> Filter) async {
+        guard settings.isSent else { return }
+        await withDiscardingTaskGroup { group in
+            for (index, route) in (services.types + [""]).enumerated() {
+                group.addTask { await self.followRanges(index + 1, route, store) }
+            }
+            group.addTask { await self.tick(store) }
+            for await _ in wakes[0] {
+                await attempt("parts of pushes") {
+                    while try await self.startPart(store, filter) {}
+                }
+            }
+            group.cancelAll()
+        }
+        await stop(store)
+    }
+
+    /// Looks from time to time for what others left, and says that this process works.
+    private func tick(_ store: ObjectStore) async {
+        var second = 0
+        while !Task.isCancelled {
+            for waker in wakers { waker.yield() }
+            if second % 10 == 0 {
+                await attempt("leases of pushes") { try await store.keepPushRanges(of: self.owner) }
+            }
+            if second % 3600 == 0 { await attempt("old failures of pushes") { try await store.sweepPushes() } }
+            await attempt("moved pushes") { try await self.followMoves(store) }
+            second += 1
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func attempt(_ what: String, _ body: () async throws -> Void) async {
+        do {
+            try await body()
+        } catch {
+            if !Task.isCancelled {
+                logger.warning("could not look for \(what)", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    /// Has pushes whose rows were changed wait for their new times.
+    private func followMoves(_ store: ObjectStore) async throws {
+        for push in try await store.movedPushes() {
+            let time = PushTime(json: .string(push.pushTime))
+            if time == nil {
+                logger.warning("a scheduled push has no valid time", metadata: ["push": "\(push.id)"])
+            }
+            try await store.movePush(
+                push.id, to: push.pushTime, due: time?.first, isLocal: time?.isLocal ?? false)
+        }
+    }
+
+    /// Takes a part that is due and makes ranges of it; false when none is.
+    private func startPart(_ store: ObjectStore, _ filter: @escaping @Sendable (JSONObject) throws -> Filter)
+        async throws -> Bool
+    {
+        let types = services.types.map(\.text)
+        let size = settings.batchSize
+        let taken = Mutex<PushPart?>(nil)
+        do {
+            try await begin(store, filter, types: types, size: size) { part in taken.withLock { $0 = part } }
+        } catch {
+            // What one push asks for keeps no other from being sent.
+            guard let part = taken.withLock({ $0 }) else { throw error }
+            if let error = error as? ParseError, error.code != ParseError.internalServerError {
+                try await store.failPush(part.pushId, code: error.code, message: error.message)
+            } else {
+                try await store.postponePushPart(part, by: 30)
+                throw error
+            }
+        }
+        guard taken.withLock({ $0 != nil }) else { return false }
+        for waker in wakers.dropFirst() { waker.yield() }
+        return true
+    }
+
+    private func begin(
+        _ store: ObjectStore, _ filter: @escaping @Sendable (JSONObject) throws -> Filter, types: [String], size: Int,
+        taking: @escaping @Sendable (PushPart) -> Void
+    ) async throws {
+        try await store.transaction(.administration) { store in
+            guard let part = try await store.takePushPart() else { return }
+            taking(part)
+            let now = Int64(Date.now.timeIntervalSince1970 * 1000)
+            guard let status = part.status, status != "failed" else {
+                return try await store.failPush(part.pushId, code: 115, message: "")
+            }
+            if let expiry = part.expiry, expiry <= now {
+                return try await store.failPush(part.pushId, code: 115, message: "expired before it could be sent")
+            }
+            let query =
+                part.body["where"]?.objectValue ?? ["channels": ["$in": part.body["channels"] ?? .array([])]]
+            let condition = try filter(query)
+            if part.needsZones, let time = PushTime(json: .string(part.pushTime)), case .local(let date) = time {
+                let zones = try await store.timeZones(of: condition)
+                for (offset, moment) in LocalTime.moments(date, in: zones) {
+                    try await store.insertPushPart(part.pushId, offset, zones: moment.zones, due: moment.due)
+                }
+                try await store.removePushPart(part)
+            } else {
+                try await store.makePushRanges(part, condition, types: types, size: size)
+            }
+        }
+    }
+
+    /// Sends the ranges of one type of devices, some at a time.
+    private func followRanges(_ index: Int, _ route: Name, _ store: ObjectStore) async {
+        let open = OpenCount()
+        for await _ in wakes[index] {
+            await attempt("ranges of pushes") {
+                while !Task.isCancelled, open.value < Self.atOnce, let range = try await take(route, store) {
+                    open.add(1)
+                    start(range, store) { [waker = wakers[index]] in
+                        open.add(-1)
+                        waker.yield()
+                    }
+                }
+            }
+        }
+    }
+
+    private func take(_ route: Name, _ store: ObjectStore) async throws -> PushRange? {
+        try await store.takePushRange([route.text], owner: owner) { body in
+            switch body["data"]?["badge"].flatMap(PushBadge.init(json:)) {
+            case .set(let number)?: (number, nil)
+            case .add(let amount)?: (nil, amount)
+            case nil: (nil, nil)
+            }
+        }
+    }
+
+    /// Works on a range, which goes on for a while when the server stops.
+    private func start(_ range: PushRange, _ store: ObjectStore, ending: @escaping @Sendable () -> Void) {
+        let number = lastRun.wrappingAdd(1, ordering: .relaxed).newValue
+        // Under the lock, so that the end of a task is not noted before its beginning.
+        running.withLock { running in
+            running[number] = Task.detached {
+                await self.work(on: range, store)
+                self.end(number)
+                ending()
+            }
+        }
+    }
+
+    private func end(_ number: Int) { running.withLock { $0[number] = nil } }
+
+    private func work(on range: PushRange, _ store: ObjectStore) async {
+        let tally = RangeTally(range.devices, cleansTokens: settings.cleansTokens)
+        if settings.isAtMostOnce, range.attempts > 1 {
+            for row in range.devices {
+                let device = PushDevice(objectId: row.objectId, token: row.token, type: row.type)
+                tally.note(device, .failed("Interrupted"), isDead: false)
+            }
+        } else {
+            let reports = Task {
+                while (try? await Task.sleep(for: .seconds(1))) != nil {
+                    if let progress = tally.take(isEnd: false) { await self.settle(range, progress, tally, store) }
+                }
+            }
+            let sender = RangeSender(services: services, guardian: guardian, logger: logger)
+            await sender.send(range, tally)
+            reports.cancel()
+            await reports.value
+        }
+        // Noted also when the server is about to end: what was sent is not to be sent again.
+        await Task {
+            for _ in 0..<5 {
+                guard let progress = tally.take(isEnd: true) else { return }
+                if await self.settle(range, progress, tally, store) { return }
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }.value
+    }
+
+    /// Settles what is known of a range; false when the database does not.
+    @discardableResult
+    private func settle(_ range: PushRange, _ progress: PushProgress, _ tally: RangeTally, _ store: ObjectStore) async
+        -> Bool
+    {
+        do {
+            try await store.settlePushRange(range, owner: owner, progress)
+        } catch {
+            tally.restore(progress)
+            logger.warning("a push is not settled yet", metadata: ["push": "\(range.pushId)", "error": "\(error)"])
+            return false
+        }
+        let (sent, failed) = (progress.sent.values.reduce(0, +), progress.failed.values.reduce(0, +))
+        logger.debug(
+            "devices were sent to",
+            metadata: ["push": "\(range.pushId)", "sent": "\(sent)", "failed": "\(failed)"])
+        return true
+    }
+
+    /// Waits a while for ranges that are being sent, and leaves the rest to others.
+    private func stop(_ store: ObjectStore) async {
+        let end = ContinuousClock.now + Self.grace
+        while ContinuousClock.now < end, running.withLock({ !$0.isEmpty }) {
+            await Task { try? await Task.sleep(for: .milliseconds(10)) }.value
+        }
+        let tasks = running.withLock { Array($0.values) }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+        await services.shutdown()
+        await Task {
+            do {
+                try await store.releasePushRanges(of: self.owner)
+            } catch {
+                self.logger.warning("pushes are left for later", metadata: ["error": "\(error)"])
+            }
+        }.value
+    }
+}
+
+/// How many ranges are under way.
+private final class OpenCount: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .acquiring) }
+
+    func add(_ number: Int) { count.wrappingAdd(number, ordering: .acquiringAndReleasing) }
+}

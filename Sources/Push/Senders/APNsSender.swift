@@ -1,0 +1,149 @@
+import Foundation
+import JSON
+import NIOCore
+import NIOHPACK
+import NIOSSL
+import ServerConfiguration
+
+/// Apple's push service, for one app.
+final class APNsSender: PushSender {
+    let topic: String?
+    let comesFirst: Bool
+    let name: String
+    private let client: HTTP2Client
+    private let token: ProviderToken?
+
+    /// Makes a sender; nothing is connected yet.
+    ///
+    /// - Throws: `ConfigurationError` for keys that cannot be used.
+    init(_ settings: ApplePush, _ option: String, in folder: String, report: @escaping @Sendable (String) -> Void)
+        throws
+    {
+        topic = settings.topic
+        comesFirst = settings.isProduction
+        name = "APNs \(settings.topic ?? "") \(settings.isProduction ? "production" : "sandbox")"
+        var tls = TLSConfiguration.makeClientConfiguration()
+        if !settings.checksCertificate { tls.certificateVerification = .none }
+        if let authority = settings.authority {
+            tls.additionalTrustRoots = [
+                .certificates(
+                    try NIOSSLCertificate.fromPEMBytes(KeyFile(authority, "\(option).ca", in: folder).bytes))
+            ]
+        }
+        if case .token(let key, let keyId, let teamId) = settings.identity {
+            let text = try KeyFile(key, "\(option).token.key", in: folder).text
+            do {
+                token = try ProviderToken(key: text, keyId: keyId, teamId: teamId)
+            } catch {
+                throw ConfigurationError(
+                    "option \(option).token.key is no key of Apple's: it takes the file AuthKey_….p8, its path or its "
+                        + "text")
+            }
+        } else {
+            token = nil
+        }
+        if let client = try KeyFile.client(settings.identity, option, in: folder) {
+            tls.certificateChain = client.chain
+            tls.privateKey = client.key
+        }
+        client = try HTTP2Client(
+            HTTP2Origin(host: settings.host, port: settings.port, isSecure: true), tls: tls, connections: 2,
+            timeLimit: .milliseconds(settings.timeLimit), report: report)
+    }
+
+    func shutdown() async { client.shutdown() }
+
+    func send(
+        _ message: PushMessage, to devices: [PushDevice],
+        report: ([(index: Int, outcome: PushOutcome)]) async -> Void
+    ) async {
+        guard let data = message.data else {
+            return await report(devices.indices.map { ($0, .failed("MissingPayload")) })
+        }
+        let body = ByteBuffer(bytes: JSONValue.object(APNsForm.body(data)).serialized())
+        // One app for each call: devices of several apps only come where the entry has none of its own.
+        for (app, indices) in Dictionary(grouping: devices.indices, by: { topic ?? devices[$0].app ?? "" }) {
+            await send(message, body, app.isEmpty ? nil : app, devices, indices, isRetry: false, report)
+        }
+    }
+
+    private func send(
+        _ message: PushMessage, _ body: ByteBuffer, _ app: String?, _ devices: [PushDevice], _ indices: [Int],
+        isRetry: Bool, _ report: ([(index: Int, outcome: PushOutcome)]) async -> Void
+    ) async {
+        var headers = APNsForm.headers(message, topic: app)
+        var authorization: String?
+        if let token {
+            do {
+                let text = try await token.text(at: Date.now.timeIntervalSince1970)
+                authorization = text
+                headers.add(name: "authorization", value: "bearer \(text)")
+            } catch {
+                return await report(indices.map { ($0, .unusable("the key does not sign")) })
+            }
+        }
+        var calls: [HTTP2Call] = []
+        var places: [Int] = []
+        var bad: [(index: Int, outcome: PushOutcome)] = []
+        for index in indices {
+            if let path = APNsForm.path(devices[index].token) {
+                calls.append(HTTP2Call(headers: headers, path: path, body: body))
+                places.append(index)
+            } else {
+                bad.append((index, .failed("BadDeviceToken: it is no hexadecimal text")))
+            }
+        }
+        if !bad.isEmpty { await report(bad) }
+        var expired: [Int] = []
+        for await results in client.send(calls) {
+            var known: [(index: Int, outcome: PushOutcome)] = []
+            for result in results {
+                let index = places[result.index]
+                switch result.outcome {
+                case .unknown(let reason): known.append((index, .unclear(reason)))
+                case .answer(let status, let retryAfter, let body):
+                    let answer = APNsAnswer(status: status, retryAfter: retryAfter, body: body)
+                    if answer.reason == "ExpiredProviderToken", !isRetry {
+                        expired.append(index)
+                    } else {
+                        known.append((index, answer.outcome))
+                    }
+                }
+            }
+            if !known.isEmpty { await report(known) }
+        }
+        guard !expired.isEmpty, let token else { return }
+        _ = try? await token.text(at: Date.now.timeIntervalSince1970, refused: authorization)
+        await send(message, body, app, devices, expired, isRetry: true, report)
+    }
+}
+
+/// An answer of Apple's.
+struct APNsAnswer {
+    let status: Int
+    let reason: String
+    private let retryAfter: Double?
+    private let since: Int64?
+
+    init(status: Int, retryAfter: Double?, body: [UInt8]) {
+        self.status = status
+        self.retryAfter = retryAfter
+        let json = status == 200 ? nil : try? JSONValue(parsing: body)
+        reason = json?["reason"]?.stringValue.map { String($0.prefix(60)) } ?? "status \(status)"
+        since = json?["timestamp"]?.numberValue.flatMap { Int64(exactly: $0.rounded()) }
+    }
+
+    /// What it means.
+    var outcome: PushOutcome {
+        switch (status, reason) {
+        case (200, _): .sent
+        case (410, _): .dead(reason, since: since)
+        case (400, "BadDeviceToken"): .unknownToken(reason)
+        case (400, "DeviceTokenNotForTopic"): .otherApp(reason)
+        case (403, "BadEnvironmentKeyIdInToken"): .otherApp(reason)
+        case (403, _): .unusable(reason)
+        case (429, _), (500..., _): .busy(reason, after: retryAfter)
+        default: .refused(reason)
+        }
+    }
+}

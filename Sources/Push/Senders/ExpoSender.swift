@@ -1,0 +1,77 @@
+import JSON
+import Outgoing
+import ServerConfiguration
+
+/// Expo's service, which sends on to Apple's and Google's.
+final class ExpoSender: PushSender {
+    let name = "Expo"
+    private let settings: ExpoPush
+    private let caller: HTTPCaller
+
+    private static let atOnce = 100
+
+    init(_ settings: ExpoPush, caller: HTTPCaller) {
+        self.settings = settings
+        self.caller = caller
+    }
+
+    func send(
+        _ message: PushMessage, to devices: [PushDevice],
+        report: ([(index: Int, outcome: PushOutcome)]) async -> Void
+    ) async {
+        guard let data = message.data else {
+            return await report(devices.indices.map { ($0, .failed("MissingPayload")) })
+        }
+        for start in stride(from: 0, to: devices.count, by: Self.atOnce) {
+            let indices = Array(start..<min(start + Self.atOnce, devices.count))
+            let messages = indices.map { index in
+                var body: JSONObject = ["to": .string(devices[index].token)]
+                body["body"] = data["body"] ?? data["alert"]
+                for (key, value) in data where key != "to" { body[key] = value }
+                return JSONValue.object(body)
+            }
+            await report(await send(messages, indices))
+        }
+    }
+
+    private func send(_ messages: [JSONValue], _ indices: [Int]) async -> [(index: Int, outcome: PushOutcome)] {
+        var headers = [("Content-Type", "application/json"), ("Accept", "application/json")]
+        if let token = settings.accessToken { headers.append(("Authorization", "Bearer \(token)")) }
+        func all(_ outcome: PushOutcome) -> [(index: Int, outcome: PushOutcome)] { indices.map { ($0, outcome) } }
+        do {
+            let reply = try await caller.send(
+                HTTPCall(
+                    "POST", "\(settings.endpoint)/--/api/v2/push/send", headers: headers,
+                    body: JSONValue.array(messages).serialized()), timeLimit: .seconds(30))
+            let reason = "status \(reply.status)"
+            switch reply.status {
+            case 200...299: break
+            case 429, 500...:
+                return all(.busy(reason, after: reply.header("Retry-After").flatMap { Double($0) }))
+            case 401, 403: return all(.unusable(reason))
+            default: return all(.refused(reason))
+            }
+            let tickets = reply.json?["data"]?.arrayValue ?? []
+            return indices.enumerated().map { place, index in
+                (index, place < tickets.count ? Self.outcome(tickets[place]) : .unclear("no ticket"))
+            }
+        } catch let failure as HTTPCallFailure {
+            return all(
+                failure.kind == .unreachable ? .busy(failure.description, after: nil) : .unclear(failure.description))
+        } catch {
+            return all(.unclear("the server is stopping"))
+        }
+    }
+
+    private static func outcome(_ ticket: JSONValue) -> PushOutcome {
+        if ticket["status"]?.stringValue == "ok" { return .sent }
+        let reason = String((ticket["details"]?["error"]?.stringValue ?? "error").prefix(60))
+        switch reason {
+        case "DeviceNotRegistered": return .dead(reason, since: nil)
+        case "MessageRateExceeded": return .busy(reason, after: nil)
+        case "MessageTooBig": return .refused(reason)
+        case "InvalidCredentials", "MismatchSenderId": return .unusable(reason)
+        default: return .failed(reason)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Crypto
+import Foundation
+import NIOSSL
+import ServerConfiguration
+
+/// A key or a certificate as configurations name it: a path, a PEM text, or either's bytes in Base64.
+struct KeyFile {
+    /// What it holds.
+    let bytes: [UInt8]
+
+    /// Reads one.
+    ///
+    /// - Parameters:
+    ///   - option: What to call it when it cannot be read.
+    ///   - folder: Where relative paths begin.
+    /// - Throws: `ConfigurationError` that says why.
+    init(_ text: String, _ option: String, in folder: String) throws {
+        if text.contains("-----BEGIN") || text.hasPrefix("{") {
+            // Variables of the environment often hold line feeds as two characters.
+            bytes = Array(text.replacing("\\n", with: text.hasPrefix("{") ? "\\n" : "\n").utf8)
+            return
+        }
+        let path = text.hasPrefix("/") ? text : "\(folder)/\(text)"
+        if let data = FileManager.default.contents(atPath: path) {
+            bytes = Array(data)
+        } else if let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters), data.count > 40,
+            text.utf8.count > 60
+        {
+            bytes = Array(data)
+        } else {
+            throw ConfigurationError("option \(option): there is no file \(path)")
+        }
+    }
+
+    /// What it holds, as a text.
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The certificate and the key of a sender, for TLS.
+    ///
+    /// - Throws: `ConfigurationError` that says why they cannot be used.
+    static func client(_ identity: ApplePush.Identity, _ option: String, in folder: String) throws
+        -> (chain: [NIOSSLCertificateSource], key: NIOSSLPrivateKeySource)?
+    {
+        switch identity {
+        case .token: return nil
+        case .archive(let file, let passphrase):
+            let bytes = try KeyFile(file, "\(option).pfx", in: folder).bytes
+            do {
+                let bundle = try NIOSSLPKCS12Bundle(buffer: bytes, passphrase: passphrase.map { Array($0.utf8) })
+                return (bundle.certificateChain.map { .certificate($0) }, .privateKey(bundle.privateKey))
+            } catch {
+                throw ConfigurationError(
+                    "option \(option).pfx cannot be read: the passphrase is wrong, or the file is encrypted as only old "
+                        + "programs do; make it anew with openssl pkcs12 -legacy -in old.p12 -nodes | openssl pkcs12 "
+                        + "-export -out new.p12")
+            }
+        case .certificate(let certificate, let key, let passphrase):
+            do {
+                let chain = try NIOSSLCertificate.fromPEMBytes(
+                    KeyFile(certificate, "\(option).cert", in: folder).bytes)
+                let keyBytes = try KeyFile(key, "\(option).key", in: folder).bytes
+                let privateKey = try NIOSSLPrivateKey(bytes: keyBytes, format: .pem) { setter in
+                    setter(Array((passphrase ?? "").utf8))
+                }
+                return (chain.map { .certificate($0) }, .privateKey(privateKey))
+            } catch let error as ConfigurationError {
+                throw error
+            } catch {
+                throw ConfigurationError("option \(option): the certificate or its key cannot be read")
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/// A device that a notification is for.
+struct PushDevice: Sendable {
+    /// The id of its installation.
+    var objectId: String
+    /// The token by which its service knows it.
+    var token: String
+    /// What its row says that it is.
+    var type: String
+    /// The app on it; nil where the row does not say.
+    var app: String?
+    /// The language and region; nil where the row does not say.
+    var locale: String?
+    /// The number on the app's icon; nil where the row does not say.
+    var badge: Double?
+}
+
+/// What sends notifications to one app or project of one service.
+protocol PushSender: Sendable {
+    /// The app that it sends to; nil for any.
+    var topic: String? { get }
+    /// Whether it is tried before others of the same topic.
+    var comesFirst: Bool { get }
+    /// Whether a device shows a notification twice that it gets twice.
+    var repeatsShow: Bool { get }
+    /// What to call it in the log.
+    var name: String { get }
+
+    /// Sends the same to devices.
+    ///
+    /// - Parameter report: Takes what became of devices, by their places, as it is known. Called for each of them once.
+    func send(
+        _ message: PushMessage, to devices: [PushDevice],
+        report: ([(index: Int, outcome: PushOutcome)]) async -> Void
+    ) async
+
+    /// Ends its connections.
+    func shutdown() async
+}
+
+extension PushSender {
+    var topic: String? { nil }
+    var comesFirst: Bool { false }
+    var repeatsShow: Bool { true }
+    func shutdown() async {}
+}

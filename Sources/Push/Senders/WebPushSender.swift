@@ -1,0 +1,143 @@
+import Crypto
+import Foundation
+import JSON
+import JWTKit
+import Outgoing
+import ServerConfiguration
+
+/// Web push: to the services of browsers, whose addresses the browsers' tokens name.
+final class WebPushSender: PushSender {
+    let name = "web push"
+    private let settings: WebPush
+    private let caller: HTTPCaller
+    private let key: ES256PrivateKey
+
+    private struct Claims: JWTPayload {
+        var aud: String
+        var exp: Int
+        var sub: String
+
+        func verify(using algorithm: some JWTAlgorithm) throws {}
+    }
+
+    /// A browser's subscription.
+    private struct Subscription {
+        let endpoint: String
+        let origin: String
+        let encryption: WebPushEncryption
+    }
+
+    /// The services of the browsers that there are. A token comes from a client: no other address is called.
+    private static let services = [
+        "fcm.googleapis.com", "android.googleapis.com", "updates.push.services.mozilla.com", "web.push.apple.com",
+        "*.push.apple.com", "*.notify.windows.com",
+    ]
+    private static let mostBytes = 3993
+    private static let atOnce = 16
+
+    /// Makes a sender.
+    ///
+    /// - Throws: `ConfigurationError` for keys that cannot be used.
+    init(_ settings: WebPush, caller: HTTPCaller) throws {
+        self.settings = settings
+        self.caller = caller
+        guard let bytes = WebPushEncryption.bytes(settings.privateKey),
+            let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes),
+            let publicKey = WebPushEncryption.bytes(settings.publicKey),
+            publicKey == Array(key.publicKey.x963Representation)
+        else {
+            throw ConfigurationError(
+                "option push.web: WEB Push Configuration is invalid: privateKey is no key, or publicKey is not its own")
+        }
+        self.key = try ES256PrivateKey(backing: key)
+    }
+
+    func send(
+        _ message: PushMessage, to devices: [PushDevice],
+        report: ([(index: Int, outcome: PushOutcome)]) async -> Void
+    ) async {
+        guard let data = message.data else {
+            return await report(devices.indices.map { ($0, .failed("MissingPayload")) })
+        }
+        let text = JSONValue.object(data).serialized()
+        guard text.count <= Self.mostBytes else {
+            return await report(devices.indices.map { ($0, .refused("PayloadTooLarge")) })
+        }
+        await withTaskGroup(of: (index: Int, outcome: PushOutcome).self) { group in
+            var next = 0
+            func add() {
+                guard next < devices.count else { return }
+                let index = next
+                next += 1
+                group.addTask { (index, await self.send(text, message, to: devices[index].token)) }
+            }
+            for _ in 0..<Self.atOnce { add() }
+            while let result = await group.next() {
+                await report([result])
+                add()
+            }
+        }
+    }
+
+    private func subscription(_ token: String) -> Subscription? {
+        guard let json = try? JSONValue(parsing: Array(token.utf8)), let endpoint = json["endpoint"]?.stringValue,
+            let parts = URLComponents(string: endpoint), parts.scheme == "https", let host = parts.host?.lowercased(),
+            parts.user == nil, parts.password == nil, isService(host, port: parts.port),
+            let p256dh = json["keys"]?["p256dh"]?.stringValue, let auth = json["keys"]?["auth"]?.stringValue,
+            let encryption = WebPushEncryption(p256dh: p256dh, auth: auth)
+        else { return nil }
+        let origin = "https://\(host)\(parts.port.map { ":\($0)" } ?? "")"
+        return Subscription(endpoint: endpoint, origin: origin, encryption: encryption)
+    }
+
+    private func isService(_ host: String, port: Int?) -> Bool {
+        func fits(_ pattern: String, _ name: String) -> Bool {
+            pattern.hasPrefix("*.") ? name.hasSuffix(pattern.dropFirst()) : name == pattern
+        }
+        let isKnown = (port ?? 443) == 443 && Self.services.contains { fits($0, host) }
+        return isKnown
+            || settings.allowedHosts.contains { pattern in
+                fits(pattern.lowercased(), host) || port.map { fits(pattern.lowercased(), "\(host):\($0)") } == true
+            }
+    }
+
+    private func send(_ text: [UInt8], _ message: PushMessage, to token: String) async -> PushOutcome {
+        guard let subscription = subscription(token) else { return .failed("InvalidSubscription") }
+        do {
+            let now = Int(Date.now.timeIntervalSince1970)
+            let keys = JWTKeyCollection()
+            await keys.add(ecdsa: key)
+            let claims = Claims(aud: subscription.origin, exp: now + 12 * 3600, sub: settings.subject)
+            var timeToLive = settings.timeToLive
+            if let expiry = message.expiry { timeToLive = min(timeToLive, max(Int(expiry / 1000) - now, 0)) }
+            var headers = [
+                ("Authorization", "vapid t=\(try await keys.sign(claims)), k=\(settings.publicKey)"),
+                ("Content-Encoding", "aes128gcm"), ("Content-Type", "application/octet-stream"),
+                ("TTL", "\(timeToLive)"),
+            ]
+            if let urgency = settings.urgency { headers.append(("Urgency", urgency)) }
+            if let topic = message.collapseId, topic.utf8.count <= 32 { headers.append(("Topic", topic)) }
+            let reply = try await caller.send(
+                HTTPCall(
+                    "POST", subscription.endpoint, headers: headers, body: try subscription.encryption.encrypt(text)),
+                timeLimit: .seconds(10))
+            return Self.outcome(reply)
+        } catch let failure as HTTPCallFailure {
+            return failure.kind == .unreachable
+                ? .busy(failure.description, after: nil) : .unclear(failure.description)
+        } catch {
+            return .failed("it cannot be encrypted")
+        }
+    }
+
+    private static func outcome(_ reply: HTTPReply) -> PushOutcome {
+        let reason = "status \(reply.status)"
+        switch reply.status {
+        case 200...299: return .sent
+        case 404, 410: return .dead(reason, since: nil)
+        case 401, 403: return .unusable(reason)
+        case 429, 500...: return .busy(reason, after: reply.header("Retry-After").flatMap { Double($0) })
+        default: return .refused(reason)
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import JSON
+
+extension OptionTable {
+    /// Push notifications.
+    static let pushes: [OptionDefinition] = [
+        OptionDefinition(
+            "push", "PARSE_SERVER_PUSH", .object,
+            "Push notifications: the services by device type (ios, osx, tvos, watchos, android, fcm, web, expo), and how "
+                + "they are sent",
+            members: [
+                .member("ios", .any), .member("osx", .any), .member("tvos", .any), .member("watchos", .any),
+                .member("android", .any), .member("fcm", .any), .member("web", .any), .member("expo", .any),
+                .member("queueOptions", .object), .member("adapter", .any), .member("delivery", .string),
+                .member("cleanupInvalidTokens", .boolean), .member("maxScheduleDays", .number),
+            ]
+        ) { value, _, configuration throws(ConfigurationError) in
+            guard let object = value.objectValue else { return }
+            configuration.push = try Configuration.Push(json: object)
+        },
+        .flag(
+            "scheduledPush", "PARSE_SERVER_SCHEDULED_PUSH", \.schedulesPushes,
+            "Whether a notification with a push_time is sent then, and not at once"),
+    ]
+}
+
+extension Configuration {
+    /// How notifications are sent.
+    public struct Push: Sendable {
+        /// A service that takes notifications for a type of device.
+        public enum Service: Sendable {
+            case apple(ApplePush)
+            case firebase(FirebasePush)
+            case web(WebPush)
+            case expo(ExpoPush)
+        }
+
+        /// The services of each type of device, in the order in which they are tried.
+        public internal(set) var services: [Name: [Service]] = [:]
+        /// How many devices are sent to as one piece of work.
+        public internal(set) var batchSize = 500
+        /// Whether this process sends; otherwise it only stores what others send.
+        public internal(set) var isSent = true
+        /// Whether what a process that died had begun to send is given up, and not sent once more.
+        public internal(set) var isAtMostOnce = false
+        /// Whether device tokens that their service calls dead are removed.
+        public internal(set) var cleansTokens = true
+        /// How many days ahead a notification may be scheduled; nil for any number.
+        public internal(set) var maxScheduleDays: Double?
+        /// Where relative paths of keys begin: the folder of the configuration file.
+        public internal(set) var folder = "."
+
+        /// Reads the option.
+        ///
+        /// - Throws: `ConfigurationError` with the text that says what cannot work.
+        init(json: JSONObject) throws(ConfigurationError) {
+            var options = json
+            if let adapter = options.removeValue(forKey: "adapter"), !adapter.isNull {
+                options.merge(try Self.options(ofAdapter: adapter)) { own, _ in own }
+            }
+            for (key, value) in options where !value.isNull {
+                switch key {
+                case "ios", "osx", "tvos", "watchos":
+                    services[key] = try PushServiceReader.entries(value).map { entry throws(ConfigurationError) in
+                        try PushServiceReader.apple(entry, type: key.text)
+                    }
+                case "android", "fcm":
+                    services[key] = try PushServiceReader.entries(value).map { entry throws(ConfigurationError) in
+                        .firebase(try PushServiceReader.android(entry))
+                    }
+                case "web":
+                    services[key] = [.web(try PushServiceReader.web(value))]
+                case "expo":
+                    guard let entry = value.objectValue else {
+                        throw ConfigurationError("option push.expo: EXPO Push Configuration is invalid")
+                    }
+                    services[key] = [
+                        .expo(
+                            ExpoPush(
+                                accessToken: entry["accessToken"]?.stringValue,
+                                endpoint: try PushServiceReader.endpoint(entry, "https://exp.host", "push.expo")))
+                    ]
+                case "queueOptions", "delivery", "cleanupInvalidTokens", "maxScheduleDays": break
+                default: throw ConfigurationError("option push: Push to \(key) is not supported")
+                }
+            }
+            try readSending(options)
+        }
+
+        private mutating func readSending(_ options: JSONObject) throws(ConfigurationError) {
+            let queue = options["queueOptions"]?.objectValue ?? [:]
+            if let size = queue["batchSize"]?.numberValue {
+                guard let size = Int(exactly: size), (1...10_000).contains(size) else {
+                    throw ConfigurationError("option push.queueOptions.batchSize must be a number from 1 to 10000")
+                }
+                batchSize = size
+            }
+            isSent = queue["disablePushWorker"]?.boolValue != true
+            switch options["delivery"]?.stringValue {
+            case nil, "atLeastOnce": break
+            case "atMostOnce": isAtMostOnce = true
+            case let other?:
+                throw ConfigurationError("option push.delivery must be atLeastOnce or atMostOnce, not \(other)")
+            }
+            cleansTokens = options["cleanupInvalidTokens"]?.boolValue ?? true
+            if let days = options["maxScheduleDays"]?.numberValue {
+                guard days > 0 else { throw ConfigurationError("option push.maxScheduleDays must be more than 0") }
+                maxScheduleDays = days
+            }
+        }
+
+        /// The options of parse-server's own adapter; others are not built in.
+        private static func options(ofAdapter adapter: JSONValue) throws(ConfigurationError) -> JSONObject {
+            let name = adapter.stringValue ?? adapter["module"]?.stringValue ?? ""
+            guard name.hasSuffix("push-adapter"), !name.contains("onesignal"), !name.contains("sns") else {
+                let shown = name.isEmpty ? "of that kind" : name
+                throw ConfigurationError(
+                    "option push.adapter: the adapter \(shown) is not built into Roost. It sends to APNs, FCM, web push "
+                        + "and Expo itself: name them as push.ios, push.android, push.web, push.expo")
+            }
+            return adapter["options"]?.objectValue ?? [:]
+        }
+
+        /// Whether there is a service for a type of device.
+        public func serves(_ type: Name) -> Bool { services[type]?.isEmpty == false }
+    }
+}

@@ -1,0 +1,90 @@
+import Crypto
+import Foundation
+import JSON
+import ParseModel
+import Testing
+
+@testable import Push
+
+/// What services are sent.
+@Suite struct FormTests {
+    @Test(
+        "Data become Apple's payload",
+        arguments: [
+            (#"{"alert":"x"}"#, #"{"aps":{"alert":"x"}}"#),
+            (#"{"title":"t","alert":"x"}"#, #"{"aps":{"alert":{"body":"x","title":"t"}}}"#),
+            (#"{"alert":{"loc-key":"k"},"title":"t"}"#, #"{"aps":{"alert":{"loc-key":"k","title":"t"}}}"#),
+            (#"{"content-available":1,"mutable-content":"1"}"#, #"{"aps":{"content-available":1}}"#),
+            (
+                #"{"aps":{"sound":"s"},"alert":"x","threadId":"T"}"#,
+                #"{"aps":{"sound":"s","alert":"x","thread-id":"T"}}"#
+            ),
+            (#"{"own":1,"priority":5,"push_type":"alert"}"#, #"{"own":1}"#),
+            (#"{}"#, #"{}"#),
+        ])
+    func apple(data: String, body: String) throws {
+        let object = try #require(JSONValue(parsing: Array(data.utf8)).objectValue)
+        #expect(JSONValue.object(APNsForm.body(object)).text == body)
+    }
+
+    @Test(
+        "A token becomes part of a path only when it is one",
+        arguments: [
+            ("00ff", "/3/device/00ff"), ("../x", nil), ("a", nil), ("ab\r\n", nil), ("xy", nil),
+        ])
+    func paths(token: String, path: String?) { #expect(APNsForm.path(token) == path) }
+
+    @Test("Web push is encrypted as RFC 8291 shows in its appendix")
+    func encryption() throws {
+        let key = try P256.KeyAgreement.PrivateKey(
+            rawRepresentation: #require(WebPushEncryption.bytes("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw")))
+        let encryption = try #require(
+            WebPushEncryption(
+                p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+                auth: "BTBZMqHH6r4Tts7J_aSIgg"))
+        let record = try encryption.encrypt(
+            Array("When I grow up, I want to be a watermelon".utf8), key: key,
+            salt: #require(WebPushEncryption.bytes("DGv6ra1nlYgDCS1FRnbzlw")))
+        let expected =
+            "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl"
+            + "95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN"
+        #expect(record == WebPushEncryption.bytes(expected))
+    }
+
+    @Test(
+        "Local times follow the clocks: a time that is left out comes later, one that is there twice comes once",
+        arguments: [
+            ("Europe/Berlin", "2027-03-28T02:30:00Z", "2027-03-28T01:30:00.000Z"),
+            ("Europe/Berlin", "2027-10-31T02:30:00Z", "2027-10-31T00:30:00.000Z"),
+            ("America/New_York", "2027-07-01T09:00:00Z", "2027-07-01T13:00:00.000Z"),
+            ("Asia/Kolkata", "2027-07-01T09:00:00Z", "2027-07-01T03:30:00.000Z"),
+        ])
+    func localTimes(zone: String, time: String, moment: String) throws {
+        let zone = try #require(TimeZone(identifier: zone))
+        #expect(try LocalTime.moment(#require(ParseDate(iso: time)), in: zone).iso == moment)
+    }
+
+    @Test(
+        "Answers of Apple's mean what they say",
+        arguments: [
+            (410, #"{"reason":"Unregistered","timestamp":5}"#, PushOutcome.dead("Unregistered", since: 5)),
+            (400, #"{"reason":"BadDeviceToken"}"#, .unknownToken("BadDeviceToken")),
+            (400, #"{"reason":"DeviceTokenNotForTopic"}"#, .otherApp("DeviceTokenNotForTopic")),
+            (413, #"{"reason":"PayloadTooLarge"}"#, .refused("PayloadTooLarge")),
+            (403, #"{"reason":"InvalidProviderToken"}"#, .unusable("InvalidProviderToken")),
+            (503, "", .busy("status 503", after: 7)), (200, "", .sent),
+        ])
+    func answersOfApple(status: Int, body: String, outcome: PushOutcome) {
+        #expect(APNsAnswer(status: status, retryAfter: 7, body: Array(body.utf8)).outcome == outcome)
+    }
+
+    @Test("A token for Apple is kept for 55 minutes, and never made anew within 20")
+    func providerTokens() async throws {
+        let token = try ProviderToken(
+            key: P256.Signing.PrivateKey().pemRepresentation, keyId: "K", teamId: "T")
+        let first = try await token.text(at: 1_000_000)
+        #expect(try await token.text(at: 1_000_000 + 54 * 60) == first)
+        #expect(try await token.text(at: 1_000_000 + 19 * 60, refused: first) == first)
+        #expect(try await token.text(at: 1_000_000 + 21 * 60, refused: first) != first)
+    }
+}
