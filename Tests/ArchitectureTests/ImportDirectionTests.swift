@@ -12,7 +12,7 @@ import Testing
         "BSON": ["Encoding", "JSON"],
         "Postgres": ["CLibpq", "Encoding", "Tasks"],
         "LocalPostgres": ["Encoding"],
-        "FileStorage": ["Encoding", "JSON"],
+        "FileStorage": ["Encoding", "JSON", "Tasks"],
         "ParseModel": ["Encoding", "JSON"],
         "Logs": ["JSON", "ParseModel"],
         "ServerConfiguration": ["JSON"],
@@ -30,12 +30,14 @@ import Testing
         ],
         "LiveQuery": [
             "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Rules",
-            "ServerConfiguration",
+            "ServerConfiguration", "Tasks",
         ],
         "Templates": [],
         "Pages": ["Encoding", "JSON", "ServerConfiguration", "Templates"],
         "Outgoing": ["JSON", "ServerConfiguration"],
-        "Webhooks": ["CloudCode", "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration"],
+        "Webhooks": [
+            "CloudCode", "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", "Tasks",
+        ],
         "SignIn": ["Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration"],
         "Mail": [
             "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseStorage", "ServerConfiguration", "Templates",

@@ -70,7 +70,8 @@ extension AggregateCompiler {
 
     /// The time `utc` in a zone: one that has a name, or an offset such as `+05:30`.
     private mutating func local(_ zone: JSONValue) throws(ParseError) -> String {
-        let unknown = ParseError(ParseError.invalidQuery, "unrecognized time zone identifier: \"\(zone.stringValue ?? zone.text)\"")
+        let unknown = ParseError(
+            ParseError.invalidQuery, "unrecognized time zone identifier: \"\(zone.stringValue ?? zone.text)\"")
         guard let name = zone.stringValue, name.utf8.count <= 64, !name.utf8.contains(0) else { throw unknown }
         if name == "UTC" || name == "GMT" || name == "Z" { return "utc" }
         if let sign = name.utf8.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {

@@ -61,7 +61,7 @@ import Testing
                 "POST", "/push_audiences", ["name": "Odd", "query": "{no json"], as: .master
             )
             .succeeded().string("objectId")
-            #expect(try await server.send("GET", "/push_audiences/\(odd)", as: .master)["query"] == "{no json")
+            #expect(try await server.send("GET", "/push_audiences/\(odd)", as: .master)["query"] == .null)
             #expect(try await server.send("POST", "/push_audiences", ["name": 1], as: .master).code == 111)
             for (method, path) in [("GET", ""), ("POST", ""), ("GET", "/\(id)"), ("DELETE", "/\(id)")] {
                 #expect(try await server.send(method, "/push_audiences\(path)").status == 403, "\(method) \(path)")
