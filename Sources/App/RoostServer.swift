@@ -185,8 +185,8 @@ public struct RoostServer: Service {
         // Cloud code may declare limits later.
         if configuration.rateLimitStore == .database { try await backend.store.prepareRequestCounts() }
         try await cloud.start()
-        if !backend.jobNames.isEmpty { try await backend.jobs?.prepare() }
-        if configuration.security.enableCheckLog, let report = backend.securityReport() {
+        if !backend.jobs.names.isEmpty { try await backend.jobRunner?.prepare() }
+        if configuration.security.enableCheckLog, let report = backend.securityReport.make() {
             logger.notice("security report", metadata: ["report": "\(JSONValue.object(report).text)"])
         }
     }
@@ -217,11 +217,11 @@ public struct RoostServer: Service {
         defer { jobs.cancel() }
         // Requests are served meanwhile: an index only makes them faster.
         async let _ = indexer.run()
-        async let _ = backend.sweep()
+        async let _ = backend.sweeps.run()
         async let _ = tellAddress()
         async let _ = liveQueries?.run()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await backend.followInvalidations() }
+            group.addTask { await backend.caches.follow() }
             group.addTask { try await http.run() }
             // Following ends only with the server, so the first end is that of the server.
             try await group.next()
@@ -232,7 +232,7 @@ public struct RoostServer: Service {
             // Jobs that end with the server are marked before the database is left.
             jobs.cancel()
             await jobs.value
-            await backend.jobs?.stop()
+            await backend.jobRunner?.stop()
             await cloud.shutdown()
             await caller?.shutdown()
             await client.shutdown()
@@ -243,13 +243,13 @@ public struct RoostServer: Service {
 
     /// Sends pushes that wait, until the task is cancelled.
     private func runPushes() async {
-        await pushQueue?.run(backend.store) { [backend] in try backend.pushFilter($0, now: backend.clock.now) }
+        await pushQueue?.run(backend.store) { [backend] in try backend.pushes.filter($0, now: backend.clock.now) }
     }
 
     /// Looks after the jobs of this process, and starts those that are due, until the task is cancelled.
     private func runJobs() async {
-        async let runs: Void? = backend.jobs?.run()
-        await backend.followSchedules()
+        async let runs: Void? = backend.jobRunner?.run()
+        await backend.jobs.followSchedules()
         _ = await runs
     }
 

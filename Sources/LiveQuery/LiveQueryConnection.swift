@@ -137,7 +137,7 @@ actor LiveQueryConnection {
     ) async throws -> LiveQueryEvent? {
         try await server.comparing.enter(of: sender)
         defer { server.comparing.leave(of: sender) }
-        return try server.backend.event(of: change, for: &query, context, &budget)
+        return try server.backend.liveQueries.event(of: change, for: &query, context, &budget)
     }
 
     private func tell(
@@ -147,7 +147,8 @@ actor LiveQueryConnection {
         var details = details(client, event: event.kind.rawValue)
         details["sendEvent"] = true
         do {
-            let event = try await server.backend.afterEvent(event, of: subscription.query.className, details, context)
+            let event = try await server.backend.liveQueryTriggers.afterEvent(
+                event, of: subscription.query.className, details, context)
             guard let event, subscriptions.has(id, subscription) else { return }
             var message = answered(event.kind.rawValue, id)
             message["object"] = .object(event.object)

@@ -84,7 +84,7 @@ extension LiveQueryConnection {
             context = try await self.context(nil, of: candidate)
         }
         do {
-            try await server.backend.beforeConnect(details(candidate, event: "connect"), context)
+            try await server.backend.liveQueryTriggers.beforeConnect(details(candidate, event: "connect"), context)
         } catch let error as ParseError {
             throw told(error, nil)
         }
@@ -122,9 +122,10 @@ extension LiveQueryConnection {
             var message: JSONObject = ["op": "subscribe", "requestId": .number(id)]
             if let token { message["sessionToken"] = .string(token) }
             let backend = server.backend
-            let query = try await backend.beforeSubscribe(query, message, context)
+            let query = try await backend.liveQueryTriggers.beforeSubscribe(query, message, context)
             // Patterns are read, among others: not on the event loop.
-            let prepared = try await LongWork.large.run { Result { try backend.subscribe(query, context) } }.get()
+            let prepared = try await LongWork.large.run { Result { try backend.liveQueries.subscribe(query, context) } }
+                .get()
             guard subscriptions.add(id, prepared, sessionToken: token, size: size) else { throw Self.tooMany }
         } catch let error as ParseError {
             throw told(error, id)

@@ -18,7 +18,7 @@ extension LiveQueryConnection {
         var caller = Caller(
             power: client?.isMaster == true ? .master : .client, installationId: client?.installationId)
         if caller.power == .client, let token {
-            let user = try await server.backend.sessionUser(token: token, now: now)
+            let user = try await server.backend.sessions.user(token: token, now: now)
             caller.user = user
             subscriptions.follow(user: Name(user.id))
         }

@@ -6,53 +6,17 @@ import Postgres
 import Rules
 import ServerConfiguration
 
-/// The rules of Parse over one database: what each call means, and who may make it.
+/// The operations of Parse over one database, or inside of one transaction of it.
 ///
-/// Each family of rules is an extension of its own; they all go through the one store.
-public final class Backend: Sendable {
-    /// The options in force.
-    public let configuration: Configuration
+/// It is a table of contents: each family of operations is a type of its own, which names at its head what it needs.
+public struct Backend: Sendable {
+    let services: Services
     /// The objects.
     public let store: ObjectStore
-    let passwords: Passwords
-    let sessions: SessionCache
-    /// Attempts to log in under names that nobody has.
-    let unknownAccounts: UnknownAccounts
-    /// How often users changed their addresses a short time ago, which sends mails to places of their choice.
-    let addressChanges: RecentCounts
-    let logger: Logger
     /// What is to be done when the transaction that this is part of is committed; nil outside of one.
-    private let deferred: DeferredEffects?
-    let log: LogRing
-    /// Who wants to know that the declared webhooks changed.
-    public let hookChanges: HookChanges
-    /// Who wants to know that something about a user changed.
-    public let userChanges: UserChanges
-    /// What runs before and after objects are saved; nil for nothing.
-    let triggers: (any TriggerSet)?
-    /// Who wants to know what became of objects.
-    let observers: [any ChangeObserver]
-    /// What sends mails; nil for nothing.
-    let mailer: (any Mailer)?
-    /// What sends notifications; nil for nothing.
-    let pusher: (any Pusher)?
-    /// What runs jobs; nil where there are none.
-    public let jobs: JobRunner?
-    /// What time it is.
-    public let clock: WallClock
-    /// How long it takes from one look at the schedules of jobs to the next.
-    let schedulePause: Duration
-    /// The ways to log in other than by a password.
-    let authProviders: [Name: any AuthProvider]
-    /// How users see what the providers know of them; nil for as it is stored.
-    let loginDataView: (@Sendable (JSONObject) -> JSONObject)?
-    private let fileLinks: FileLinks
-    /// Whose turn it is to tell of changes of an object.
-    let changeTurns: ChangeTurns
-    /// Which fields are hidden from whom.
-    let protectedFields: ProtectedFields
+    let deferred: DeferredEffects?
 
-    /// Makes the rules over a store.
+    /// Makes the operations over a store.
     ///
     /// - Parameters:
     ///   - log: Where the lines of the server's logger are kept.
@@ -61,61 +25,90 @@ public final class Backend: Sendable {
         configuration: Configuration, store: ObjectStore, passwords: Passwords = Passwords(), logger: Logger,
         log: LogRing = LogRing(), extensions: BackendExtensions = BackendExtensions()
     ) {
-        triggers = extensions.triggers
-        hookChanges = HookChanges()
-        userChanges = UserChanges()
-        observers = extensions.observers
-        mailer = extensions.mailer
-        pusher = extensions.pusher
-        jobs = extensions.jobs.map {
-            JobRunner(
-                $0, store: store, most: configuration.maximumJobs, idSize: configuration.objectIdSize, logger: logger)
-        }
-        clock = extensions.clock
-        schedulePause = extensions.schedulePause
-        authProviders = extensions.allAuthProviders
-        self.log = log
-        self.configuration = configuration
+        services = Services(
+            configuration: configuration, store: store, passwords: passwords, logger: logger, log: log,
+            extensions: extensions)
         self.store = store
-        self.passwords = passwords
-        self.logger = logger
-        unknownAccounts = UnknownAccounts()
-        addressChanges = RecentCounts(within: .seconds(600))
         deferred = nil
-        changeTurns = ChangeTurns()
-        loginDataView = Self.loginDataView(authProviders, configuration.auth)
-        protectedFields = ProtectedFields(configuration, loginData: loginDataView)
-        fileLinks = FileLinks(
-            mountURL: "", applicationID: configuration.appId, hostedKey: configuration.fileKey)
-        sessions = SessionCache(
-            timeToLive: Int64(configuration.cacheTTL), capacity: configuration.cacheMaxSize)
     }
 
-    private init(_ other: Backend, store: ObjectStore, deferred: DeferredEffects) {
-        self.deferred = deferred
-        configuration = other.configuration
-        passwords = other.passwords
-        sessions = other.sessions
-        unknownAccounts = other.unknownAccounts
-        addressChanges = other.addressChanges
-        logger = other.logger
-        log = other.log
-        triggers = other.triggers
-        hookChanges = other.hookChanges
-        userChanges = other.userChanges
-        observers = other.observers
-        mailer = other.mailer
-        pusher = other.pusher
-        jobs = other.jobs
-        clock = other.clock
-        schedulePause = other.schedulePause
-        authProviders = other.authProviders
-        loginDataView = other.loginDataView
-        fileLinks = other.fileLinks
-        changeTurns = other.changeTurns
-        protectedFields = other.protectedFields
+    private init(_ services: Services, store: ObjectStore, deferred: DeferredEffects) {
+        self.services = services
         self.store = store
+        self.deferred = deferred
     }
+
+    // MARK: Objects
+
+    public var finding: Finding { Finding(backend: self) }
+    public var aggregating: Aggregating { Aggregating(backend: self) }
+    public var saving: Saving { Saving(backend: self) }
+    public var deleting: Deleting { Deleting(backend: self) }
+    public var transactions: Transactions { Transactions(backend: self) }
+    public var imports: Imports { Imports(backend: self) }
+
+    // MARK: Rights and triggers
+
+    public var permissions: Permissions { Permissions(backend: self) }
+    public var triggers: Triggers { Triggers(backend: self) }
+    var saveTriggers: SaveTriggers { SaveTriggers(backend: self) }
+    var deleteTriggers: DeleteTriggers { DeleteTriggers(backend: self) }
+    var findTriggers: FindTriggers { FindTriggers(backend: self) }
+    public var liveQueryTriggers: LiveQueryTriggers { LiveQueryTriggers(backend: self) }
+    public var liveQueries: LiveQueries { LiveQueries(backend: self) }
+
+    // MARK: Accounts
+
+    public var logIn: LogIn { LogIn(backend: self) }
+    public var sessions: Sessions { Sessions(backend: self) }
+    public var users: Users { Users(backend: self) }
+    public var providers: Providers { Providers(backend: self) }
+    var lockout: Lockout { Lockout(backend: self) }
+    var mails: AccountMails { AccountMails(backend: self) }
+    public var passwordResets: PasswordResets { PasswordResets(backend: self) }
+    public var verifications: EmailVerifications { EmailVerifications(backend: self) }
+    var installations: Installations { Installations(backend: self) }
+    public var caches: CacheInvalidation { CacheInvalidation(backend: self) }
+
+    // MARK: Administration
+
+    public var schemas: Schemas { Schemas(backend: self) }
+    public var hooks: Hooks { Hooks(backend: self) }
+    public var jobs: Jobs { Jobs(backend: self) }
+    public var pushes: Pushes { Pushes(backend: self) }
+    public var globalConfig: GlobalConfig { GlobalConfig(backend: self) }
+    public var graphQLConfig: GraphQLConfig { GraphQLConfig(backend: self) }
+    public var scriptLog: ScriptLog { ScriptLog(backend: self) }
+    public var securityReport: SecurityReport { SecurityReport(backend: self) }
+    public var sweeps: Sweeps { Sweeps(backend: self) }
+
+    // MARK: What the families share
+
+    /// The options in force.
+    public var configuration: Configuration { services.configuration }
+    /// What time it is.
+    public var clock: WallClock { services.clock }
+    /// Subscribers to changes of the declared webhooks.
+    public var hookChanges: HookChanges { services.hookChanges }
+    /// Subscribers to changes of what sessions depend on.
+    public var userChanges: UserChanges { services.userChanges }
+    /// What runs jobs; nil where there are none.
+    public var jobRunner: JobRunner? { services.jobRunner }
+    var passwords: Passwords { services.passwords }
+    var sessionCache: SessionCache { services.sessionCache }
+    var unknownAccounts: UnknownAccounts { services.unknownAccounts }
+    var addressChanges: RecentCounts { services.addressChanges }
+    var logger: Logger { services.logger }
+    var log: LogRing { services.log }
+    var triggerSet: (any TriggerSet)? { services.triggerSet }
+    var observers: [any ChangeObserver] { services.observers }
+    var mailer: (any Mailer)? { services.mailer }
+    var pusher: (any Pusher)? { services.pusher }
+    var schedulePause: Duration { services.schedulePause }
+    var authProviders: [Name: any AuthProvider] { services.authProviders }
+    var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { services.loginDataView }
+    var changeTurns: ChangeTurns { services.changeTurns }
+    var protectedFields: ProtectedFields { services.protectedFields }
 
     /// Runs calls in one transaction: what `body` throws undoes everything that it did through the rules it is given.
     ///
@@ -128,22 +121,22 @@ public final class Backend: Sendable {
         _ body: @escaping @Sendable (Backend) async throws -> R
     ) async throws -> R {
         if let deferred {
-            return try await store.transaction { try await body(Backend(self, store: $0, deferred: deferred)) }
+            return try await store.transaction { try await body(Backend(services, store: $0, deferred: deferred)) }
         }
         let deferred = DeferredEffects()
         let outcome: Result<R, any Error>
         do {
             outcome = .success(
                 try await store.transaction(purpose, conflictKey: conflictKey) {
-                    try await body(Backend(self, store: $0, deferred: deferred))
+                    try await body(Backend(services, store: $0, deferred: deferred))
                 })
         } catch {
             outcome = .failure(error)
         }
         // Before the commit, a request that looked again would have remembered what was there before. After a failure
         // as well: a commit whose answer was lost may have been carried out.
-        for user in deferred.users { await invalidate(user: user.text) }
-        if deferred.invalidatesRoles { await invalidateRoles() }
+        for user in deferred.users { await caches.invalidate(user: user.text) }
+        if deferred.invalidatesRoles { await caches.invalidateRoles() }
         if deferred.hasMails { mailer?.wake() }
         return try outcome.get()
     }
@@ -156,51 +149,9 @@ public final class Backend: Sendable {
 
     /// Links to files as answers to a request carry them.
     func links(_ context: RequestContext) -> FileLinks {
-        fileLinks.below(configuration.publicServerURL ?? context.mountURL)
+        services.fileLinks.below(configuration.publicServerURL ?? context.mountURL)
     }
 
     /// Links to files as changes carry them: whoever changes an object does not say where others find its files.
-    var changeLinks: FileLinks { fileLinks.below(configuration.publicServerURL ?? configuration.serverURL) }
-
-    /// The channel by which processes tell each other that what they remember of users is out of date.
-    static let cacheChannel = "roost.cache"
-
-    /// Forgets what is remembered of a user, here and in every other process.
-    func invalidate(user id: String) async {
-        if let deferred { return deferred.add(user: id) }
-        sessions.invalidate(user: id)
-        userChanges.tell(id)
-        await announce("user:\(id)")
-    }
-
-    /// Forgets everybody's roles, here and in every other process.
-    func invalidateRoles() async {
-        if let deferred { return deferred.addRoles() }
-        sessions.invalidateAll()
-        await announce("roles")
-    }
-
-    /// Puts a mail into the queue, whose sender is woken when others can see it.
-    func enqueue(_ mail: AccountMail, to mailer: any Mailer) async throws {
-        try await mailer.enqueue(mail, through: store)
-        if let deferred { deferred.addMails() } else { mailer.wake() }
-    }
-
-    /// Has the declared webhooks read anew, here and in every other process.
-    func hooksChanged() async {
-        await hookChanges.tell()
-        await announce(Self.hooksPayload)
-    }
-
-    /// What processes tell each other when the declared webhooks changed.
-    static let hooksPayload = "hooks"
-
-    private func announce(_ payload: String) async {
-        do {
-            try await store.client.notify(channel: Self.cacheChannel, payload: payload)
-        } catch {
-            // Others learn of it when their entries grow too old.
-            logger.warning("other processes were not told of a change", metadata: ["error": "\(error)"])
-        }
-    }
+    var changeLinks: FileLinks { services.fileLinks.below(configuration.publicServerURL ?? configuration.serverURL) }
 }

@@ -1,13 +1,25 @@
 import Logging
 import ParseStorage
 import Postgres
+import ServerConfiguration
 
 /// What other processes tell, and what they keep silent about.
-extension Backend {
+public struct CacheInvalidation: Sendable {
+    let backend: Backend
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var logger: Logger { backend.logger }
+    var userChanges: UserChanges { backend.userChanges }
+    var catalog: SchemaCatalog { backend.catalog }
+    var sessionCache: SessionCache { backend.sessionCache }
+    var hookChanges: HookChanges { backend.hookChanges }
+    var deferred: DeferredEffects? { backend.deferred }
+
     /// Follows what other processes and parse-server do to users and classes; returns when the client is shut down.
-    public func followInvalidations() async {
+    public func follow() async {
         let watch = SchemaWatch(
-            catalog: catalog, sessions: sessions, period: configuration.databaseOptions.schemaCacheTtl, logger: logger)
+            catalog: catalog, sessions: sessionCache, period: configuration.databaseOptions.schemaCacheTtl,
+            logger: logger)
         // Classes are read once for however many announcements came meanwhile, and users do not wait for it.
         let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (hooks, hook) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -32,7 +44,7 @@ extension Backend {
             case .connected:
                 watch.announcements(arrive: true)
                 // Whatever was announced while nobody listened is lost: forget everything.
-                sessions.invalidateAll()
+                sessionCache.invalidateAll()
                 classesChanged()
                 hooksChanged()
             case .notification("schema.change", let payload):
@@ -40,10 +52,10 @@ extension Backend {
             case .notification(_, Self.hooksPayload): hooksChanged()
             case .notification(_, let payload):
                 if let id = payload.dropping(prefix: "user:") {
-                    sessions.invalidate(user: id)
+                    sessionCache.invalidate(user: id)
                     userChanges.tell(id)
                 } else {
-                    sessions.invalidateAll()
+                    sessionCache.invalidateAll()
                 }
             case .disconnected: watch.announcements(arrive: false)
             }
@@ -56,6 +68,42 @@ extension Backend {
         } catch {
             watch.missedChange()
             logger.warning("the schema could not be read", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// The channel by which processes tell each other that what they remember of users is out of date.
+    static let cacheChannel = "roost.cache"
+
+    /// Forgets what is remembered of a user, here and in every other process.
+    func invalidate(user id: String) async {
+        if let deferred { return deferred.add(user: id) }
+        sessionCache.invalidate(user: id)
+        userChanges.tell(id)
+        await announce("user:\(id)")
+    }
+
+    /// Forgets everybody's roles, here and in every other process.
+    func invalidateRoles() async {
+        if let deferred { return deferred.addRoles() }
+        sessionCache.invalidateAll()
+        await announce("roles")
+    }
+
+    /// Has the declared webhooks read anew, here and in every other process.
+    func hooksChanged() async {
+        await hookChanges.tell()
+        await announce(Self.hooksPayload)
+    }
+
+    /// What processes tell each other when the declared webhooks changed.
+    static let hooksPayload = "hooks"
+
+    private func announce(_ payload: String) async {
+        do {
+            try await store.client.notify(channel: Self.cacheChannel, payload: payload)
+        } catch {
+            // Others learn of it when their entries grow too old.
+            logger.warning("other processes were not told of a change", metadata: ["error": "\(error)"])
         }
     }
 }

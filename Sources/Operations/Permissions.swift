@@ -2,9 +2,17 @@ import JSON
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// Class-level permissions, where they need to know more than the class.
-extension Backend {
+public struct Permissions: Sendable {
+    let backend: Backend
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var log: LogRing { backend.log }
+    var protectedFields: ProtectedFields { backend.protectedFields }
+    var catalog: SchemaCatalog { backend.catalog }
+
     /// Whether a count is answered as an empty list: up to line 7 to a caller without a user, in a class that lets
     /// through to some objects only.
     func countsNothing(_ className: String, _ caller: Caller) -> Bool {

@@ -66,10 +66,10 @@ public struct ParseRoutes: RequestHandler {
         if caller.power == .client, let token = envelope.credentials.sessionToken, !token.isEmpty,
             !traits.contains(.withoutSession)
         {
-            caller.user = try await backend.sessionUser(token: token, now: now)
+            caller.user = try await backend.sessions.user(token: token, now: now)
         } else if traits.contains(.aboutSession), let token = envelope.credentials.sessionToken, !token.isEmpty {
             // Who has a key is not refused for a bad token.
-            caller.user = try? await backend.sessionUser(token: token, now: now)
+            caller.user = try? await backend.sessions.user(token: token, now: now)
         }
         return RequestContext(
             caller: caller, mountURL: envelope.mountURL, now: now, address: envelope.origin.address,
@@ -104,7 +104,7 @@ public struct ParseRoutes: RequestHandler {
         // The Objective-C SDKs send one id for the whole life of the process: it says nothing about a request.
         let version = envelope.credentials.clientVersion?.asciiLowercased ?? ""
         guard !["i", "osx", "apple-"].contains(where: version.hasPrefix) || version.hasPrefix("ios-") else { return }
-        try await backend.claim(request: id, path: envelope.path.joined(separator: "/"), context)
+        try await backend.transactions.claim(request: id, path: envelope.path.joined(separator: "/"), context)
     }
 
     private static func noRoute(_ envelope: Envelope) -> HTTPError {

@@ -67,7 +67,7 @@ public final class WebhookHost: CloudHost {
             return state.lastReading
         }
         var addresses: [CloudTarget: WebhookAddress] = [:]
-        for hook in try await backend.allHooks() {
+        for hook in try await backend.hooks.all() {
             guard let target = CloudTarget(hook: hook), let url = hook["url"]?.stringValue else { continue }
             addresses[target] = WebhookAddress(url)
         }

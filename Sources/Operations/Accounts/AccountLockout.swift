@@ -5,7 +5,13 @@ import Rules
 import ServerConfiguration
 
 /// The option `accountLockout`: so many wrong passwords lock an account for a while.
-extension Backend {
+public struct Lockout: Sendable {
+    let backend: Backend
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var unknownAccounts: UnknownAccounts { backend.unknownAccounts }
+    var log: LogRing { backend.log }
+
     /// Counts an attempt before its password is compared, so that of many sent side by side no more are compared than
     /// the threshold says, here or in other processes. The attempt that reaches it locks the account.
     ///

@@ -1,4 +1,5 @@
 import JSON
+import Logging
 import ParseModel
 import ParseStorage
 import Rules
@@ -21,7 +22,14 @@ extension MailUser {
 }
 
 /// What asks for mails.
-extension Backend {
+public struct AccountMails: Sendable {
+    let backend: Backend
+    var deferred: DeferredEffects? { backend.deferred }
+    var store: ObjectStore { backend.store }
+    var configuration: Configuration { backend.configuration }
+    var logger: Logger { backend.logger }
+    var mailer: (any Mailer)? { backend.mailer }
+
     /// The error where mails cannot be sent. parse-server answers 500 here, which makes phones ask again and again.
     static let mailsAreMissing = ParseError(
         ParseError.commandUnavailable,
@@ -31,7 +39,7 @@ extension Backend {
     /// What sends mails, and the links in them.
     ///
     /// - Throws: 108 where the configuration lacks something for it.
-    func mails() throws(ParseError) -> (mailer: any Mailer, links: AccountLinks) {
+    func sender() throws(ParseError) -> (mailer: any Mailer, links: AccountLinks) {
         guard let mailer, configuration.accountMail.appName != nil, let links = AccountLinks(configuration) else {
             throw Self.mailsAreMissing
         }
@@ -42,7 +50,7 @@ extension Backend {
     func send(
         _ kind: AccountMail.Kind, to address: String, token: String, of user: MailRecipient, _ context: RequestContext
     ) async throws {
-        let (mailer, links) = try mails()
+        let (mailer, links) = try sender()
         let page = kind == .verification ? "verify_email" : "request_password_reset"
         try await enqueue(
             AccountMail(
@@ -121,5 +129,11 @@ extension Backend {
             throw ParseError(ParseError.invalidEmailAddress, "you must provide a valid email string")
         }
         return address
+    }
+
+    /// Puts a mail into the queue, whose sender is woken when others can see it.
+    func enqueue(_ mail: AccountMail, to mailer: any Mailer) async throws {
+        try await mailer.enqueue(mail, through: store)
+        if let deferred { deferred.addMails() } else { mailer.wake() }
     }
 }

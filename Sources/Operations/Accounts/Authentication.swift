@@ -3,13 +3,13 @@ import ParseModel
 import ParseStorage
 import Rules
 
-extension Backend {
+extension Sessions {
     /// The user of a session token, with all roles.
     ///
     /// - Throws: 209 when the token is unknown, its user is gone, or its time is over.
-    public func sessionUser(token: String, now: ParseDate) async throws -> SessionUser {
+    public func user(token: String, now: ParseDate) async throws -> SessionUser {
         let entry: SessionCache.Entry
-        if let known = sessions.find(token, now: now.milliseconds) {
+        if let known = sessionCache.find(token, now: now.milliseconds) {
             entry = known
         } else {
             entry = try await loadSession(token, now: now)
@@ -22,7 +22,7 @@ extension Backend {
     }
 
     private func loadSession(_ token: String, now: ParseDate) async throws -> SessionCache.Entry {
-        let generation = sessions.generation
+        let generation = sessionCache.generation
         guard let stored = try await store.session(token: token) else {
             throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
         }
@@ -31,7 +31,7 @@ extension Backend {
                 id: stored.userId, sessionId: stored.id, token: token, roles: try await roles(of: stored.userId),
                 isAnonymous: stored.providers == ["anonymous"] && !stored.hasPassword),
             expiresAt: stored.expiresAt, updatedAt: stored.updatedAt ?? now.milliseconds, loadedAt: now.milliseconds)
-        sessions.insert(entry, generation: generation)
+        sessionCache.insert(entry, generation: generation)
         return entry
     }
 
@@ -46,14 +46,14 @@ extension Backend {
         let length = Int64(configuration.sessionLength) * 1000
         guard configuration.extendSessionOnUse, entry.expiresAt != nil,
             now.milliseconds - entry.updatedAt > length / 2,
-            sessions.claimExtension(
+            sessionCache.claimExtension(
                 of: entry.user.token, changedBefore: now.milliseconds - length / 2, now: now.milliseconds)
         else { return }
         do {
             try await store.extendSession(
                 entry.user.sessionId, until: ParseDate(milliseconds: now.milliseconds + length), now: now,
                 unlessChangedSince: ParseDate(milliseconds: entry.updatedAt))
-            sessions.invalidate(user: entry.user.id)
+            sessionCache.invalidate(user: entry.user.id)
         } catch {
             logger.warning("a session could not be extended", metadata: ["error": "\(error)"])
         }

@@ -1,7 +1,9 @@
 import JSON
+import Logging
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// What became of a link that confirms an address.
 public enum EmailVerification: Sendable, Equatable {
@@ -12,7 +14,15 @@ public enum EmailVerification: Sendable, Equatable {
 }
 
 /// Confirming mail addresses by links.
-extension Backend {
+public struct EmailVerifications: Sendable {
+    let backend: Backend
+    var users: Users { backend.users }
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var logger: Logger { backend.logger }
+    var triggers: Triggers { backend.triggers }
+    var mails: AccountMails { backend.mails }
+
     /// Whether users who have not confirmed their address are kept out.
     var blocksUnverified: Bool {
         configuration.accountMail.verifyUserEmails && configuration.accountMail.preventLoginWithUnverifiedEmail
@@ -44,14 +54,14 @@ extension Backend {
         // Noted before, so that another request with the same link finds it.
         try await store.noteSpentToken(token, of: user.username)
         do {
-            _ = try await SavePipeline(backend: self).run(save)
+            _ = try await SavePipeline(backend: backend).run(save)
         } catch let error as ParseError where error.code == ParseError.objectNotFound {
             // Another request has just opened the same link, or asked for another.
             guard try await store.mailUser(user.id, .verification)?.isVerified == true else {
                 try await store.forgetSpentToken(token)
                 return .invalid
             }
-        } catch let error as ParseError where isObserved && error.code != ParseError.internalServerError {
+        } catch let error as ParseError where triggers.isObserved && error.code != ParseError.internalServerError {
             // A trigger refused it, which the page has no words for.
             try await store.forgetSpentToken(token)
             logger.warning(
@@ -78,10 +88,10 @@ extension Backend {
         if user == nil, let username { user = try await store.user(named: username, .verification) }
         if let user, !user.isVerified, let email = user.email {
             try await sendVerification(to: user, email, context)
-            try await Self.level(start)
+            try await AccountMails.level(start)
             return true
         }
-        try await Self.level(start)
+        try await AccountMails.level(start)
         return false
     }
 
@@ -89,38 +99,38 @@ extension Backend {
     ///
     /// - Throws: 204 or 125 for what is no address; 205 and -1 for one that needs none, where that may be told.
     public func requestVerification(_ body: JSONObject, _ context: RequestContext) async throws {
-        let address = try Self.address(in: body)
-        _ = try mails()
+        let address = try AccountMails.address(in: body)
+        _ = try mails.sender()
         let tells = !configuration.accountMail.emailVerifySuccessOnInvalidEmail
         let start = ContinuousClock.now
-        let user = try await self.user(withMail: address, .verification)
+        let user = try await users.user(withMail: address, .verification)
         if let user, let email = user.email {
             if user.isVerified {
                 if tells { throw ParseError(ParseError.otherCause, "Email \(address) is already verified.") }
             } else if configuration.accountMail.verifyUserEmails {
                 guard !tells else { return try await sendVerification(to: user, email, context) }
-                return try await answer(at: start + Self.levelTime) {
+                return try await mails.answer(at: start + AccountMails.levelTime) {
                     try await self.sendVerification(to: user, email, context)
                 }
             }
         } else if tells {
             throw ParseError(ParseError.emailNotFound, "No user found with email \(address)")
         }
-        try await Self.level(start)
+        try await AccountMails.level(start)
     }
 
     private func sendVerification(to user: MailUser, _ email: String, _ context: RequestContext) async throws {
         let options = configuration.accountMail
         var token = user.token
         if !options.emailVerifyTokenReuseIfValid || token == nil || user.isExpired(at: context.now) {
-            let new = Self.mailToken()
-            let expiry = Self.expiry(after: options.emailVerifyTokenValidityDuration, context)
+            let new = AccountMails.mailToken()
+            let expiry = AccountMails.expiry(after: options.emailVerifyTokenValidityDuration, context)
             // What was sent to an address that is the user's no more would confirm the one that is.
             guard try await store.setToken(new, expiry: expiry, of: user, .verification) else { return }
             token = new
         }
         guard let token, options.sendUserEmailVerification else { return }
-        try await send(.verification, to: email, token: token, of: user.recipient, context)
+        try await mails.send(.verification, to: email, token: token, of: user.recipient, context)
     }
 
     /// Makes the address that a save brings one that is still to be confirmed.
@@ -129,11 +139,11 @@ extension Backend {
     func beginVerification(of save: inout Save) -> String? {
         let options = configuration.accountMail
         guard options.verifyUserEmails, save.body["email"]?.stringValue?.isEmpty == false else { return nil }
-        let token = Self.mailToken()
+        let token = AccountMails.mailToken()
         // A trigger may say that the address needs no confirmation.
         if save.told["emailVerified"] == nil { save.body["emailVerified"] = false }
         save.hidden["_email_verify_token"] = .string(token)
-        if let end = Self.expiry(after: options.emailVerifyTokenValidityDuration, save.context) {
+        if let end = AccountMails.expiry(after: options.emailVerifyTokenValidityDuration, save.context) {
             save.hidden["_email_verify_token_expires_at"] = end.json
         }
         return token

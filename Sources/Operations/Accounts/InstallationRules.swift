@@ -13,12 +13,12 @@ struct InstallationRules: SaveRules {
 
     /// - Throws: 111 or 135 for identities that make no sense.
     mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult? {
-        save.body = try Backend.normalizedInstallation(save.body)
+        save.body = try Installations.normalized(save.body)
         return nil
     }
 
     mutating func complete(_ save: inout Save, _ backend: Backend) async throws {
-        save.body = try Backend.normalizedInstallation(save.body)
+        save.body = try Installations.normalized(save.body)
         let body = save.body
         device = DeviceIdentity(
             installationId: body["installationId"]?.stringValue, deviceToken: body["deviceToken"]?.stringValue)
@@ -36,7 +36,7 @@ struct InstallationRules: SaveRules {
             _ = try schema.permit(save.isNew ? .create : .update, to: save.caller)
         }
         // Missing fields are made before: a transaction that reads the table would lock out the change of it.
-        _ = try await backend.prepare(
+        _ = try await backend.saving.prepare(
             "_Installation", try WrittenFields.operations(body, "_Installation", isCreating: save.isNew), save.caller,
             isCreating: save.isNew, objectId: save.isMadeInTransaction ? nil : save.objectId)
     }
@@ -45,22 +45,24 @@ struct InstallationRules: SaveRules {
 
     /// - Throws: 132, 135 or 136 for identities that make no sense, 101 for a row that is not there.
     func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult {
-        guard namesDevice else { return try await backend.carryOut(planned) }
+        guard namesDevice else { return try await backend.saving.carryOut(planned) }
         return try await backend.transaction(conflictKey: device.installationId ?? device.deviceToken) {
             [device] backend in
-            try await backend.lock(device)
+            try await backend.installations.lock(device)
             let save = planned.save
             let resolution = try InstallationResolution.resolve(
-                save.objectId, device, save.body, among: try await backend.installations(save.objectId, device),
+                save.objectId, device, save.body, among: try await backend.installations.rows(save.objectId, device),
                 kept: backend.configuration.installation.kept)
-            if let duplicates = resolution.duplicates { try await backend.retire(duplicates, save.context) }
+            if let duplicates = resolution.duplicates {
+                try await backend.installations.retire(duplicates, save.context)
+            }
             guard let target = resolution.target else {
-                return try await backend.carryOut(try await backend.plan(save), save.context)
+                return try await backend.saving.carryOut(try await backend.saving.plan(save), save.context)
             }
             var body = save.body
             for key in ["objectId", "createdAt", "updatedAt"] { body[key] = nil }
             let change = Save("_Installation", target, body, save.context)
-            return try await backend.carryOut(try await backend.plan(change), save.context)
+            return try await backend.saving.carryOut(try await backend.saving.plan(change), save.context)
         }
     }
 }

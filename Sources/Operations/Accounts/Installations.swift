@@ -3,13 +3,19 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// Installations: one row a device, whatever tokens it had.
-extension Backend {
+public struct Installations: Sendable {
+    let backend: Backend
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var catalog: SchemaCatalog { backend.catalog }
+
     /// A body with its ids in the case in which they are kept.
     ///
     /// - Throws: 111 for ids that are no texts: an operator in their place would choose other people's rows.
-    static func normalizedInstallation(_ given: JSONObject) throws(ParseError) -> JSONObject {
+    static func normalized(_ given: JSONObject) throws(ParseError) -> JSONObject {
         var body = given
         for key in ["installationId", "deviceToken", "appIdentifier"] {
             guard let value = body[key], !value.isNull, value.stringValue == nil else { continue }
@@ -64,19 +70,19 @@ extension Backend {
     }
 
     /// The row that a new installation is the same as, as far as can be said before it is stored; nil for none.
-    func sameInstallation(_ save: Save) async throws -> String? {
+    func same(_ save: Save) async throws -> String? {
         let device = DeviceIdentity(
             installationId: save.body["installationId"]?.stringValue,
             deviceToken: save.body["deviceToken"]?.stringValue)
         guard device.installationId != nil || device.deviceToken != nil else { return nil }
-        let rows = try await installations(nil, device)
+        let rows = try await rows(nil, device)
         let resolution = try? InstallationResolution.resolve(
             nil, device, save.body, among: rows, kept: configuration.installation.kept)
         return resolution?.target
     }
 
     /// The rows that a write of an installation could be about.
-    func installations(_ objectId: String?, _ device: DeviceIdentity) async throws -> [InstallationRow] {
+    func rows(_ objectId: String?, _ device: DeviceIdentity) async throws -> [InstallationRow] {
         var conditions: [Filter] = []
         if let objectId { conditions.append(.field(FieldPath("objectId"), .equal(.string(objectId)))) }
         if let id = device.installationId {

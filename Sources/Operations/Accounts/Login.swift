@@ -1,30 +1,50 @@
 import JSON
+import Logging
 import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 import Tasks
 
 /// Logging in and out.
-extension Backend {
+public struct LogIn: Sendable {
+    let backend: Backend
+    var caches: CacheInvalidation { backend.caches }
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var passwords: Passwords { backend.passwords }
+    var logger: Logger { backend.logger }
+    var userChanges: UserChanges { backend.userChanges }
+    var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
+    var catalog: SchemaCatalog { backend.catalog }
+    var isInTransaction: Bool { backend.isInTransaction }
+    var triggers: Triggers { backend.triggers }
+    var finding: Finding { backend.finding }
+    var sessions: Sessions { backend.sessions }
+    var lockout: Lockout { backend.lockout }
+    var users: Users { backend.users }
+    var providers: Providers { backend.providers }
+    var verifications: EmailVerifications { backend.verifications }
+
     /// Logs a user in by name or mail address and password.
     ///
     /// - Returns: The user with a new session token, as JSON.
-    public func logIn(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
+    public func withPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
         let (candidate, change) = try await checkPassword(parameters, context) { candidate in
             try await checkFactors(parameters["authData"], of: candidate, context)
         }
         try await checkAge(candidate, context)
-        if change.refusal != nil { try await apply(change, to: candidate.id) }
-        try await callUserTrigger(.beforeLogin, of: candidate.id, context)
-        try await apply(change, to: candidate.id)
-        let session = try await openSession(
+        if change.refusal != nil { try await providers.apply(change, to: candidate.id) }
+        try await triggers.callUserTrigger(.beforeLogin, of: candidate.id, context)
+        try await providers.apply(change, to: candidate.id)
+        let session = try await sessions.open(
             for: candidate.id, createdWith: ["action": "login", "authProvider": "password"], context)
         try await checkStillValid(candidate, session)
         var members: JSONObject = ["sessionToken": .string(session.token)]
         if !change.responses.isEmpty { members["authDataResponse"] = .object(change.responses) }
         let user = try await ownRecord(candidate.id, session.user, members, context)
-        try await callUserTrigger(.afterLogin, of: candidate.id, session: session.user, context)
+        try await triggers.callUserTrigger(.afterLogin, of: candidate.id, session: session.user, context)
         return user
     }
 
@@ -34,12 +54,12 @@ extension Backend {
     /// sessions that there were.
     ///
     /// - Throws: 101.
-    private func checkStillValid(_ candidate: LoginCandidate, _ session: OpenedSession) async throws {
+    private func checkStillValid(_ candidate: LoginCandidate, _ session: Sessions.OpenedSession) async throws {
         // The lock waits for a change that is under way.
         guard try await !store.hasPassword(candidate.id, hash: candidate.hash ?? "") else { return }
         try await store.deleteAll(
             "_Session", where: .field(FieldPath("objectId"), .equal(.string(session.user.sessionId))))
-        await invalidate(user: candidate.id)
+        await caches.invalidate(user: candidate.id)
         throw Self.invalidPassword
     }
 
@@ -49,7 +69,8 @@ extension Backend {
     public func verifyPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
         let id = try await checkPassword(parameters, context) { _ in nil }.candidate.id
         return try await ownRecord(
-            id, SessionUser(id: id, sessionId: "", token: "", roles: try await roles(of: id), isAnonymous: false),
+            id,
+            SessionUser(id: id, sessionId: "", token: "", roles: try await sessions.roles(of: id), isAnonymous: false),
             [:], context)
     }
 
@@ -61,7 +82,7 @@ extension Backend {
     /// Opens a session for a user with the master key.
     ///
     /// - Returns: The user with the session token, as JSON.
-    public func logIn(as parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
+    public func asUser(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
         guard context.caller.power == .master else {
             throw ParseError.denied(ParseError.operationForbidden, "master key is required")
         }
@@ -73,7 +94,7 @@ extension Backend {
         guard try await store.find(request).rowCount > 0 else {
             throw ParseError(ParseError.objectNotFound, "user not found")
         }
-        let session = try await openSession(
+        let session = try await sessions.open(
             for: id, createdWith: ["action": "login", "authProvider": "masterkey"], context)
         return try await ownRecord(id, session.user, ["sessionToken": .string(session.token)], context)
     }
@@ -109,7 +130,7 @@ extension Backend {
         var own = context
         own.caller = configuration.preset >= 9 ? Caller(user: user) : .server
         do {
-            return try await found("_User", id, own, loginData: loginDataView)
+            return try await finding.found("_User", id, own, loginData: loginDataView)
         } catch let error as ParseError
             where error.code == ParseError.operationForbidden || error.code == ParseError.objectNotFound
         {
@@ -137,31 +158,33 @@ extension Backend {
         else { throw Self.invalidPassword }
         let username = name?.stringValue ?? ""
         let address = email?.stringValue ?? ""
-        guard let row = try await loginCandidate(username: username, email: address) else {
-            try reserveAttempt(ofUnknown: username, address)
+        guard let row = try await users.loginCandidate(username: username, email: address) else {
+            try lockout.reserveAttempt(ofUnknown: username, address)
             // As long as a real comparison takes, so that time does not tell whether the name exists.
             _ = try await passwords.verify(password, hash: nil, from: context.address)
             throw Self.invalidPassword
         }
-        try await reserveAttempt(of: row.id, context)
+        try await lockout.reserveAttempt(of: row.id, context)
         let isRight: Bool
         do {
             isRight = try await passwords.verify(password, hash: affordableHash(row), from: context.address)
         } catch {
-            await releaseAttempt(of: row.id)
+            await lockout.releaseAttempt(of: row.id)
             throw error
         }
         guard isRight else { throw Self.invalidPassword }
         let change = try await prove(row)
         // The password alone clears no wrong codes of a second factor.
-        if change.map({ $0.refusal == nil }) ?? !hasFactors(row.loginData) {
-            try await resetAttempts(of: row.id)
+        if change.map({ $0.refusal == nil }) ?? !providers.hasFactors(row.loginData) {
+            try await lockout.resetAttempts(of: row.id)
         } else {
-            await releaseAttempt(of: row.id)
+            await lockout.releaseAttempt(of: row.id)
         }
         guard context.caller.readsEverything || !row.isLockedAway else { throw Self.invalidPassword }
         let isExempt = context.caller.writesEverything && parameters["ignoreEmailVerification"] == true
-        guard !blocksUnverified || row.isVerified || isExempt else { throw Self.emailIsNotVerified }
+        guard !verifications.blocksUnverified || row.isVerified || isExempt else {
+            throw EmailVerifications.emailIsNotVerified
+        }
         return (row, change ?? LoginDataChange())
     }
 
@@ -170,9 +193,9 @@ extension Backend {
         -> LoginDataChange
     {
         do {
-            return try await checkLogin(authData, of: row.id, stored: row.loginData, context)
+            return try await providers.checkLogin(authData, of: row.id, stored: row.loginData, context)
         } catch let error as ParseError where error.code == -1 {
-            await releaseAttempt(of: row.id)
+            await lockout.releaseAttempt(of: row.id)
             throw error
         }
     }
@@ -205,13 +228,13 @@ extension Backend {
     /// Ends the caller's session.
     public func logOut(_ context: RequestContext) async throws {
         guard let user = context.caller.user else { return }
-        let after = await logoutTrigger(of: user.sessionId, context)
-        let session = observes("_Session") ? try await original("_Session", user.sessionId) : nil
+        let after = await triggers.logoutTrigger(of: user.sessionId, context)
+        let session = triggers.observes("_Session") ? try await triggers.original("_Session", user.sessionId) : nil
         try await store.deleteAll(
             "_Session", where: .field(FieldPath("objectId"), .equal(.string(user.sessionId))))
-        await invalidate(user: user.id)
+        await caches.invalidate(user: user.id)
         if let session {
-            await tell(
+            await triggers.notify(
                 Change(
                     className: "_Session", objectId: user.sessionId, before: session, after: nil,
                     origin: context.caller))

@@ -2,7 +2,7 @@ import JSON
 import ParseStorage
 
 /// Users as people write their names: exactly as they are stored, or as the deployment's options let them.
-extension Backend {
+extension Users {
     /// The user whom a log-in means.
     ///
     /// - Parameters:

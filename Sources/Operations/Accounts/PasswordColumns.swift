@@ -6,7 +6,7 @@ import ParseStorage
 import Rules
 
 /// The columns that a password sets.
-extension Backend {
+extension Users {
     /// Whether a call checks or sets a password.
     ///
     /// - Parameters:

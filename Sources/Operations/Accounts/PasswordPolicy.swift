@@ -6,7 +6,7 @@ import ParseStorage
 import Rules
 
 /// Rules that a deployment sets for passwords.
-extension Backend {
+extension Users {
     /// Checks a changed password, and says what the policy wants to remember of it.
     ///
     /// - Returns: The columns besides the hash.

@@ -1,7 +1,9 @@
 import JSON
+import Logging
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// What a link that lets choose a new password is worth.
 public enum PasswordResetLink: Sendable, Equatable {
@@ -11,12 +13,20 @@ public enum PasswordResetLink: Sendable, Equatable {
 }
 
 /// Choosing a new password by a link.
-extension Backend {
+public struct PasswordResets: Sendable {
+    let backend: Backend
+    var users: Users { backend.users }
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var logger: Logger { backend.logger }
+    var triggers: Triggers { backend.triggers }
+    var mails: AccountMails { backend.mails }
+
     /// `POST /requestPasswordReset`: sends a link to an address.
     ///
     /// - Throws: 204, 125 or 162 for what is no address or token; 205 for one that nobody has, where that may be told.
     public func requestPasswordReset(_ body: JSONObject, _ context: RequestContext) async throws {
-        _ = try mails()
+        _ = try mails.sender()
         let options = configuration.accountMail
         let start = ContinuousClock.now
         let user: MailUser?
@@ -30,7 +40,7 @@ extension Backend {
                 $0.email != nil && $0.tokenExpiry != nil && $0.isExpired(at: context.now) ? $0 : nil
             }
         } else {
-            user = try await self.user(withMail: try Self.address(in: body), .passwordReset)
+            user = try await users.user(withMail: try AccountMails.address(in: body), .passwordReset)
             if user == nil, !options.resetPasswordSuccessOnInvalidEmail {
                 throw ParseError(ParseError.objectNotFound, "A user with that email does not exist.")
             }
@@ -39,8 +49,8 @@ extension Backend {
             if let user { try await sendReset(to: user, context) }
             return
         }
-        let hasTrigger = trigger(.beforePasswordResetRequest, "_User") != nil
-        try await answer(at: start + (hasTrigger ? Self.levelTimeWithTrigger : Self.levelTime)) {
+        let hasTrigger = triggers.trigger(.beforePasswordResetRequest, "_User") != nil
+        try await mails.answer(at: start + (hasTrigger ? AccountMails.levelTimeWithTrigger : AccountMails.levelTime)) {
             if let user { try await self.sendReset(to: user, context) }
         }
     }
@@ -48,7 +58,7 @@ extension Backend {
     private func sendReset(to user: MailUser, _ context: RequestContext) async throws {
         let options = configuration.accountMail
         do {
-            try await callUserTrigger(.beforePasswordResetRequest, of: user.id, context)
+            try await triggers.callUserTrigger(.beforePasswordResetRequest, of: user.id, context)
         } catch let error as ParseError
             where error.code == ParseError.objectNotFound && options.resetPasswordSuccessOnInvalidEmail
         {
@@ -56,12 +66,12 @@ extension Backend {
         }
         var token = user.token
         if !options.resetTokenReuseIfValid || token == nil || user.isExpired(at: context.now) {
-            let new = Self.mailToken()
-            let expiry = Self.expiry(after: options.resetTokenValidityDuration, context)
+            let new = AccountMails.mailToken()
+            let expiry = AccountMails.expiry(after: options.resetTokenValidityDuration, context)
             guard try await store.setToken(new, expiry: expiry, of: user, .passwordReset) else { return }
             token = new
         }
-        try await send(
+        try await mails.send(
             .passwordReset, to: user.email ?? user.username, token: token ?? "", of: user.recipient, context)
     }
 
@@ -91,7 +101,7 @@ extension Backend {
         if configuration.accountLockout?.unlockOnPasswordReset == true {
             save.hidden = ["_failed_login_count": .null, "_account_lockout_expires_at": .null]
         }
-        let pipeline = SavePipeline(backend: self)
+        let pipeline = SavePipeline(backend: backend)
         var stored: StoredSave?
         do {
             if case .planned(let planned) = try await pipeline.plan(save) { stored = try await pipeline.store(planned) }
@@ -103,7 +113,7 @@ extension Backend {
         // From here on the password is another: what fails now must not say that it is the old one.
         if let stored { await afterReset(of: user) { _ = try await pipeline.finish(stored) } }
         if let email = user.email {
-            await afterReset(of: user) { try await notify(.passwordChanged, at: email, user.recipient, context) }
+            await afterReset(of: user) { try await mails.notify(.passwordChanged, at: email, user.recipient, context) }
         }
     }
 

@@ -16,7 +16,7 @@ struct SessionRules: SaveRules {
     mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult? {
         guard !save.caller.writesEverything else {
             // Neither user may be remembered with it.
-            if let objectId = save.objectId { ownerBefore = try await backend.sessionOwner(objectId) }
+            if let objectId = save.objectId { ownerBefore = try await backend.sessions.owner(objectId) }
             return nil
         }
         guard let user = save.caller.user else {
@@ -26,16 +26,16 @@ struct SessionRules: SaveRules {
             throw ParseError(ParseError.invalidKeyName, "Cannot set ACL on a Session.")
         }
         guard let objectId = save.objectId else {
-            if save.isPartOfTransaction { throw Backend.noLogInOfTransaction }
+            if save.isPartOfTransaction { throw Providers.noLogInOfTransaction }
             // `POST /sessions`: a further session for the caller.
-            let session = try await backend.openSession(
+            let session = try await backend.sessions.open(
                 for: user.id, createdWith: ["action": "create"], extra: save.body, by: user, save.context)
             return WriteResult(
-                status: 201, location: backend.location("_Session", session.user.sessionId, save.context),
+                status: 201, location: backend.saving.location("_Session", session.user.sessionId, save.context),
                 body: session.body)
         }
-        guard save.caller.isUser(try await backend.sessionOwner(objectId)) else { throw ParseError.notFound }
-        for key in save.body.keys where Backend.isServerOwned(key.text) || FieldPath(key).root == "installationId" {
+        guard save.caller.isUser(try await backend.sessions.owner(objectId)) else { throw ParseError.notFound }
+        for key in save.body.keys where Sessions.isServerOwned(key.text) || FieldPath(key).root == "installationId" {
             // The id may stand in a body, as SDKs put it there; it changes nothing.
             if key == "objectId" { continue }
             throw ParseError(ParseError.invalidKeyName, "Invalid key name: \(key)")
@@ -50,7 +50,7 @@ struct SessionRules: SaveRules {
         let installationId = body["installationId"]?.stringValue
         guard planned.save.isNew, opener != nil || installationId != nil,
             let userId = body["user"]?["objectId"]?.stringValue, let objectId = planned.write?.objectId
-        else { return try await backend.carryOut(planned) }
+        else { return try await backend.saving.carryOut(planned) }
         let result = try await backend.transaction(conflictKey: userId) { [opener] backend in
             if let opener {
                 // Whoever changed the password meanwhile ended it, and what it opens would stay.
@@ -58,9 +58,9 @@ struct SessionRules: SaveRules {
                     throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
                 }
             }
-            guard let installationId else { return try await backend.carryOut(planned) }
+            guard let installationId else { return try await backend.saving.carryOut(planned) }
             try await backend.store.claim(device: "session:\(userId):\(installationId)")
-            let result = try await backend.carryOut(planned)
+            let result = try await backend.saving.carryOut(planned)
             try await backend.store.deleteAll(
                 "_Session",
                 where: SessionReadRules.sessions(of: userId)
@@ -68,15 +68,15 @@ struct SessionRules: SaveRules {
                     .and(.field(FieldPath("objectId"), .notEqual(.string(objectId)))))
             return result
         }
-        if installationId != nil { await backend.invalidate(user: userId) }
+        if installationId != nil { await backend.caches.invalidate(user: userId) }
         return result
     }
 
     func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
         guard let objectId = save.objectId else { return }
-        if let ownerBefore { await backend.invalidate(user: ownerBefore) }
-        if let owner = try await backend.sessionOwner(objectId), !owner.hasSameBytes(as: ownerBefore) {
-            await backend.invalidate(user: owner)
+        if let ownerBefore { await backend.caches.invalidate(user: ownerBefore) }
+        if let owner = try await backend.sessions.owner(objectId), !owner.hasSameBytes(as: ownerBefore) {
+            await backend.caches.invalidate(user: owner)
         }
     }
 }

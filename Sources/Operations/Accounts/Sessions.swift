@@ -1,11 +1,23 @@
 import JSON
+import Logging
 import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// Sessions: opening them, and who may see them.
-extension Backend {
+public struct Sessions: Sendable {
+    let backend: Backend
+    var sessionCache: SessionCache { backend.sessionCache }
+    var saving: Saving { backend.saving }
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var logger: Logger { backend.logger }
+    var catalog: SchemaCatalog { backend.catalog }
+    var isInTransaction: Bool { backend.isInTransaction }
+    var permissions: Permissions { backend.permissions }
+
     /// A session that was just opened.
     struct OpenedSession: Sendable {
         var token: String
@@ -24,7 +36,7 @@ extension Backend {
     ///
     /// - Parameter opener: Whose session opens it; nil where something else does, as a password.
     /// - Throws: 209 when that session is over.
-    func openSession(
+    func open(
         for userId: String, createdWith: JSONObject, extra: JSONObject = [:], by opener: SessionUser? = nil,
         _ context: RequestContext
     ) async throws -> OpenedSession {
@@ -44,12 +56,12 @@ extension Backend {
         for (key, value) in extra where body[key] == nil && !Self.isServerOwned(key.text) { body[key] = value }
         var save = Save("_Session", nil, body, context.asServer)
         save.newId = objectId
-        let pipeline = SavePipeline(backend: self)
+        let pipeline = SavePipeline(backend: backend)
         let row: WriteResult
         if isInTransaction {
             // Of a session that is opened in a transaction, nobody is told before it is committed.
             row = try await pipeline.store(
-                PlannedSave(save: save, rules: SessionRules(opener: opener), write: try await plan(save))
+                PlannedSave(save: save, rules: SessionRules(opener: opener), write: try await saving.plan(save))
             ).result
         } else {
             row = try await pipeline.run(save, rules: SessionRules(opener: opener))
@@ -61,7 +73,7 @@ extension Backend {
     }
 
     /// Whose session a row is; nil when there is no such row.
-    func sessionOwner(_ objectId: String) async throws -> String? {
+    func owner(_ objectId: String) async throws -> String? {
         var request = ObjectStore.FindRequest(className: "_Session")
         request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
         request.limit = 1
@@ -71,24 +83,24 @@ extension Backend {
     /// Lets a caller remove none but an own session.
     ///
     /// - Throws: 209 or 101.
-    func checkOwnSession(_ objectId: String, _ caller: Caller) async throws {
+    func checkOwn(_ objectId: String, _ caller: Caller) async throws {
         guard let userId = caller.userId else {
             throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
         }
-        guard userId.hasSameBytes(as: try await sessionOwner(objectId)) else {
+        guard userId.hasSameBytes(as: try await owner(objectId)) else {
             throw ParseError(ParseError.objectNotFound, "Object not found for delete.")
         }
     }
 
     /// The session of a token, as `GET /sessions/me` gives it; one whose time is over is still shown.
-    public func session(token: String?, _ context: RequestContext) async throws -> JSONObject {
+    public func own(token: String?, _ context: RequestContext) async throws -> JSONObject {
         guard let token, !token.isEmpty else {
             throw ParseError(ParseError.invalidSessionToken, "Session token required.")
         }
         var request = ObjectStore.FindRequest(className: "_Session")
         request.filter = .field(FieldPath("sessionToken"), .equal(.string(token)))
         request.limit = 1
-        request.links = links(context)
+        request.links = backend.links(context)
         guard let session = try await store.find(request).objects.first else {
             throw ParseError(ParseError.invalidSessionToken, "Session token not found.")
         }
@@ -102,18 +114,18 @@ extension Backend {
     /// A session as its user sees it: from preset 9 on what class permissions and protected fields leave.
     private func ownView(_ session: JSONObject, _ user: SessionUser) -> JSONObject {
         guard configuration.preset >= 9, let schema = catalog.schema("_Session") else { return session }
-        guard let access = try? readAccess(schema, .get, Caller(user: user)) else {
+        guard let access = try? permissions.readAccess(schema, .get, Caller(user: user)) else {
             return session.filter { $0.key == "objectId" || $0.key == "sessionToken" }
         }
         return session.filter { !access.hidden.contains($0.key) }
     }
 
     /// Exchanges a token for a new one: what SDKs do with tokens of the time before sessions could be revoked.
-    public func upgradeSession(_ context: RequestContext) async throws -> JSONObject {
+    public func upgrade(_ context: RequestContext) async throws -> JSONObject {
         guard let user = context.caller.user else {
             throw ParseError(ParseError.objectNotFound, "invalid session")
         }
-        let session = try await openSession(for: user.id, createdWith: ["action": "upgrade"], by: user, context)
+        let session = try await open(for: user.id, createdWith: ["action": "upgrade"], by: user, context)
         return ownView(session.body, session.user)
     }
 }

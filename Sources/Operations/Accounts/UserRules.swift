@@ -28,24 +28,24 @@ struct UserRules: SaveRules {
     mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult? {
         if let objectId = save.objectId {
             // A caller who may not change the record is told before anything of it is looked at.
-            try await backend.authorizeUserUpdate(objectId, save.caller)
-            try backend.checkEmailVerified(save.body, save.caller)
-            save.hidden.merge(try backend.takeInternalFields(&save.body, save.caller)) { $1 }
+            try await backend.users.authorizeUserUpdate(objectId, save.caller)
+            try backend.users.checkEmailVerified(save.body, save.caller)
+            save.hidden.merge(try backend.permissions.takeInternalFields(&save.body, save.caller)) { $1 }
             return nil
         }
-        save.hidden = try backend.takeInternalFields(&save.body, save.caller)
-        claims = try await backend.claims(try backend.providers(save.body["authData"]))
-        if save.isPartOfTransaction, try await backend.isKnown(claims, save.caller) {
-            throw Backend.noLogInOfTransaction
+        save.hidden = try backend.permissions.takeInternalFields(&save.body, save.caller)
+        claims = try await backend.providers.claims(try backend.providers.named(save.body["authData"]))
+        if save.isPartOfTransaction, try await backend.providers.isKnown(claims, save.caller) {
+            throw Providers.noLogInOfTransaction
         }
-        if !claims.identities.isEmpty, let result = try await backend.logIn(with: claims, save.context) {
+        if !claims.identities.isEmpty, let result = try await backend.providers.logIn(with: claims, save.context) {
             return result
         }
         try checkNames(&save, backend)
-        try backend.checkEmailVerified(save.body, save.caller)
+        try backend.users.checkEmailVerified(save.body, save.caller)
         if let schema = backend.catalog.schema("_User") { _ = try schema.permit(.create, to: save.caller) }
         guard !claims.isEmpty else { return nil }
-        let change = try await backend.check(claims.claims, stored: [:], isLogin: false, save.context)
+        let change = try await backend.providers.check(claims.claims, stored: [:], isLogin: false, save.context)
         save.body["authData"] = .object(change.added)
         linking = change
         return nil
@@ -53,7 +53,7 @@ struct UserRules: SaveRules {
 
     /// Who signs up without a provider has a name and a password; with one, a name that says nothing.
     private mutating func checkNames(_ save: inout Save, _ backend: Backend) throws {
-        let needsNoPassword = try backend.needsNoPassword(save.body["authData"], save.body, save.caller)
+        let needsNoPassword = try backend.providers.needsNoPassword(save.body["authData"], save.body, save.caller)
         if claims.isEmpty { save.body["authData"] = nil }
         if claims.identities.isEmpty, !needsNoPassword {
             guard let name = save.body["username"]?.stringValue, !name.isEmpty else {
@@ -76,14 +76,14 @@ struct UserRules: SaveRules {
         } else {
             try await completeSignUp(&save, backend)
         }
-        try backend.checkNames(save.body)
+        try backend.users.checkNames(save.body)
     }
 
     /// What a client may not keep as a field of a user: it would be shown to all who may read the user.
     private static let noFields: [Name] = ["sessionToken"]
 
     private mutating func completeSignUp(_ save: inout Save, _ backend: Backend) async throws {
-        let objectId = try backend.newObjectId(save.body, "_User")
+        let objectId = try backend.saving.newObjectId(save.body, "_User")
         save.newId = objectId
         if needsName, save.body["username"]?.stringValue?.isEmpty ?? true {
             let name = Identifiers.alphanumeric(25)
@@ -91,16 +91,16 @@ struct UserRules: SaveRules {
             generatedName = name
         }
         if let password = save.body["password"]?.stringValue {
-            let columns = try await backend.columns(ofNew: password, save.body, save.context)
+            let columns = try await backend.users.columns(ofNew: password, save.body, save.context)
             save.hidden.merge(columns) { $1 }
         }
         save.body["password"] = nil
         let sentAddress = save.body["email"]?.stringValue
-        backend.normalizeNames(&save.body)
+        backend.users.normalizeNames(&save.body)
         if let sentAddress, linking?.vouchedAddresses.contains(Name(sentAddress)) == true {
             // What a provider's token says of the address is worth as much as a link.
             if backend.configuration.accountMail.verifyUserEmails { save.body["emailVerified"] = true }
-        } else if let token = backend.beginVerification(of: &save) {
+        } else if let token = backend.verifications.beginVerification(of: &save) {
             verification = (token, save.body["username"]?.stringValue ?? "")
         }
         save.acl = try ObjectACL.ofUser(
@@ -116,7 +116,7 @@ struct UserRules: SaveRules {
                     ParseError.incorrectType, "schema mismatch for _User.password; expected String but got \(type)")
             }
             guard !password.isEmpty else { throw ParseError(ParseError.passwordMissing, "password is required") }
-            let columns = try await backend.columns(ofChanged: password, save.body, objectId, save.context)
+            let columns = try await backend.users.columns(ofChanged: password, save.body, objectId, save.context)
             save.hidden.merge(columns) { $1 }
             changesPassword = true
         }
@@ -132,10 +132,11 @@ struct UserRules: SaveRules {
         }
         if let authData = save.body.removeValue(forKey: "authData") {
             namedProviders = authData.objectValue?.keys.sorted().texts.joined(separator: ",") ?? ""
-            linking = try await backend.linking(authData, to: objectId, setsPassword: changesPassword, save.context)
+            linking = try await backend.providers.linking(
+                authData, to: objectId, setsPassword: changesPassword, save.context)
             save.body["authData"] = try linking.map { .object(try $0.applied(to: $0.base)) }
         }
-        backend.normalizeNames(&save.body)
+        backend.users.normalizeNames(&save.body)
         try await completeAddress(&save, objectId, backend)
         // Users cannot lock themselves out; the master key can lock out anybody.
         if save.body["ACL"] != nil, !save.caller.writesEverything {
@@ -153,14 +154,15 @@ struct UserRules: SaveRules {
         else { return }
         let email = change.stringValue ?? ""
         let confirms = backend.configuration.accountMail.verifyUserEmails && !email.isEmpty
-        guard confirms || backend.sendsNotices, let user = try await backend.store.mailUser(objectId, .verification)
+        guard confirms || backend.mails.sendsNotices,
+            let user = try await backend.store.mailUser(objectId, .verification)
         else { return }
         if let known = user.email, change.stringValue != nil, known.hasSameBytes(as: email) {
             // Nor is it written: another request may have changed it meanwhile, and have the other one confirmed.
             save.body["email"] = nil
             return
         }
-        let former = backend.sendsNotices ? user.email ?? "" : ""
+        let former = backend.mails.sendsNotices ? user.email ?? "" : ""
         guard confirms || !former.isEmpty else { return }
         // The new address is sent a mail, and so is the one before it, whoever's they are.
         guard
@@ -172,7 +174,7 @@ struct UserRules: SaveRules {
         }
         let username = save.body["username"]?.stringValue ?? user.username
         if !former.isEmpty { notice = (former, username) }
-        if let token = backend.beginVerification(of: &save) { verification = (token, username) }
+        if let token = backend.verifications.beginVerification(of: &save) { verification = (token, username) }
     }
 
     /// Mails wait in the same transaction in which their users are stored.
@@ -181,11 +183,11 @@ struct UserRules: SaveRules {
         let email = save.body["email"]?.stringValue
         if let notice {
             let user = MailRecipient(id: id, username: notice.username, email: email)
-            try await backend.notify(.emailChanged, at: notice.address, user, save.context)
+            try await backend.mails.notify(.emailChanged, at: notice.address, user, save.context)
         }
         guard let verification, let email, backend.configuration.accountMail.sendUserEmailVerification else { return }
         let user = MailRecipient(id: id, username: verification.username, email: email)
-        try await backend.send(.verification, to: email, token: verification.token, of: user, save.context)
+        try await backend.mails.send(.verification, to: email, token: verification.token, of: user, save.context)
     }
 
     /// While names are written nobody else can take them, and a password changes together with the sessions.
@@ -194,30 +196,30 @@ struct UserRules: SaveRules {
     /// caller who writes a name holds a lock on it, in any case, until the write is committed.
     func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult {
         let save = planned.save
-        let names = backend.claimedNames(save.body)
+        let names = backend.users.claimedNames(save.body)
         do {
             guard !names.isEmpty || changesPassword || notice != nil || (linking != nil && !save.isNew) else {
-                try await backend.checkUnique(save.body, except: save.objectId)
-                return try await backend.carryOut(planned)
+                try await backend.users.checkUnique(save.body, except: save.objectId)
+                return try await backend.saving.carryOut(planned)
             }
             // The class is made before: a transaction that reads the table would lock out the change of it.
             if changesPassword, !backend.isInTransaction { _ = try await backend.store.ensure("_Session", [:]) }
             return try await backend.transaction(conflictKey: save.objectId) { [changesPassword, linking] backend in
                 try await backend.store.claim(names)
-                try await backend.checkUnique(save.body, except: save.objectId)
+                try await backend.users.checkUnique(save.body, except: save.objectId)
                 var planned = planned
                 if let linking, let objectId = save.objectId {
                     // What others linked meanwhile stays; what they spent is not spent again, and what they removed is gone.
                     let stored = try await backend.store.authData(of: objectId, locks: true)
-                    try await backend.checkStillEnters(
+                    try await backend.providers.checkStillEnters(
                         linking, stored, objectId, setsPassword: changesPassword, save.caller)
                     let data = try linking.applied(to: stored)
                     planned.write?.write.operations["authData"] = .set(.object(data))
                 }
-                var result = try await backend.carryOut(planned)
+                var result = try await backend.saving.carryOut(planned)
                 try await sendMails(save, backend)
                 if changesPassword, let objectId = save.objectId,
-                    let token = try await backend.replaceSessions(of: objectId, save.context)
+                    let token = try await backend.users.replaceSessions(of: objectId, save.context)
                 {
                     result.body["sessionToken"] = .string(token)
                 }
@@ -232,28 +234,28 @@ struct UserRules: SaveRules {
 
     func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
         if let objectId = save.objectId {
-            await backend.invalidate(user: objectId)
+            await backend.caches.invalidate(user: objectId)
             guard let linking else { return }
-            backend.addResponses(of: linking, to: &result.body)
+            backend.providers.addResponses(of: linking, to: &result.body)
             // As if the caller had logged in by the providers, unless a session or cloud code sends it.
             guard save.caller.userId == nil, save.caller.installationId != "cloud", !isForOthers(save, backend) else {
                 return
             }
-            let session = try await backend.openSession(
+            let session = try await backend.sessions.open(
                 for: objectId, createdWith: ["action": "login", "authProvider": .string(namedProviders)], save.context)
             result.body["sessionToken"] = .string(session.token)
             return
         }
         if let generatedName { result.body["username"] = .string(generatedName) }
-        if let linking { backend.addResponses(of: linking, to: &result.body) }
-        let isBlocked = backend.blocksUnverified && claims.identities.isEmpty
+        if let linking { backend.providers.addResponses(of: linking, to: &result.body) }
+        let isBlocked = backend.verifications.blocksUnverified && claims.identities.isEmpty
         if isBlocked, backend.configuration.accountMail.preventSignupWithUnverifiedEmail {
-            throw Backend.emailIsNotVerified
+            throw EmailVerifications.emailIsNotVerified
         }
         guard !isForOthers(save, backend), !isBlocked, let objectId = save.newId else { return }
         let action = claims.identities.isEmpty ? "signup" : "login"
         let provider = claims.identities.isEmpty ? "password" : claims.names
-        let session = try await backend.openSession(
+        let session = try await backend.sessions.open(
             for: objectId, createdWith: ["action": .string(action), "authProvider": .string(provider)], save.context)
         result.body["sessionToken"] = .string(session.token)
     }

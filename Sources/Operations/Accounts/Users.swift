@@ -3,19 +3,29 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// What the rules of users are made of: names that are one in any case, ACLs, who may change whom.
-extension Backend {
+public struct Users: Sendable {
+    let backend: Backend
+    var caches: CacheInvalidation { backend.caches }
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var passwords: Passwords { backend.passwords }
+    var log: LogRing { backend.log }
+    var catalog: SchemaCatalog { backend.catalog }
+    var sessions: Sessions { backend.sessions }
+
     /// Ends the sessions of a user whose password was changed, and opens a new one for a client.
     ///
     /// - Returns: The token of the new session.
     func replaceSessions(of userId: String, _ context: RequestContext) async throws -> String? {
         if configuration.revokeSessionOnPasswordReset {
             try await store.deleteAll("_Session", where: SessionReadRules.sessions(of: userId))
-            await invalidate(user: userId)
+            await caches.invalidate(user: userId)
         }
         guard !context.caller.writesEverything else { return nil }
-        return try await openSession(
+        return try await sessions.open(
             for: userId, createdWith: ["action": "signup", "authProvider": "password"], context
         ).token
     }

@@ -5,10 +5,13 @@ import ParseStorage
 import Rules
 
 /// The deployment's parameters (`/config`): one row, the same for everybody.
-extension Backend {
+public struct GlobalConfig: Sendable {
+    let backend: Backend
+    var store: ObjectStore { backend.store }
+
     /// The parameters as a caller sees them.
-    public func globalConfig(_ context: RequestContext) async throws -> JSONObject {
-        let row = try await configRow()
+    public func read(_ context: RequestContext) async throws -> JSONObject {
+        let row = try await row()
         guard let row else { return ["params": [:]] }
         var params = row["params"]?.objectValue ?? [:]
         var flags = row["masterKeyOnly"]?.objectValue ?? [:]
@@ -24,12 +27,12 @@ extension Backend {
     /// Changes parameters; each that is written is for everybody unless it is said to be for the master key.
     ///
     /// - Throws: 119 for the read-only key.
-    public func changeGlobalConfig(_ body: JSONObject, _ context: RequestContext) async throws {
+    public func change(_ body: JSONObject, _ context: RequestContext) async throws {
         let save = Save("_GlobalConfig", "1", body, context)
-        _ = try await SavePipeline(backend: self).run(save, rules: GlobalConfigRules())
+        _ = try await SavePipeline(backend: backend).run(save, rules: GlobalConfigRules())
     }
 
-    fileprivate func configRow() async throws -> JSONObject? {
+    fileprivate func row() async throws -> JSONObject? {
         var request = ObjectStore.FindRequest(className: "_GlobalConfig")
         request.filter = .field(FieldPath("objectId"), .equal("1"))
         return try await store.find(request).objects.first
@@ -50,10 +53,10 @@ private struct GlobalConfigRules: SaveRules {
     }
 
     mutating func callBefore(_ save: inout Save, _ backend: Backend) async throws {
-        guard backend.callsSaveTriggers("@Config") else { return }
-        original = try await backend.configRow()?["params"]?.objectValue
+        guard backend.triggers.callsSaveTriggers("@Config") else { return }
+        original = try await backend.globalConfig.row()?["params"]?.objectValue
         // What a trigger changes of the parameters is not stored, as with parse-server.
-        save.cloudContext = try await backend.callConfigTrigger(
+        save.cloudContext = try await backend.triggers.callConfigTrigger(
             .beforeSave, Self.changes(save), original: original, save.context, cloudContext: nil)
     }
 
@@ -76,7 +79,7 @@ private struct GlobalConfigRules: SaveRules {
     }
 
     func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
-        _ = try await backend.callConfigTrigger(
+        _ = try await backend.triggers.callConfigTrigger(
             .afterSave, Self.changes(save), original: original, save.context, cloudContext: save.cloudContext)
     }
 

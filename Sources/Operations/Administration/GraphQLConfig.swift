@@ -4,16 +4,19 @@ import ParseStorage
 import Rules
 
 /// `/graphql-config`: kept for parse-server, which reads it; Roost has no GraphQL.
-extension Backend {
+public struct GraphQLConfig: Sendable {
+    let backend: Backend
+    var store: ObjectStore { backend.store }
+
     /// The settings; empty when there are none.
-    public func graphQLConfig() async throws -> JSONObject {
+    public func read() async throws -> JSONObject {
         var request = ObjectStore.FindRequest(className: "_GraphQLConfig")
         request.filter = .field(FieldPath("objectId"), .equal("1"))
         return try await store.find(request).objects.first?["config"]?.objectValue ?? [:]
     }
 
     /// Replaces the settings.
-    public func changeGraphQLConfig(_ body: JSONObject, _ context: RequestContext) async throws {
+    public func change(_ body: JSONObject, _ context: RequestContext) async throws {
         guard context.caller.power == .master else {
             throw ParseError.denied(
                 ParseError.operationForbidden, "read-only masterKey isn't allowed to update the GraphQL config.")

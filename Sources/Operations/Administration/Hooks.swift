@@ -5,7 +5,12 @@ import ParseStorage
 import Rules
 
 /// Webhooks as they are declared: kept in `_Hooks`, one row a hook.
-extension Backend {
+public struct Hooks: Sendable {
+    let backend: Backend
+    var caches: CacheInvalidation { backend.caches }
+    var store: ObjectStore { backend.store }
+    var triggerSet: (any TriggerSet)? { backend.triggerSet }
+
     /// Which hook a declaration is about.
     public enum HookName: Sendable, Hashable {
         case function(String)
@@ -52,12 +57,12 @@ extension Backend {
     ]
 
     /// All hooks, those first that were declared first.
-    public func allHooks() async throws -> [JSONObject] {
+    public func all() async throws -> [JSONObject] {
         try await store.find(ObjectStore.FindRequest(className: "_Hooks")).objects
     }
 
     /// All function hooks, or all trigger hooks.
-    public func hooks(functions: Bool) async throws -> [JSONObject] {
+    public func list(functions: Bool) async throws -> [JSONObject] {
         var request = ObjectStore.FindRequest(className: "_Hooks")
         request.filter = .field(FieldPath(functions ? "functionName" : "triggerName"), .exists(true))
         return try await store.find(request).objects
@@ -66,7 +71,7 @@ extension Backend {
     /// One hook.
     ///
     /// - Throws: 143 when there is none of the name.
-    public func hook(_ name: HookName) async throws -> JSONObject {
+    public func describe(_ name: HookName) async throws -> JSONObject {
         guard let hook = try await find(name) else { throw name.missing }
         return hook
     }
@@ -74,7 +79,7 @@ extension Backend {
     /// Declares a hook.
     ///
     /// - Throws: 143 for a declaration that makes no sense or a name that is taken.
-    public func createHook(_ body: JSONObject, functions: Bool, _ context: RequestContext) async throws -> JSONObject {
+    public func create(_ body: JSONObject, functions: Bool, _ context: RequestContext) async throws -> JSONObject {
         try checkHookWrite(context)
         let name = try Self.hookName(body, functions: functions)
         guard let url = body["url"]?.stringValue else { throw Self.invalidHook }
@@ -85,12 +90,12 @@ extension Backend {
     /// Changes the address of a hook, or removes it (`{"__op":"Delete"}`).
     ///
     /// - Throws: 143 when there is none of the name.
-    public func changeHook(_ name: HookName, _ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+    public func change(_ name: HookName, _ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         try checkHookWrite(context)
         guard try await find(name) != nil else { throw name.missing }
         if body["__op"]?.stringValue == "Delete" {
             try await store.deleteAll("_Hooks", where: name.filter)
-            await hooksChanged()
+            await caches.hooksChanged()
             return [:]
         }
         guard let url = body["url"]?.stringValue else { throw Self.invalidHook }
@@ -116,7 +121,7 @@ extension Backend {
         return .trigger(className: className, trigger: trigger)
     }
 
-    /// Some triggers belong to one class, and some classes have none but those.
+    /// Some triggerSet belong to one class, and some classes have none but those.
     private static func isAllowed(_ trigger: String, on className: String) -> Bool {
         switch trigger {
         case "beforeLogin", "afterLogin", "beforePasswordResetRequest": className == "_User"
@@ -135,7 +140,7 @@ extension Backend {
         var hook = name.json
         hook["url"] = .string(url)
         try await store.replaceHook(name.filter, with: hook)
-        await hooksChanged()
+        await caches.hooksChanged()
         return hook
     }
 }

@@ -3,11 +3,14 @@ import JSON
 import ParseModel
 
 /// `/scriptlog`: the latest log lines, as administrators read them.
-extension Backend {
+public struct ScriptLog: Sendable {
+    let backend: Backend
+    var log: LogRing { backend.log }
+
     /// Log lines that the parameters `level`, `from`, `until`, `size` (or `n`) and `order` ask for.
     ///
     /// What is no value for a parameter counts as absent: parse-server's defaults hold then.
-    public func logLines(_ parameters: JSONObject) -> [JSONValue] {
+    public func lines(_ parameters: JSONObject) -> [JSONValue] {
         let now = ParseDate.now.milliseconds
         let from = Self.moment(parameters["from"]) ?? ParseDate(milliseconds: now - 7 * 86_400_000)
         let until = Self.moment(parameters["until"]) ?? ParseDate(milliseconds: now)

@@ -3,7 +3,11 @@ import ParseModel
 import ServerConfiguration
 
 /// `/security`: what of the configuration an attacker would like.
-extension Backend {
+public struct SecurityReport: Sendable {
+    let backend: Backend
+    var configuration: Configuration { backend.configuration }
+    var log: LogRing { backend.log }
+
     private struct Check {
         let title: String
         let isPassed: Bool
@@ -24,7 +28,7 @@ extension Backend {
     }
 
     /// The report; nil where the deployment does not want one.
-    public func securityReport() -> JSONObject? {
+    public func make() -> JSONObject? {
         guard configuration.security.enableCheck else { return nil }
         let groups = [group("Database", databaseChecks), group("Parse Server Configuration", configurationChecks)]
         let isPassed = groups.allSatisfy { $0["state"] == "success" }

@@ -1,16 +1,24 @@
 import JSON
+import Logging
 import ParseModel
 import ParseStorage
+import ServerConfiguration
 
 /// What is over and would pile up: sessions that nobody can use any more, and counts of requests.
-extension Backend {
+public struct Sweeps: Sendable {
+    let backend: Backend
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var logger: Logger { backend.logger }
+    var clock: WallClock { backend.clock }
+
     /// How long a session stays after its end, so that its client learns that it has ended.
     private static let sessionGrace = 86_400_000
     /// How many counts of requests stay in the database at most.
     private static let mostCounts = 1_000_000
 
     /// Removes what is over, soon after the start and from then on, until the task is cancelled.
-    public func sweep() async {
+    public func run() async {
         let countsRequests = configuration.rateLimitStore == .database
         var minute = 0
         // What the start waits for comes first.

@@ -2,7 +2,7 @@ import JSON
 import Rules
 
 /// The trigger before finds, where it is an aggregation that is asked for.
-extension Backend {
+extension FindTriggers {
     /// What a trigger made of an aggregation.
     struct TriggeredAggregate {
         /// The parameters.
@@ -24,7 +24,7 @@ extension Backend {
         var query: JSONObject = ["where": parameters["where"] ?? [:]]
         if isDistinct { query["distinct"] = parameters["distinct"] }
         query["pipeline"] = isDistinct ? [.null] : Self.pipeline(parameters)
-        var call = FindCall(.beforeFind, className, query: query, user: try await userRecord(context), context)
+        var call = FindCall(.beforeFind, className, query: query, user: try await triggers.userRecord(context), context)
         let asked = call.query
         try await before(&call)
         var triggered = TriggeredAggregate(query: parameters, given: call.objects)

@@ -3,9 +3,17 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// `/aggregate`: pipelines and distinct values, for the master key.
-extension Backend {
+public struct Aggregating: Sendable {
+    let backend: Backend
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var catalog: SchemaCatalog { backend.catalog }
+    var findTriggers: FindTriggers { backend.findTriggers }
+    var finding: Finding { backend.finding }
+
     private static let options: Set<Name> = [
         "distinct", "where", "pipeline", "hint", "explain", "comment", "readPreference", "rawValues", "rawFieldNames",
     ]
@@ -13,11 +21,11 @@ extension Backend {
     /// The answer to an aggregation: `{"results":[…]}`.
     ///
     /// - Throws: 102, 105 or 107 for what makes no sense.
-    public func aggregate(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws
+    public func run(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws
         -> JSONObject
     {
-        let place = try place(parameters["readPreference"])
-        let triggered = try await callAggregateTrigger(className, parameters, context)
+        let place = try finding.place(parameters["readPreference"])
+        let triggered = try await findTriggers.callAggregateTrigger(className, parameters, context)
         if let given = triggered.given { return ["results": .array(given.map { .object($0) })] }
         let asked = triggered.query
         if let distinct = asked["distinct"], distinct.isTruthy {
@@ -33,7 +41,7 @@ extension Backend {
         stages = stages.map { ($0.name, StoredFieldNames.replaced(in: $0.operand, of: $0.name)) }
         let rows = try await store.aggregate(
             className, stages, now: context.now.milliseconds, mergesDateParts: configuration.preset >= 8, place: place)
-        let links = links(context)
+        let links = backend.links(context)
         // parse-server puts the marker of every relation of the class into every row, whatever the row is made of; a
         // row for all objects together, without an id, has none.
         let markers = (catalog.schema(className)?.fields ?? [:]).compactMap { name, field -> (Name, JSONValue)? in

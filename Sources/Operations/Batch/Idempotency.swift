@@ -5,7 +5,7 @@ import ParseStorage
 import Rules
 
 /// Requests that must not be served twice, by the id that the client gives them.
-extension Backend {
+extension Transactions {
     /// Takes note of a request's id where the deployment wants it for the path.
     ///
     /// - Throws: 159 when the id was seen.

@@ -2,10 +2,18 @@ import JSON
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// What is done for a transaction before its first change, so that it holds its connection and its locks for a short time,
 /// and takes the locks in the order in which every other transaction does.
-extension Backend {
+public struct Transactions: Sendable {
+    let backend: Backend
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var catalog: SchemaCatalog { backend.catalog }
+    var permissions: Permissions { backend.permissions }
+    var users: Users { backend.users }
+
     /// What is done of the calls of a transaction before it begins.
     ///
     /// - Parameter writes: The calls; nil for those that write no object.
@@ -28,7 +36,7 @@ extension Backend {
             case .create:
                 var save = Save(write.className, nil, write.body, context)
                 save.isPartOfTransaction = true
-                return .save(try await SavePipeline(backend: self).plan(save))
+                return .save(try await SavePipeline(backend: backend).plan(save))
             case .update(let objectId):
                 var save = Save(write.className, objectId, write.body, context)
                 save.isPartOfTransaction = true
@@ -36,11 +44,11 @@ extension Backend {
                 if earlier.contains(where: { $0?.makes(write.className, objectId) ?? false }) {
                     save.isMadeInTransaction = try await store.existing([objectId], of: write.className).isEmpty
                 }
-                return .save(try await SavePipeline(backend: self).plan(save))
+                return .save(try await SavePipeline(backend: backend).plan(save))
             case .delete(let objectId):
                 return .delete(
                     write.className, objectId,
-                    try await DeletePipeline(backend: self).callTriggers(write.className, objectId, context))
+                    try await DeletePipeline(backend: backend).callTriggers(write.className, objectId, context))
             }
         } catch {
             return .refused(error)
@@ -53,9 +61,9 @@ extension Backend {
         case .call: return .nothing
         case .refused(let error): throw error
         case .save(.answered(let result)): return .saved(result)
-        case .save(.planned(let planned)): return .stored(try await SavePipeline(backend: self).store(planned))
+        case .save(.planned(let planned)): return .stored(try await SavePipeline(backend: backend).store(planned))
         case .delete(let className, let objectId, let told):
-            let pipeline = DeletePipeline(backend: self)
+            let pipeline = DeletePipeline(backend: backend)
             let planned = try await pipeline.plan(className, objectId, context, told: told)
             try await pipeline.store(planned)
             return .deleted(planned)
@@ -69,9 +77,9 @@ extension Backend {
         switch outcome {
         case .nothing: return nil
         case .saved(let result): return result
-        case .stored(let stored): return try await SavePipeline(backend: self).finish(stored)
+        case .stored(let stored): return try await SavePipeline(backend: backend).finish(stored)
         case .deleted(let planned):
-            try await DeletePipeline(backend: self).finish(planned)
+            try await DeletePipeline(backend: backend).finish(planned)
             return nil
         }
     }
@@ -93,7 +101,7 @@ extension Backend {
                 if let row = lockedRow(write.className, objectId, .delete, context.caller) { rows.append(row) }
                 continue
             }
-            if write.className == "_User" { names.formUnion(claimedNames(write.body)) }
+            if write.className == "_User" { names.formUnion(users.claimedNames(write.body)) }
         }
         try await store.lock(rows, claiming: names)
     }
@@ -118,6 +126,6 @@ extension Backend {
     /// Refuses what nobody with the caller's keys may do with objects of a class.
     func checkChange(_ operation: String, _ className: String, _ caller: Caller) throws(ParseError) {
         try caller.check(operation, of: className)
-        try checkClassCreation(className, caller)
+        try permissions.checkClassCreation(className, caller)
     }
 }

@@ -41,7 +41,7 @@ public struct DeletePipeline {
 
     /// Calls the triggers before a deletion that is to be part of a transaction, before it begins.
     func callTriggers(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> Told {
-        guard backend.isObserved else { return Told() }
+        guard backend.triggers.isObserved else { return Told() }
         return try await plan(className, objectId, context).told
     }
 
@@ -52,7 +52,7 @@ public struct DeletePipeline {
         -> Planned
     {
         let caller = context.caller
-        try backend.checkChange("delete", className, caller)
+        try backend.transactions.checkChange("delete", className, caller)
         guard let schema = backend.catalog.schema(className) else { throw ParseError.notFound }
         var rules = ClassRules.deleting(className)
         if !caller.writesEverything { try await rules?.authorize(objectId, caller, backend) }
@@ -64,8 +64,8 @@ public struct DeletePipeline {
         planned.rules = rules
         if let told {
             planned.told = told
-        } else if backend.isObserved {
-            try await backend.beforeDelete(&planned)
+        } else if backend.triggers.isObserved {
+            try await backend.deleteTriggers.beforeDelete(&planned)
         }
         return planned
     }
@@ -84,15 +84,17 @@ public struct DeletePipeline {
     /// - Throws: What the trigger after the deletion throws.
     func finish(_ planned: Planned) async throws {
         await planned.rules?.finish(planned.objectId, backend)
-        if backend.isObserved { try await backend.afterDelete(planned) }
+        if backend.triggers.isObserved { try await backend.deleteTriggers.afterDelete(planned) }
     }
 }
 
-extension Backend {
+public struct Deleting: Sendable {
+    let backend: Backend
+
     /// Removes an object.
     ///
     /// - Throws: 101 when there is no such object or the caller may not remove it.
     public func delete(_ className: String, _ objectId: String, _ context: RequestContext) async throws {
-        try await DeletePipeline(backend: self).run(className, objectId, context)
+        try await DeletePipeline(backend: backend).run(className, objectId, context)
     }
 }

@@ -49,7 +49,7 @@ private struct UserDeleteRules: DeleteRules {
         }
     }
 
-    func finish(_ objectId: String, _ backend: Backend) async { await backend.invalidate(user: objectId) }
+    func finish(_ objectId: String, _ backend: Backend) async { await backend.caches.invalidate(user: objectId) }
 }
 
 /// Sessions are removed by their users, who are forgotten then.
@@ -57,21 +57,21 @@ private struct SessionDeleteRules: DeleteRules {
     private var owner: String?
 
     func authorize(_ objectId: String, _ caller: Caller, _ backend: Backend) async throws {
-        try await backend.checkOwnSession(objectId, caller)
+        try await backend.sessions.checkOwn(objectId, caller)
     }
 
     mutating func look(_ objectId: String, _ backend: Backend) async throws {
-        owner = try await backend.sessionOwner(objectId)
+        owner = try await backend.sessions.owner(objectId)
     }
 
     var notFound: ParseError { ParseError(ParseError.objectNotFound, "Object not found for delete.") }
 
     func finish(_ objectId: String, _ backend: Backend) async {
-        if let owner { await backend.invalidate(user: owner) }
+        if let owner { await backend.caches.invalidate(user: owner) }
     }
 }
 
 /// Users that are remembered with roles may have others when one is gone.
 private struct RoleDeleteRules: DeleteRules {
-    func finish(_ objectId: String, _ backend: Backend) async { await backend.invalidateRoles() }
+    func finish(_ objectId: String, _ backend: Backend) async { await backend.caches.invalidateRoles() }
 }

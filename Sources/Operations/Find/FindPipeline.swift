@@ -2,6 +2,7 @@ import JSON
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 import Tasks
 
 /// The life of a find and of a get: authorize; before-triggers; aim, which finds out the class that is answered; plan,
@@ -20,7 +21,8 @@ struct FindPipeline {
     func run(_ asked: Find) async throws -> [UInt8] {
         var find = asked
         try authorize(find)
-        let meetsTriggers = backend.hasFindTriggers && backend.meetsFindTriggers(find.className, find.options)
+        let meetsTriggers =
+            backend.findTriggers.hasFindTriggers && backend.findTriggers.meetsFindTriggers(find.className, find.options)
         if meetsTriggers { try await callBefore(&find, of: find.className) }
         try aim(&find)
         // Whose objects are read decides about it, whichever class was asked about.
@@ -35,7 +37,8 @@ struct FindPipeline {
         }
         if find.options.explain != nil { return try await explain(find) }
         if meetsTriggers {
-            find.options.condition = try await backend.answeringSubqueries(in: find.options.condition, find.context)
+            find.options.condition = try await backend.findTriggers.answeringSubqueries(
+                in: find.options.condition, find.context)
         }
         let found = try await search(find)
         let members = try await ClassRules.reading(find.target)?.members(of: found, find, backend) ?? []
@@ -52,7 +55,7 @@ struct FindPipeline {
     /// Calls the trigger before finds of a class, and takes over what it makes of the find.
     private func callBefore(_ find: inout Find, of className: String) async throws {
         let triggered =
-            try await backend.beforeFind(find, of: className) ?? find.triggered
+            try await backend.findTriggers.beforeFind(find, of: className) ?? find.triggered
             ?? TriggeredFind(query: find.parameters, objectId: find.objectId)
         if triggered.isChanged {
             find.options = try FindOptions(find: triggered.query)
@@ -66,7 +69,7 @@ struct FindPipeline {
     ///
     /// - Throws: 102 or 119 for what the caller may not ask.
     private func aim(_ find: inout Find) throws(ParseError) {
-        try backend.checkClassCreation(find.className, find.caller)
+        try backend.permissions.checkClassCreation(find.className, find.caller)
         if find.options.explain != nil, !find.caller.readsEverything,
             !backend.configuration.databaseOptions.allowPublicExplain
         {
@@ -103,8 +106,9 @@ struct FindPipeline {
             try (0..<count).map { try found.object($0, extra: extra($0)) }
         }
         found.release()
-        return try await backend.callIncludeTriggers(
-            objects, backend.triggeredIncludes(find.target, find.options), cloudContext: find.triggered?.cloudContext,
+        return try await backend.findTriggers.callIncludeTriggers(
+            objects, backend.findTriggers.triggeredIncludes(find.target, find.options),
+            cloudContext: find.triggered?.cloudContext,
             find.context)
     }
 
@@ -114,7 +118,7 @@ struct FindPipeline {
     private func present(_ objects: [JSONObject], isHeavy: Bool, count: Int?, _ find: Find) async throws -> [UInt8] {
         var objects = objects
         if let triggered = find.triggered {
-            objects = try await backend.afterFind(find, objects, triggered)
+            objects = try await backend.findTriggers.afterFind(find, objects, triggered)
         }
         guard find.objectId == nil else {
             guard let object = objects.first else { throw ParseError.notFound }
@@ -123,7 +127,7 @@ struct FindPipeline {
             return await HeavyWork.run(if: isHeavy) { JSONValue.object(object.merging(members) { $1 }).serialized() }
         }
         var answer: JSONObject = ["results": .array(objects.map { .object($0) })]
-        if count == 0, backend.countsNothing(find.target, find.caller) {
+        if count == 0, backend.permissions.countsNothing(find.target, find.caller) {
             answer["count"] = []
         } else if let count {
             answer["count"] = .number(Double(count))
@@ -143,7 +147,7 @@ struct FindPipeline {
                 return writer.bytes
             }
         }
-        let countsNothing = found.count == 0 && backend.countsNothing(find.target, find.caller)
+        let countsNothing = found.count == 0 && backend.permissions.countsNothing(find.target, find.caller)
         return try await HeavyWork.run(if: found.isHeavy) {
             try Self.write(found, extra: extra, countsNothing: countsNothing)
         }
@@ -184,12 +188,17 @@ extension JSONValue {
     }
 }
 
-extension Backend {
+public struct Finding: Sendable {
+    let backend: Backend
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var permissions: Permissions { backend.permissions }
+
     /// The answer to a find: `{"results":[…]}`, with the count or the class name where they belong.
     ///
     /// - Throws: Parse's errors for the query and for permissions.
     public func find(_ className: String, _ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
-        try await FindPipeline(backend: self).run(try Find(className, .objects, parameters, context))
+        try await FindPipeline(backend: backend).run(try Find(className, .objects, parameters, context))
     }
 
     /// The answer to a get by id.
@@ -198,6 +207,6 @@ extension Backend {
     public func get(_ className: String, _ objectId: String, _ parameters: JSONObject, _ context: RequestContext)
         async throws -> [UInt8]
     {
-        try await FindPipeline(backend: self).run(try Find(className, .object(id: objectId), parameters, context))
+        try await FindPipeline(backend: backend).run(try Find(className, .object(id: objectId), parameters, context))
     }
 }

@@ -20,21 +20,21 @@ extension FindPipeline {
             guard let schema, !objectId.utf8.contains(0) else { throw ParseError.notFound }
             request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
             request.limit = 1
-            request.access = try backend.readAccess(
+            request.access = try backend.permissions.readAccess(
                 schema, .get, caller, isOwnUser: caller.isOwn(find.target, objectId))
         } else {
             try await choose(&request, schema, find)
         }
         guard let schema else { return request }
         try project(options, schema, &request, find.context)
-        try backend.choosePlace(options, &request)
+        try backend.finding.choosePlace(options, &request)
         return request
     }
 
     /// Which objects fulfil the condition of a find, in which order and how many.
     private func choose(_ request: inout ObjectStore.FindRequest, _ schema: ClassSchema?, _ find: Find) async throws {
         let (caller, options, configuration) = (find.caller, find.options, backend.configuration)
-        let parser = backend.filterParser(find.context)
+        let parser = backend.finding.filterParser(find.context)
         if !caller.readsEverything { request.patternTimeLimit = .milliseconds(configuration.regexTimeout) }
         request.order = options.order
         request.skip = options.skip
@@ -48,10 +48,11 @@ extension FindPipeline {
         // A count without objects needs the permission to count, and no other.
         let operation: ClassOperation =
             request.limit == 0 && request.wantsCount ? .count : id != nil || find.isIncluded ? .get : .find
-        request.access = try backend.readAccess(schema, operation, caller, isOwnUser: caller.isOwn(find.target, id))
+        request.access = try backend.permissions.readAccess(
+            schema, operation, caller, isOwnUser: caller.isOwn(find.target, id))
         if request.wantsCount, operation != .count {
             // Other objects may be counted than found.
-            request.countedBy = try backend.readAccess(schema, .count, caller).filter
+            request.countedBy = try backend.permissions.readAccess(schema, .count, caller).filter
         }
         // A caller who may not find, or not by a field, is told that, whatever the condition is.
         do throws(ParseError) {
@@ -80,13 +81,13 @@ extension FindPipeline {
         var query = query
         let (caller, catalog) = (context.caller, backend.catalog)
         try caller.check("find", of: query.className)
-        try backend.checkClassCreation(query.className, caller)
+        try backend.permissions.checkClassCreation(query.className, caller)
         if let key = query.redirectKey, let target = catalog.schema(query.className)?.type(of: key)?.targetClass {
             query.className = target.text
             try caller.check("find", of: target.text)
         }
         guard let schema = catalog.schema(query.className) else { return query }
-        let access = try backend.readAccess(schema, .find, caller)
+        let access = try backend.permissions.readAccess(schema, .find, caller)
         try access.check(query.filter, query.order, of: schema.name)
         if let key = query.key, access.hidden.contains(key.root) {
             throw ParseError.denied(
@@ -111,14 +112,15 @@ extension FindPipeline {
         for relation in relations {
             let (owner, key) = (relation.owner, relation.key.text)
             if let schema = backend.catalog.schema(owner.className),
-                let access = try? backend.readAccess(schema, .get, context.caller), access.hidden.contains(key)
+                let access = try? backend.permissions.readAccess(schema, .get, context.caller),
+                access.hidden.contains(key)
             {
                 throw ParseError.denied(
                     ParseError.operationForbidden,
                     "This user is not allowed to query \(key) on class \(owner.className)")
             }
             do {
-                _ = try await backend.object(owner.className, owner.objectId, context)
+                _ = try await backend.finding.object(owner.className, owner.objectId, context)
             } catch let error as ParseError where error.code == ParseError.objectNotFound {
                 unreadable.insert(relation)
             }
@@ -173,7 +175,7 @@ extension FindPipeline {
         request.accessToIncluded = { [backend] className in
             try caller.check("get", of: className)
             guard let schema = backend.catalog.schema(className) else { return ReadAccess(filter: .any([])) }
-            return try backend.readAccess(schema, .get, caller)
+            return try backend.permissions.readAccess(schema, .get, caller)
         }
     }
 
@@ -189,7 +191,7 @@ extension FindPipeline {
     }
 }
 
-extension Backend {
+extension Finding {
     /// What reads the conditions of a caller, within the limits of the deployment.
     func filterParser(_ context: RequestContext) -> FilterParser {
         var limits = FilterParser.Limits()
@@ -209,7 +211,7 @@ extension Backend {
         -> [JSONObject]
     {
         let find = try Find(className, .included(count: count), query, context)
-        return try await store.find(try await FindPipeline(backend: self).request(find)).objects
+        return try await store.find(try await FindPipeline(backend: backend).request(find)).objects
     }
 
     /// One object as a value, seen with the caller's eyes; no trigger is called.
@@ -231,9 +233,9 @@ extension Backend {
         loginData: (@Sendable (JSONObject) -> JSONObject)? = nil
     ) async throws -> ObjectStore.Found {
         try context.caller.check("get", of: className)
-        try checkClassCreation(className, context.caller)
+        try permissions.checkClassCreation(className, context.caller)
         let find = try Find(className, .object(id: objectId), [:], context)
-        var request = try await FindPipeline(backend: self).request(find)
+        var request = try await FindPipeline(backend: backend).request(find)
         request.access.loginData = request.access.loginData ?? loginData
         let found = try await store.find(request)
         guard found.rowCount > 0 else { throw ParseError.notFound }

@@ -5,8 +5,8 @@ import ParseStorage
 import Rules
 
 /// The find triggers of classes whose objects are included in others: each path is a find of its own.
-extension Backend {
-    /// Whether objects that a find includes may be of classes with find triggers.
+extension FindTriggers {
+    /// Whether objects that a find includes may be of classes with find triggerSet.
     func mayIncludeTriggered(_ className: String, _ options: FindOptions) -> Bool {
         options.includesAll
             || options.includes.contains { path in
@@ -14,7 +14,7 @@ extension Backend {
             }
     }
 
-    /// The paths of a find whose objects may be of classes with find triggers.
+    /// The paths of a find whose objects may be of classes with find triggerSet.
     func triggeredIncludes(_ className: String, _ options: FindOptions) -> [[Name]] {
         guard let schema = catalog.schema(className) else { return [] }
         var paths: OrderedSet<[Name]> = []
@@ -38,7 +38,7 @@ extension Backend {
         findTrigger(.beforeFind, className) != nil || findTrigger(.afterFind, className) != nil
     }
 
-    /// Calls the find triggers of included objects, and puts in what they leave.
+    /// Calls the find triggerSet of included objects, and puts in what they leave.
     ///
     /// - Throws: What a trigger throws.
     func callIncludeTriggers(
@@ -74,14 +74,14 @@ extension Backend {
         return objects
     }
 
-    /// Calls the triggers for the objects of one class at one path.
+    /// Calls the triggerSet for the objects of one class at one path.
     private func callTriggers(
         _ className: String, _ included: OrderedDictionary<Name, JSONObject>, _ cloudContext: JSONObject?,
         _ context: RequestContext
     ) async throws -> [Name: JSONObject] {
-        try checkMayCallCode()
+        try triggers.checkMayCallCode()
         let ids = included.keys.map { JSONValue.string($0.text) }
-        let user = try await userRecord(context)
+        let user = try await triggers.userRecord(context)
         var query: JSONObject = ids.count == 1 ? [:] : ["where": ["objectId": ["$in": .array(ids)]]]
         let objectId = ids.count == 1 ? ids[0].stringValue : nil
         var found = included.values.filter { $0["__type"] == "Object" }.map { object in
@@ -98,7 +98,7 @@ extension Backend {
             if let given = call.objects {
                 found = given
             } else if call.query["where"] != asked {
-                found = try await search(included: ids.count, of: className, call.query, context)
+                found = try await finding.search(included: ids.count, of: className, call.query, context)
             }
         }
         if let after = findTrigger(.afterFind, className) {

@@ -5,7 +5,7 @@ import ParseStorage
 import Rules
 
 /// What no schema lists of users (the hash of the password, tokens, lockouts): the maintenance key reads and writes it.
-extension Backend {
+extension Permissions {
     /// The internal fields of the users that a find gave, as members to be added to each.
     ///
     /// - Returns: A list for each row, or nothing when the caller may not see them or did not ask for them.

@@ -4,7 +4,7 @@ import ParseModel
 import ParseStorage
 
 /// `readPreference` and its like: which reads are run on the replica.
-extension Backend {
+extension Finding {
     /// Chooses where a find and what it includes are run.
     ///
     /// - Throws: 102 for a preference that does not exist.

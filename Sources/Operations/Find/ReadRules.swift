@@ -69,7 +69,7 @@ struct UserReadRules: ReadRules {
     let hidden: Set<Name> = ["sessionToken"]
 
     func members(of found: ObjectStore.Found, _ find: Find, _ backend: Backend) async throws -> [[[UInt8]]] {
-        try await backend.internalMembers(found, find.options, find.context.caller)
+        try await backend.permissions.internalMembers(found, find.options, find.context.caller)
     }
 
     func answered(_ find: Find) -> JSONObject {
@@ -78,7 +78,7 @@ struct UserReadRules: ReadRules {
     }
 }
 
-extension Backend {
+extension Permissions {
     /// With whose eyes a caller reads a class.
     ///
     /// - Throws: 119 or 101 when the class-level permissions do not let the caller in.

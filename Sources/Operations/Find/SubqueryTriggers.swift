@@ -3,8 +3,8 @@ import ParseModel
 import Rules
 
 /// Queries inside of queries on classes with find triggers: each is a find of its own, whose objects stand in its place.
-extension Backend {
-    /// How many objects such a find may give: all of them pass through its triggers.
+extension FindTriggers {
+    /// How many objects such a find may give: all of them pass through its triggerSet.
     private static let mostInner = 10_000
 
     private static let inner: [Name: (list: Name, selects: Bool)] = [
@@ -12,7 +12,7 @@ extension Backend {
         "$dontSelect": ("$nin", true),
     ]
 
-    /// A condition with the queries on classes with find triggers answered.
+    /// A condition with the queries on classes with find triggerSet answered.
     ///
     /// - Throws: What a trigger throws, and the errors of finds.
     func answeringSubqueries(in condition: JSONObject, _ context: RequestContext) async throws -> JSONObject {
@@ -90,12 +90,12 @@ extension Backend {
     {
         let parameters = query.filter { $0.key != "className" }
         let find = try Find(className, .inner(most: Self.mostInner + 1), parameters, context)
-        let answer = try JSONValue(parsing: try await FindPipeline(backend: self).run(find))
+        let answer = try JSONValue(parsing: try await FindPipeline(backend: backend).run(find))
         let objects = answer["results"]?.arrayValue?.compactMap(\.objectValue) ?? []
         guard objects.count <= Self.mostInner else {
             throw ParseError(
                 ParseError.invalidQuery,
-                "A query inside of a query on class \(className), which has find triggers, finds more than "
+                "A query inside of a query on class \(className), which has find triggerSet, finds more than "
                     + "\(Self.mostInner) objects.")
         }
         return objects

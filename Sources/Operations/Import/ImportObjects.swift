@@ -3,9 +3,16 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// Importing objects: rows of an export become objects with the ids and dates that they had.
-extension Backend {
+public struct Imports: Sendable {
+    let backend: Backend
+    var caches: CacheInvalidation { backend.caches }
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var catalog: SchemaCatalog { backend.catalog }
+
     /// How many rows go to the database together.
     private static let pageSize = 100
 
@@ -30,7 +37,7 @@ extension Backend {
     /// - Returns: What became of each row, in its place: one that is refused does not keep the others out.
     /// - Throws: 103 for a name that no class can have, 119 for the read-only key, 1 when the database does not answer:
     ///   pages before are stored then, and the same import can be sent again.
-    public func importObjects(_ className: String, _ rows: [JSONValue], _ context: RequestContext) async throws
+    public func objects(_ className: String, _ rows: [JSONValue], _ context: RequestContext) async throws
         -> [Result<WriteResult, any Error>]
     {
         try context.caller.check("create", of: className)
@@ -54,7 +61,7 @@ extension Backend {
 
     /// Forgets what is remembered of users, when it may be of rows that an import changed.
     private func invalidateIfNeeded(_ className: String) async {
-        if ["_User", "_Role", "_Session"].contains(className) { await invalidateRoles() }
+        if ["_User", "_Role", "_Session"].contains(className) { await caches.invalidateRoles() }
     }
 
     private func importPage(_ values: [JSONValue], _ className: String, _ context: RequestContext) async throws
@@ -139,7 +146,7 @@ extension Backend {
         let id = row.objectId ?? Identifiers.alphanumeric(configuration.objectIdSize)
         var save = Save(className, isCreating ? nil : id, row.fields, context)
         save.newId = id
-        let outcome = try await SavePipeline(backend: self).plan(save, rules: ImportRules(row: row))
+        let outcome = try await SavePipeline(backend: backend).plan(save, rules: ImportRules(row: row))
         guard case .planned(let planned) = outcome, let write = planned.write else { throw ParseError.notFound }
         return PlannedRow(place: place, row: row, write: write)
     }

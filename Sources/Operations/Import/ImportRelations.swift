@@ -4,7 +4,7 @@ import ParseStorage
 import Rules
 
 /// Importing relations: pairs of ids become members of a relation.
-extension Backend {
+extension Imports {
     /// How many pairs go to the database together.
     private static let pageSize = 1000
 
@@ -16,7 +16,7 @@ extension Backend {
     /// - Parameter rows: `{"owningId":…,"relatedId":…}` each.
     /// - Returns: What became of each row, in its place: one that is refused does not keep the others out.
     /// - Throws: 103 for a class, 105 for a field that does not exist, 111 for a field that is no relation.
-    public func importRelation(
+    public func relation(
         _ field: String, of className: String, _ rows: [JSONValue], _ context: RequestContext
     ) async throws -> [Result<WriteResult, any Error>] {
         try context.caller.check("update", of: className)
@@ -35,7 +35,7 @@ extension Backend {
             let page = rows[start..<min(start + Self.pageSize, rows.count)]
             outcomes += try await relatePage(Array(page), field, className)
         }
-        if className == "_Role", !rows.isEmpty { await invalidateRoles() }
+        if className == "_Role", !rows.isEmpty { await caches.invalidateRoles() }
         return outcomes
     }
 

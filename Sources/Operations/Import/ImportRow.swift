@@ -76,7 +76,7 @@ struct ImportRow: Sendable {
         }
         // Users without a password, as providers log them in, may have an empty one in exports.
         if hidden["_hashed_password"] == "" { hidden["_hashed_password"] = nil }
-        try Backend.checkHash(hidden)
+        try Permissions.checkHash(hidden)
         let password = fields.removeValue(forKey: "password")
         // A token of the time before sessions had rows of their own.
         fields["sessionToken"] = nil

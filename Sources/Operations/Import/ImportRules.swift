@@ -15,7 +15,7 @@ struct ImportRules: SaveRules {
         save.hidden = row.hidden
         save.acl = row.acl
         guard save.className == "_User" else { return }
-        backend.normalizeNames(&save.body)
+        backend.users.normalizeNames(&save.body)
         if let password = row.password {
             try PasswordRules.check(
                 password, username: save.body["username"]?.stringValue, backend.configuration.passwordPolicy,
@@ -34,7 +34,7 @@ struct ImportRules: SaveRules {
     func plan(_ save: Save, _ backend: Backend) async throws -> PlannedWrite {
         let (className, isNew) = (save.className, save.isNew)
         var operations = try WrittenFields.operations(save.body, className, isCreating: isNew)
-        let schema = try await backend.prepare(className, operations, save.caller, isCreating: isNew).schema
+        let schema = try await backend.saving.prepare(className, operations, save.caller, isCreating: isNew).schema
         var write = ObjectWrite()
         write.hidden = save.hidden
         write.acl = save.acl
@@ -58,7 +58,7 @@ struct ImportRules: SaveRules {
         return PlannedWrite(
             className: className, objectId: objectId, write: write,
             result: WriteResult(
-                status: 201, location: backend.location(className, objectId, save.context),
+                status: 201, location: backend.saving.location(className, objectId, save.context),
                 body: ["objectId": .string(objectId), "createdAt": .string(createdAt.iso)]))
     }
 }

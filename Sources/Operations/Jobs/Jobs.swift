@@ -1,31 +1,40 @@
-public import JSON
+import JSON
 import ParseModel
 import ParseStorage
 public import Rules
+import ServerConfiguration
 
 /// Jobs, as administrators start and schedule them.
-extension Backend {
+public struct Jobs: Sendable {
+    let backend: Backend
+    var jobRunner: JobRunner? { backend.jobRunner }
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var clock: WallClock { backend.clock }
+    var schedulePause: Duration { backend.schedulePause }
+    var saving: Saving { backend.saving }
+
     /// The names of all jobs, in order.
-    public var jobNames: [Name] { jobs?.jobs.jobNames.sorted() ?? [] }
+    public var names: [Name] { jobRunner?.jobs.jobNames.sorted() ?? [] }
 
     /// Starts a job, which runs on by itself.
     ///
     /// - Returns: The id of its row in `_JobStatus`.
     /// - Throws: 119 for the read-only master key, 141 for a job that there is not or that may not run twice, 155 when too many
     ///   run.
-    public func startJob(_ name: Name, _ parameters: JSONObject, _ context: RequestContext) async throws -> String {
+    public func start(_ name: Name, _ parameters: JSONObject, _ context: RequestContext) async throws -> String {
         guard context.caller.power != .readOnlyMaster else {
             throw ParseError.denied(
                 ParseError.operationForbidden, "read-only masterKey isn't allowed to run a job.")
         }
-        guard let jobs, let job = jobs.jobs.job(named: name) else {
+        guard let runner = jobRunner, let job = runner.jobs.job(named: name) else {
             throw ParseError(ParseError.scriptFailed, "Invalid job.")
         }
         do {
-            return try await jobs.start(job, name, parameters, source: "api", context) { start in
+            return try await runner.start(job, name, parameters, source: "api", context) { start in
                 if try await store.startJob(start) { return true }
                 // Perhaps the one that runs does so no more.
-                try await jobs.sweep()
+                try await runner.sweep()
                 return try await store.startJob(start)
             }
         } catch let refusal as JobRunner.Refusal {
@@ -50,16 +59,16 @@ extension Backend {
         let undeployed = ParseError(ParseError.scriptFailed, "Cannot Schedule a job that is not deployed")
         guard case .object(var schedule)? = body["job_schedule"] else { throw undeployed }
         if let value = schedule["jobName"] {
-            guard let name = value.nameValue, jobs?.jobs.job(named: name) != nil else { throw undeployed }
+            guard let name = value.nameValue, jobRunner?.jobs.job(named: name) != nil else { throw undeployed }
         }
         if schedule["startAfter"] == nil { schedule["startAfter"] = .string(context.now.iso) }
-        if let objectId { return try await update("_JobSchedule", objectId, schedule, context) }
-        return try await create("_JobSchedule", schedule, context)
+        if let objectId { return try await saving.update("_JobSchedule", objectId, schedule, context) }
+        return try await saving.create("_JobSchedule", schedule, context)
     }
 
     /// Runs jobs when their schedules say so, until the task is cancelled. Does nothing where the option is off.
     public func followSchedules() async {
-        guard let jobs, configuration.jobSchedules else { return }
-        await JobScheduler(runner: jobs, clock: clock, pause: schedulePause).run()
+        guard let runner = jobRunner, configuration.jobSchedules else { return }
+        await JobScheduler(runner: runner, clock: clock, pause: schedulePause).run()
     }
 }

@@ -4,7 +4,12 @@ import ParseStorage
 import Rules
 
 /// Live queries: who may subscribe to what, and what a subscriber is told of a change.
-extension Backend {
+public struct LiveQueries: Sendable {
+    let backend: Backend
+    var catalog: SchemaCatalog { backend.catalog }
+    var permissions: Permissions { backend.permissions }
+    var finding: Finding { backend.finding }
+
     /// What one subscription may cost for one version of an object: values looked at, and characters of texts that patterns
     /// look at.
     private static let steps = 1_000_000
@@ -37,7 +42,7 @@ extension Backend {
             do throws(FilterMatcherError) { try budget.spend(query.weight >> 3) } catch { throw Self.refusal(error) }
         }
         guard let prepared = query.prepared else { return nil }
-        let links = links(context)
+        let links = backend.links(context)
         do throws(FilterMatcherError) {
             return try budget.lend(atMost: Self.steps) { part throws(FilterMatcherError) in
                 try Self.event(of: change, for: query, prepared, links, &part)
@@ -85,7 +90,7 @@ extension Backend {
         let className = query.className.text
         try caller.check(query.isById ? "get" : "find", of: className)
         try ClassRules.reading(className)?.authorize(caller)
-        let parser = filterParser(context)
+        let parser = finding.filterParser(context)
         let version = catalog.version
         guard let schema = catalog.schema(className) else {
             let filter = try parser.parse(query.condition)
@@ -96,7 +101,7 @@ extension Backend {
             }
             return
         }
-        let access = try readAccess(schema, query.isById ? .get : .find, caller)
+        let access = try permissions.readAccess(schema, query.isById ? .get : .find, caller)
         let filter: Filter
         do throws(ParseError) {
             filter = try parser.parse(query.condition)

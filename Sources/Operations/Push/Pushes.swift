@@ -1,22 +1,31 @@
-public import JSON
+import JSON
+import Logging
 public import ParseModel
 import ParseStorage
 public import Rules
+import ServerConfiguration
 
 /// Notifications, as administrators and cloud code send them.
-extension Backend {
+public struct Pushes: Sendable {
+    let backend: Backend
+    var finding: Finding { backend.finding }
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var logger: Logger { backend.logger }
+    var pusher: (any Pusher)? { backend.pusher }
+
     /// Notes a push. It is sent soon after, or at its time.
     ///
     /// - Returns: The id of its row in `_PushStatus`.
     /// - Throws: 119 for the read-only master key, 115 for what cannot be sent, the errors of conditions.
-    public func push(_ parameters: JSONObject, _ context: RequestContext) async throws -> String {
+    public func send(_ parameters: JSONObject, _ context: RequestContext) async throws -> String {
         guard context.caller.power != .readOnlyMaster else {
             throw ParseError.denied(
                 ParseError.operationForbidden, "read-only masterKey isn't allowed to send push notifications.")
         }
         let body = try PushBody(parameters, isConfigured: pusher != nil)
         if let problem = pusher?.problem(with: body) { throw PushBody.error(problem) }
-        _ = try pushFilter(body.query, now: context.now)
+        _ = try filter(body.query, now: context.now)
         let now = context.now
         var push = NewPush(
             id: Identifiers.alphanumeric(configuration.objectIdSize), body: parameters, query: .object(body.query),
@@ -60,15 +69,15 @@ extension Backend {
     /// The devices that a push did not reach, and why; kept for a day.
     ///
     /// - Throws: 101 for a push that there is not.
-    public func pushFailures(of id: String, _ context: RequestContext) async throws -> [JSONObject] {
-        _ = try await object("_PushStatus", id, context)
+    public func failures(of id: String, _ context: RequestContext) async throws -> [JSONObject] {
+        _ = try await finding.object("_PushStatus", id, context)
         return try await store.pushFailures(id, most: 10_000)
     }
 
     /// The condition of an audience, as the server itself reads it.
     ///
     /// - Throws: The errors of conditions.
-    public func pushFilter(_ query: JSONObject, now: ParseDate) throws -> Filter {
+    public func filter(_ query: JSONObject, now: ParseDate) throws -> Filter {
         try FilterParser(isMaster: true, now: now.milliseconds).parse(query)
     }
 }

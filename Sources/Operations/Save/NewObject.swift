@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import Rules
 
-extension Backend {
+extension Saving {
     /// The id of a new object: the client's, where it may choose one, or a random one.
     func newObjectId(_ body: JSONObject, _ className: String) throws(ParseError) -> String {
         guard configuration.allowCustomObjectId else {

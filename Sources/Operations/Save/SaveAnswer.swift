@@ -4,7 +4,7 @@ import ParseStorage
 import Rules
 
 /// What the answer to a save tells.
-extension Backend {
+extension Saving {
     /// Members of an answer that are no fields of the object, or never protected.
     private static let alwaysShown: Set<Name> = [
         "objectId", "createdAt", "updatedAt", "sessionToken", "authDataResponse",

@@ -3,14 +3,14 @@ import ParseModel
 import ParseStorage
 import Rules
 
-extension Backend {
+extension Saving {
     /// Makes several objects of ordinary classes, in one round trip where that is possible.
     ///
     /// - Returns: What became of each, in its place: one that is refused does not keep the others from being made.
     public func createAll(_ objects: [(className: String, body: JSONObject)], _ context: RequestContext) async throws
         -> [Result<WriteResult, any Error>]
     {
-        let pipeline = SavePipeline(backend: self)
+        let pipeline = SavePipeline(backend: backend)
         var outcomes: [Result<WriteResult, any Error>] = []
         var plans: [(place: Int, save: Save, write: PlannedWrite)] = []
         outcomes.reserveCapacity(objects.count)
@@ -55,5 +55,5 @@ extension Backend {
     }
 
     /// Whether anything follows when an object of an ordinary class is stored.
-    private var mustFinish: Bool { isObserved || !configuration.protectedFieldsSaveResponseExempt }
+    private var mustFinish: Bool { triggers.isObserved || !configuration.protectedFieldsSaveResponseExempt }
 }

@@ -52,9 +52,9 @@ public struct SavePipeline {
 
     /// Everything that comes before storing an object of a class without rules of its own.
     func planOrdinary(_ save: inout Save) async throws -> PlannedWrite {
-        try backend.checkSave(save)
-        if backend.isObserved { try await backend.beforeSave(&save) }
-        return try await backend.plan(save)
+        try backend.saving.checkSave(save)
+        if backend.triggers.isObserved { try await backend.saveTriggers.beforeSave(&save) }
+        return try await backend.saving.plan(save)
     }
 
     /// Stores what was planned. The pipeline's backend may be that of a transaction.
@@ -63,7 +63,7 @@ public struct SavePipeline {
             if let rules = planned.rules {
                 try await rules.store(planned, backend)
             } else {
-                try await backend.carryOut(planned)
+                try await backend.saving.carryOut(planned)
             }
         return StoredSave(planned: planned, result: result)
     }
@@ -72,34 +72,34 @@ public struct SavePipeline {
     func finish(_ stored: StoredSave) async throws -> WriteResult {
         let save = stored.planned.save
         var result = stored.result
-        if !save.told.isEmpty { backend.tellChanges(save, &result) }
+        if !save.told.isEmpty { backend.saveTriggers.tellChanges(save, &result) }
         try await stored.planned.rules?.finish(save, &result, backend)
-        if backend.isObserved { backend.tellTriggered(save, &result) }
-        let answer = backend.isObserved ? await backend.afterSave(save, result) : nil
-        if let answer { backend.tellAfterwards(save, answer.told, &result) }
-        result = try await backend.shown(result, save.className, save.objectId, save.context)
+        if backend.triggers.isObserved { backend.saveTriggers.tellTriggered(save, &result) }
+        let answer = backend.triggers.isObserved ? await backend.saveTriggers.afterSave(save, result) : nil
+        if let answer { backend.saveTriggers.tellAfterwards(save, answer.told, &result) }
+        result = try await backend.saving.shown(result, save.className, save.objectId, save.context)
         result.replacement = answer?.answer
         return result
     }
 }
 
-extension Backend {
+extension Saving {
     /// Makes an object of a class.
     public func create(_ className: String, _ body: JSONObject, _ context: RequestContext) async throws -> WriteResult {
-        try await SavePipeline(backend: self).run(Save(className, nil, body, context))
+        try await SavePipeline(backend: backend).run(Save(className, nil, body, context))
     }
 
     /// Changes an object.
     public func update(_ className: String, _ objectId: String, _ body: JSONObject, _ context: RequestContext)
         async throws -> WriteResult
     {
-        try await SavePipeline(backend: self).run(Save(className, objectId, body, context))
+        try await SavePipeline(backend: backend).run(Save(className, objectId, body, context))
     }
 
     /// Checks what can be said of a save before its class is looked at.
     func checkSave(_ save: Save) throws(ParseError) {
         try save.caller.check(save.isNew ? "create" : "update", of: save.className)
-        try checkClassCreation(save.className, save.caller)
+        try permissions.checkClassCreation(save.className, save.caller)
         try configuration.requestKeywordDenylist.check(save.body)
         try FileURLRules.check(.object(save.body), allowed: configuration.fileUpload.allowedFileUrlDomains)
     }

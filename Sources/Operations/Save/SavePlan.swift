@@ -3,6 +3,7 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// What a write gives back.
 public struct WriteResult: Sendable {
@@ -20,7 +21,17 @@ public struct WriteResult: Sendable {
 }
 
 /// What is to be written, by the rules that hold for every class.
-extension Backend {
+public struct Saving: Sendable {
+    let backend: Backend
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var clock: WallClock { backend.clock }
+    var protectedFields: ProtectedFields { backend.protectedFields }
+    var catalog: SchemaCatalog { backend.catalog }
+    var isInTransaction: Bool { backend.isInTransaction }
+    var permissions: Permissions { backend.permissions }
+    var triggers: Triggers { backend.triggers }
+
     /// Checks a save against its class, makes the fields that the class lacks, and says what is to be written.
     ///
     /// - Throws: 101 or 119 when the caller may not; the errors of what is no object of the class.
@@ -115,7 +126,7 @@ extension Backend {
         }
         let changed = try await store.update(
             planned.className, objectId: planned.objectId, planned.write, access: access,
-            echo: Array(Set(planned.echoed.map { FieldPath($0).root })), links: links(context))
+            echo: Array(Set(planned.echoed.map { FieldPath($0).root })), links: backend.links(context))
         guard let changed else { throw ParseError.notFound }
         clock.note(context.now)
         var answer = planned.result.body

@@ -32,16 +32,16 @@ protocol SaveRules: Sendable {
 }
 
 extension SaveRules {
-    func check(_ save: Save, _ backend: Backend) throws(ParseError) { try backend.checkSave(save) }
+    func check(_ save: Save, _ backend: Backend) throws(ParseError) { try backend.saving.checkSave(save) }
     mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult? { nil }
     mutating func callBefore(_ save: inout Save, _ backend: Backend) async throws {
-        if backend.isObserved { try await backend.beforeSave(&save) }
+        if backend.triggers.isObserved { try await backend.saveTriggers.beforeSave(&save) }
     }
     mutating func complete(_ save: inout Save, _ backend: Backend) async throws {}
     var plansWhileStoring: Bool { false }
-    func plan(_ save: Save, _ backend: Backend) async throws -> PlannedWrite { try await backend.plan(save) }
+    func plan(_ save: Save, _ backend: Backend) async throws -> PlannedWrite { try await backend.saving.plan(save) }
     func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult {
-        try await backend.carryOut(planned)
+        try await backend.saving.carryOut(planned)
     }
     func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {}
 }
@@ -63,6 +63,6 @@ enum ClassRules {
 /// Roles: users that are remembered with roles may have others from now on.
 struct RoleRules: SaveRules {
     func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
-        await backend.invalidateRoles()
+        await backend.caches.invalidateRoles()
     }
 }

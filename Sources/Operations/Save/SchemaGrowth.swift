@@ -5,7 +5,7 @@ import ParseStorage
 import Rules
 
 /// Classes and fields that are made because a request writes to them.
-extension Backend {
+extension Saving {
     /// Checks a write against the class, makes the fields that it lacks, and gives the class as it is then.
     ///
     /// - Parameter objectId: The object that the write changes. Fields are made for one that the caller may change.

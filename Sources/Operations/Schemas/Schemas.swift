@@ -4,11 +4,19 @@ import ParseModel
 import ParseStorage
 import Postgres
 import Rules
+import ServerConfiguration
 
 /// The schemas API: classes as administrators see and change them.
-extension Backend {
+public struct Schemas: Sendable {
+    let backend: Backend
+    var caches: CacheInvalidation { backend.caches }
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var protectedFields: ProtectedFields { backend.protectedFields }
+    var catalog: SchemaCatalog { backend.catalog }
+
     /// All classes but the volatile ones.
-    public func schemas() async throws -> [JSONObject] {
+    public func all() async throws -> [JSONObject] {
         try await reloadedCatalog()
         let classes = catalog.snapshot.classes.values
             .filter { !SystemClass.volatileNames.contains($0.name) }.sorted { $0.name < $1.name }
@@ -19,7 +27,7 @@ extension Backend {
     /// One class.
     ///
     /// - Throws: 103 when there is none.
-    public func schema(_ name: String) async throws -> JSONObject {
+    public func describe(_ name: String) async throws -> JSONObject {
         if catalog.schema(name) == nil { try await reloadedCatalog() }
         guard let schema = catalog.schema(name) else { throw Self.missing(name) }
         return description(schema, try await handmadeIndexes(of: [name])[name])
@@ -28,7 +36,7 @@ extension Backend {
     /// Makes a class.
     ///
     /// - Throws: 103, 105, 107, 111, 135 or 136 for what does not hold together.
-    public func createSchema(_ pathName: String?, _ body: JSONObject, _ context: RequestContext) async throws
+    public func create(_ pathName: String?, _ body: JSONObject, _ context: RequestContext) async throws
         -> JSONObject
     {
         try checkUnlocked()
@@ -62,7 +70,7 @@ extension Backend {
     /// Changes a class: fields to add, to remove (`Delete`) or to give other options, permissions, indexes.
     ///
     /// Everything is checked before anything is changed.
-    public func updateSchema(_ name: String, _ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+    public func update(_ name: String, _ body: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         try checkUnlocked()
         try checkSchemaWrite("update", context)
         if let bodyName = body["className"]?.stringValue, !bodyName.hasSameBytes(as: name) {
@@ -90,7 +98,7 @@ extension Backend {
     /// Removes a class that has no objects.
     ///
     /// - Throws: 255 when it has some.
-    public func deleteSchema(_ name: String, _ context: RequestContext) async throws {
+    public func delete(_ name: String, _ context: RequestContext) async throws {
         try checkSchemaWrite("delete", context)
         guard Names.isClassName(name) else { throw Self.invalidName(name) }
         guard !SystemClass.volatileNames.contains(name) else {
@@ -128,7 +136,7 @@ extension Backend {
                 ParseError.operationForbidden, "read-only masterKey isn't allowed to purge a schema.")
         }
         try await store.deleteAll(name, where: .everything)
-        if name == "_Session" || name == "_User" || name == "_Role" { await invalidateRoles() }
+        if name == "_Session" || name == "_User" || name == "_Role" { await caches.invalidateRoles() }
     }
 
     private func change(

@@ -4,22 +4,33 @@ import ParseStorage
 import Rules
 
 /// The calls of triggers and of observers around a deletion.
-extension Backend {
+public struct DeleteTriggers: Sendable {
+    let backend: Backend
+    var triggerSet: (any TriggerSet)? { backend.triggerSet }
+    var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
+    var changeTurns: ChangeTurns { backend.changeTurns }
+    var protectedFields: ProtectedFields { backend.protectedFields }
+    var catalog: SchemaCatalog { backend.catalog }
+    var changeLinks: FileLinks { backend.changeLinks }
+    var triggers: Triggers { backend.triggers }
+    var findTriggers: FindTriggers { backend.findTriggers }
+    var finding: Finding { backend.finding }
+
     /// Calls the trigger before a deletion. Nobody is called for a caller who may not delete.
     ///
     /// - Throws: What the trigger throws; 101 when there is no such object or the caller may not delete it.
     func beforeDelete(_ planned: inout DeletePipeline.Planned) async throws {
         let className = planned.className
-        let before = trigger(.beforeDelete, className)
-        let hasTrigger = before != nil || trigger(.afterDelete, className) != nil
-        let isObserved = observes(className)
+        let before = triggers.trigger(.beforeDelete, className)
+        let hasTrigger = before != nil || triggers.trigger(.afterDelete, className) != nil
+        let isObserved = triggers.observes(className)
         guard hasTrigger || isObserved else { return }
         // One that is not there may be made before, in the same transaction; then nobody was told of it.
-        if isObserved { planned.told.original = try await original(className, planned.objectId, changeLinks) }
+        if isObserved { planned.told.original = try await triggers.original(className, planned.objectId, changeLinks) }
         guard hasTrigger else { return }
         planned.told.seen = try await deletable(planned)
         guard let before, let seen = planned.told.seen else { return }
-        let call = planned.call(.beforeDelete, seen, try await userRecord(planned.context))
+        let call = planned.call(.beforeDelete, seen, try await triggers.userRecord(planned.context))
         if let context = try await before(call).context { planned.told.cloudContext = context }
     }
 
@@ -31,13 +42,15 @@ extension Backend {
             let change = Change(
                 className: planned.className, objectId: planned.objectId, before: original, after: nil,
                 origin: planned.context.caller)
-            await changeTurns.take(planned.className, planned.objectId) { await tell(change) }
+            await changeTurns.take(planned.className, planned.objectId) { await triggers.notify(change) }
         }
-        guard let seen = planned.told.seen, let after = trigger(.afterDelete, planned.className) else { return }
-        _ = try await after(planned.call(.afterDelete, seen, try await userRecord(planned.context)))
+        guard let seen = planned.told.seen, let after = triggers.trigger(.afterDelete, planned.className) else {
+            return
+        }
+        _ = try await after(planned.call(.afterDelete, seen, try await triggers.userRecord(planned.context)))
     }
 
-    /// The object that is to be deleted, as far as the caller sees it: a find, with the triggers of one.
+    /// The object that is to be deleted, as far as the caller sees it: a find, with the triggerSet of one.
     private func deletable(_ planned: DeletePipeline.Planned) async throws -> JSONObject {
         let (className, caller) = (planned.className, planned.context.caller)
         guard let schema = catalog.schema(className), !planned.objectId.utf8.contains(0) else { throw Self.goneAlready }
@@ -50,26 +63,28 @@ extension Backend {
         }
         var context = planned.context
         var query: JSONObject = [:]
-        if let before = findTrigger(.beforeFind, className) {
+        if let before = findTriggers.findTrigger(.beforeFind, className) {
             // A deletion hands nothing on to its own find.
             var call = FindCall(
-                .beforeFind, className, query: query, objectId: planned.objectId, user: try await userRecord(context),
+                .beforeFind, className, query: query, objectId: planned.objectId,
+                user: try await triggers.userRecord(context),
                 cloudContext: [:], context)
             try await before(&call)
             query = call.query
             let options = try FindOptions(find: query)
             if options.condition != ["objectId": .string(planned.objectId)] {
-                access.filter = access.filter.and(try filterParser(context).parse(options.condition))
+                access.filter = access.filter.and(try finding.filterParser(context).parse(options.condition))
             }
         }
         var seen: JSONObject
         do {
-            seen = try await object(className, planned.objectId, access, context)
+            seen = try await triggers.object(className, planned.objectId, access, context)
         } catch let error as ParseError where error.code == ParseError.objectNotFound { throw Self.goneAlready }
-        if let after = findTrigger(.afterFind, className) {
+        if let after = findTriggers.findTrigger(.afterFind, className) {
             context.facts = planned.context.facts
             var call = FindCall(
-                .afterFind, className, query: query, objectId: planned.objectId, user: try await userRecord(context),
+                .afterFind, className, query: query, objectId: planned.objectId,
+                user: try await triggers.userRecord(context),
                 cloudContext: [:], context)
             call.objects = [seen]
             try await after(&call)

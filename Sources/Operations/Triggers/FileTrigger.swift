@@ -50,10 +50,10 @@ public struct FileCall: Sendable {
 /// One with a URL is stored elsewhere, and only answered. What it throws refuses the file.
 public typealias FileTrigger = @Sendable (FileCall) async throws -> FileCall?
 
-extension Backend {
+extension Triggers {
     /// What is called in the life of a file; nil for nothing.
     public func fileTrigger(_ event: FileEvent) -> FileTrigger? {
-        guard let triggers, triggers.isActive else { return nil }
-        return triggers.fileTrigger(for: event)
+        guard let triggerSet, triggerSet.isActive else { return nil }
+        return triggerSet.fileTrigger(for: event)
     }
 }

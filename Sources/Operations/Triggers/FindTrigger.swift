@@ -1,5 +1,7 @@
 import JSON
+import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// When something is called around a find or a get.
 public enum FindEvent: String, Sendable, CaseIterable {
@@ -57,11 +59,18 @@ public struct FindCall: Sendable {
 /// What is called around a find. What it throws refuses the find: a `ParseError` goes to the client as it is.
 public typealias FindTrigger = @Sendable (inout FindCall) async throws -> Void
 
-extension Backend {
+public struct FindTriggers: Sendable {
+    let backend: Backend
+    var configuration: Configuration { backend.configuration }
+    var triggerSet: (any TriggerSet)? { backend.triggerSet }
+    var catalog: SchemaCatalog { backend.catalog }
+    var triggers: Triggers { backend.triggers }
+    var finding: Finding { backend.finding }
+
     /// What is called around finds of a class; nil for nothing.
     func findTrigger(_ event: FindEvent, _ className: String) -> FindTrigger? {
-        guard let triggers, triggers.isActive else { return nil }
-        return triggers.findTrigger(for: event, of: Name(className))
+        guard let triggerSet, triggerSet.isActive else { return nil }
+        return triggerSet.findTrigger(for: event, of: Name(className))
     }
 }
 
@@ -79,11 +88,11 @@ struct TriggeredFind: Sendable {
     var isChanged = false
 }
 
-extension Backend {
+extension FindTriggers {
     /// Whether anything is called around finds, of whatever class.
     var hasFindTriggers: Bool {
-        guard let triggers, triggers.isActive else { return false }
-        return triggers.hasFindTriggers
+        guard let triggerSet, triggerSet.isActive else { return false }
+        return triggerSet.hasFindTriggers
     }
 
     /// Calls the trigger before a find or a get of a class: the one that is asked about, or the one whose objects are read.
@@ -92,13 +101,13 @@ extension Backend {
     /// - Throws: What the trigger throws.
     func beforeFind(_ find: Find, of className: String) async throws -> TriggeredFind? {
         guard hasFindTrigger(className) else { return nil }
-        try checkMayCallCode()
+        try triggers.checkMayCallCode()
         guard let before = findTrigger(.beforeFind, className) else {
             return find.triggered ?? TriggeredFind(query: told(find), objectId: find.objectId)
         }
         var call = FindCall(
             .beforeFind, className, query: find.triggered?.query ?? told(find), objectId: find.objectId,
-            user: try await userRecord(find.context), cloudContext: find.triggered?.cloudContext, find.context)
+            user: try await triggers.userRecord(find.context), cloudContext: find.triggered?.cloudContext, find.context)
         try await before(&call)
         return TriggeredFind(
             query: call.query, objectId: find.objectId, cloudContext: call.context, given: call.objects, isChanged: true
@@ -121,7 +130,7 @@ extension Backend {
         guard let after = findTrigger(.afterFind, find.target) else { return objects }
         var call = FindCall(
             .afterFind, find.target, query: triggered.query, objectId: triggered.objectId,
-            user: try await userRecord(find.context), cloudContext: triggered.cloudContext, find.context)
+            user: try await triggers.userRecord(find.context), cloudContext: triggered.cloudContext, find.context)
         call.objects = objects
         try await after(&call)
         return call.objects ?? objects

@@ -36,7 +36,11 @@ public struct LiveQueryCall: Sendable {
 /// What is called in the life of live queries. What it throws goes to the client.
 public typealias LiveQueryTrigger = @Sendable (inout LiveQueryCall) async throws -> Void
 
-extension Backend {
+public struct LiveQueryTriggers: Sendable {
+    let backend: Backend
+    var triggerSet: (any TriggerSet)? { backend.triggerSet }
+    var triggers: Triggers { backend.triggers }
+
     /// Calls the trigger before a client is connected.
     ///
     /// - Throws: What the trigger throws.
@@ -85,13 +89,13 @@ extension Backend {
             original: call.call.original.map(complete))
     }
 
-    /// What is called, and with what; nil for nothing. A client with the master key is no master to these triggers, as
+    /// What is called, and with what; nil for nothing. A client with the master key is no master to these triggerSet, as
     /// with parse-server.
     private func liveQueryCall(
         _ event: LiveQueryTriggerEvent, _ className: Name, _ details: JSONObject, _ context: RequestContext
     ) async throws -> (trigger: LiveQueryTrigger, call: LiveQueryCall)? {
-        guard let triggers, triggers.isActive,
-            let trigger = triggers.liveQueryTrigger(for: event, of: className)
+        guard let triggerSet, triggerSet.isActive,
+            let trigger = triggerSet.liveQueryTrigger(for: event, of: className)
         else { return nil }
         var context = context
         context.caller.power = .client
@@ -99,7 +103,7 @@ extension Backend {
             trigger,
             LiveQueryCall(
                 event: event, className: className, details: details, request: context,
-                user: try await userRecord(context))
+                user: try await triggers.userRecord(context))
         )
     }
 }

@@ -1,32 +1,50 @@
 import JSON
+import Logging
 import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// The calls of triggers and of observers in the life of a save.
-extension Backend {
+public struct SaveTriggers: Sendable {
+    let backend: Backend
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var logger: Logger { backend.logger }
+    var log: LogRing { backend.log }
+    var triggerSet: (any TriggerSet)? { backend.triggerSet }
+    var observers: [any ChangeObserver] { backend.observers }
+    var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
+    var changeTurns: ChangeTurns { backend.changeTurns }
+    var protectedFields: ProtectedFields { backend.protectedFields }
+    var catalog: SchemaCatalog { backend.catalog }
+    var changeLinks: FileLinks { backend.changeLinks }
+    var triggers: Triggers { backend.triggers }
+    var saving: Saving { backend.saving }
+    var installations: Installations { backend.installations }
+
     /// Calls the trigger before a save, and takes over what it changed. Nobody is called for a caller who may not save.
     ///
     /// - Throws: What the trigger throws; 101 or 119 when the caller may not save this.
     func beforeSave(_ save: inout Save) async throws {
-        let before = trigger(.beforeSave, save.className)
-        let hasTrigger = before != nil || trigger(.afterSave, save.className) != nil
-        let isObserved = observes(save.className)
+        let before = triggers.trigger(.beforeSave, save.className)
+        let hasTrigger = before != nil || triggers.trigger(.afterSave, save.className) != nil
+        let isObserved = triggers.observes(save.className)
         guard hasTrigger || isObserved else { return }
         if let objectId = save.objectId, !save.isMadeInTransaction {
             if hasTrigger { save.seen = try await changeable(save.className, objectId, save) }
-            if isObserved { save.original = try await original(save.className, objectId, changeLinks) }
+            if isObserved { save.original = try await triggers.original(save.className, objectId, changeLinks) }
         } else if save.isNew, let schema = catalog.schema(save.className) {
             if hasTrigger {
                 _ = try schema.permit(.create, to: save.caller)
-                if save.newId == nil { _ = try newObjectId(save.body, save.className) }
+                if save.newId == nil { _ = try saving.newObjectId(save.body, save.className) }
             }
-            if save.className == "_Installation", let id = try await sameInstallation(save) {
+            if save.className == "_Installation", let id = try await installations.same(save) {
                 save.sameId = id
-                // Of a row that a new one is the same as, triggers are told its id, as with parse-server.
+                // Of a row that a new one is the same as, triggerSet are told its id, as with parse-server.
                 if hasTrigger { save.seen = ["objectId": .string(id)] }
-                if isObserved { save.original = try await original(save.className, id, changeLinks) }
+                if isObserved { save.original = try await triggers.original(save.className, id, changeLinks) }
             }
         }
         if hasTrigger { save.sentLoginData = save.body["authData"] }
@@ -38,7 +56,7 @@ extension Backend {
         save.cloudContext = save.cloudContext ?? save.context.facts?.cloudContext
         let call = TriggerCall(
             event: .beforeSave, className: save.className, object: try save.objectBefore(), original: save.seen,
-            changes: save.body, caller: save.caller, user: try await userRecord(save.context),
+            changes: save.body, caller: save.caller, user: try await triggers.userRecord(save.context),
             address: save.context.address, context: save.cloudContext ?? [:], facts: save.context.facts)
         let answer = try await before(call)
         if let context = answer.context { save.cloudContext = context }
@@ -68,7 +86,7 @@ extension Backend {
 
     /// Adds what servers tell only where there is a trigger after saves: the name of a user, the relations of a new object.
     func tellTriggered(_ save: Save, _ result: inout WriteResult) {
-        guard trigger(.afterSave, save.className) != nil else { return }
+        guard triggers.trigger(.afterSave, save.className) != nil else { return }
         if save.className == "_User", result.body["username"] == nil {
             result.body["username"] =
                 save.body["username"].flatMap { $0["__op"] == nil ? $0 : nil } ?? save.seen?["username"]
@@ -83,18 +101,18 @@ extension Backend {
     ///
     /// - Returns: What the trigger gave; nil where there is none, or it failed.
     func afterSave(_ save: Save, _ result: WriteResult) async -> TriggerAnswer? {
-        let after = trigger(.afterSave, save.className)
-        guard after != nil || observes(save.className),
+        let after = triggers.trigger(.afterSave, save.className)
+        guard after != nil || triggers.observes(save.className),
             let objectId = save.objectId ?? result.body["objectId"]?.stringValue ?? save.sameId
         else { return nil }
         await tellObservers(save, objectId)
         guard let after, let object = try? save.objectAfter(save.seen, result.body, tellsSession: true) else {
             return nil
         }
-        return await logging(.afterSave, save.className) {
+        return await triggers.logging(.afterSave, save.className) {
             let call = TriggerCall(
                 event: .afterSave, className: save.className, object: object, original: save.seen,
-                changes: save.body, caller: save.caller, user: try await userRecord(save.context),
+                changes: save.body, caller: save.caller, user: try await triggers.userRecord(save.context),
                 address: save.context.address, context: save.cloudContext ?? save.context.facts?.cloudContext ?? [:],
                 facts: save.context.facts)
             return try await after(call)
@@ -106,11 +124,11 @@ extension Backend {
     /// It is read, since others may have changed it meanwhile: who follows changes ends with what is stored. Of one that is
     /// gone, its deletion tells; of one that was made in the same transaction, its making.
     func tellObservers(_ save: Save, _ objectId: String) async {
-        guard observes(save.className), !save.isMadeInTransaction else { return }
+        guard triggers.observes(save.className), !save.isMadeInTransaction else { return }
         await changeTurns.take(save.className, objectId) {
             do {
-                guard let now = try await original(save.className, objectId, changeLinks) else { return }
-                await tell(
+                guard let now = try await triggers.original(save.className, objectId, changeLinks) else { return }
+                await triggers.notify(
                     Change(
                         className: save.className, objectId: objectId, before: save.original, after: now,
                         origin: save.caller))
@@ -146,9 +164,9 @@ extension Backend {
     ///
     /// - Returns: Whether there is one: then the answer tells no login data, as there.
     func tellOfProviderLogin(_ userId: String, _ user: JSONObject, _ context: RequestContext) async -> Bool {
-        guard let after = trigger(.afterSave, "_User") else { return false }
-        _ = await logging(.afterSave, "_User") { () -> TriggerAnswer? in
-            var object = try await original("_User", userId) ?? user
+        guard let after = triggers.trigger(.afterSave, "_User") else { return false }
+        _ = await triggers.logging(.afterSave, "_User") { () -> TriggerAnswer? in
+            var object = try await triggers.original("_User", userId) ?? user
             object["sessionToken"] = user["sessionToken"]
             return try await after(
                 TriggerCall(
@@ -172,21 +190,6 @@ extension Backend {
             protectedFields.protect(
                 schema, caller, isOwnUser: caller.isOwn(className, objectId), &access)
         }
-        return try await object(className, objectId, access, save.context)
-    }
-
-    /// An object that an access lets through.
-    ///
-    /// - Throws: 101 when it lets none through.
-    func object(_ className: String, _ objectId: String, _ access: ReadAccess, _ context: RequestContext)
-        async throws -> JSONObject
-    {
-        var request = ObjectStore.FindRequest(className: className)
-        request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
-        request.limit = 1
-        request.access = access
-        request.links = links(context)
-        guard let found = try await store.find(request).objects.first else { throw ParseError.notFound }
-        return found
+        return try await triggers.object(className, objectId, access, save.context)
     }
 }

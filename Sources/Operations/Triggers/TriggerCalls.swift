@@ -3,17 +3,30 @@ import Logging
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 import Tasks
 
 /// What the calls of triggers share, and those around accounts and the configuration.
-extension Backend {
+public struct Triggers: Sendable {
+    let backend: Backend
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var logger: Logger { backend.logger }
+    var log: LogRing { backend.log }
+    var triggerSet: (any TriggerSet)? { backend.triggerSet }
+    var observers: [any ChangeObserver] { backend.observers }
+    var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
+    var catalog: SchemaCatalog { backend.catalog }
+    var isInTransaction: Bool { backend.isInTransaction }
+    var logIn: LogIn { backend.logIn }
+
     /// Whether anybody could want to know of changes.
-    var isObserved: Bool { !observers.isEmpty || triggers?.isActive == true }
+    var isObserved: Bool { !observers.isEmpty || triggerSet?.isActive == true }
 
     /// What is called for an event of a class; nil for nothing.
     func trigger(_ event: TriggerEvent, _ className: String) -> Trigger? {
-        guard let triggers, triggers.isActive else { return nil }
-        return triggers.trigger(for: event, of: Name(className))
+        guard let triggerSet, triggerSet.isActive else { return nil }
+        return triggerSet.trigger(for: event, of: Name(className))
     }
 
     /// Refuses to call code while a transaction holds its connection and its locks: the code would keep others waiting,
@@ -28,7 +41,7 @@ extension Backend {
     }
 
     /// Whether there is any trigger.
-    public var callsTriggers: Bool { triggers?.isActive == true }
+    public var callsTriggers: Bool { triggerSet?.isActive == true }
 
     /// Whether cloud code is called around saves of a class.
     public func callsSaveTriggers(_ className: String) -> Bool {
@@ -39,7 +52,7 @@ extension Backend {
     func observes(_ className: String) -> Bool { observers.contains { $0.observes(Name(className)) } }
 
     /// Tells the observers who want to know.
-    func tell(_ change: Change) async {
+    func notify(_ change: Change) async {
         for observer in observers where observer.observes(Name(change.className)) { await observer.observe(change) }
     }
 
@@ -48,7 +61,7 @@ extension Backend {
     /// - Returns: nil without a user.
     public func userRecord(_ context: RequestContext) async throws -> JSONObject? {
         guard context.caller.user != nil else { return nil }
-        let bytes = try await me(context)
+        let bytes = try await logIn.me(context)
         var record = try await HeavyWork.makeValues(of: bytes.count) {
             try JSONValue(parsing: bytes).objectValue ?? [:]
         }
@@ -69,7 +82,7 @@ extension Backend {
         if let session { context.caller.user = session }
         var access = ReadAccess()
         access.loginData = loginDataView
-        guard var object = try? await object("_User", userId, access, context) else { return }
+        guard var object = try? await self.object("_User", userId, access, context) else { return }
         if let session { object["sessionToken"] = .string(session.token) }
         _ = try await trigger(TriggerCall(event, "_User", object, user: try await userRecord(context), context))
     }
@@ -129,6 +142,21 @@ extension Backend {
                 metadata: ["trigger": "\(event.rawValue)", "class": "\(className)", "error": "\(text)"])
             return nil
         }
+    }
+
+    /// An object that an access lets through.
+    ///
+    /// - Throws: 101 when it lets none through.
+    func object(_ className: String, _ objectId: String, _ access: ReadAccess, _ context: RequestContext)
+        async throws -> JSONObject
+    {
+        var request = ObjectStore.FindRequest(className: className)
+        request.filter = .field(FieldPath("objectId"), .equal(.string(objectId)))
+        request.limit = 1
+        request.access = access
+        request.links = backend.links(context)
+        guard let found = try await store.find(request).objects.first else { throw ParseError.notFound }
+        return found
     }
 }
 

@@ -10,33 +10,33 @@ extension RouteTable {
         [Method.get, .post].flatMap { method in
             [
                 Route(method, "login", [.batchable, .withoutSession]) { routes, call in
-                    .json(try await routes.backend.logIn(call.envelope.loginParameters, call.context))
+                    .json(try await routes.backend.logIn.withPassword(call.envelope.loginParameters, call.context))
                 },
                 Route(method, "verifyPassword", [.batchable]) { routes, call in
-                    .json(try await routes.backend.verifyPassword(call.envelope.loginParameters, call.context))
+                    .json(try await routes.backend.logIn.verifyPassword(call.envelope.loginParameters, call.context))
                 },
             ]
         } + [
             Route(.post, "loginAs", [.batchable]) { routes, call in
-                .json(try await routes.backend.logIn(as: call.envelope.parameters, call.context))
+                .json(try await routes.backend.logIn.asUser(call.envelope.parameters, call.context))
             },
             Route(.post, "logout", [.batchable, .aboutSession]) { routes, call in
-                try await routes.backend.logOut(call.context)
+                try await routes.backend.logIn.logOut(call.context)
                 return .object([:])
             },
             Route(.post, "upgradeToRevocableSession", [.batchable]) { routes, call in
-                .object(try await routes.backend.upgradeSession(call.context))
+                .object(try await routes.backend.sessions.upgrade(call.context))
             },
             Route(.post, "requestPasswordReset", [.batchable]) { routes, call in
-                try await routes.backend.requestPasswordReset(call.envelope.body, call.context)
+                try await routes.backend.passwordResets.requestPasswordReset(call.envelope.body, call.context)
                 return .object([:])
             },
             Route(.post, "verificationEmailRequest", [.batchable]) { routes, call in
-                try await routes.backend.requestVerification(call.envelope.body, call.context)
+                try await routes.backend.verifications.requestVerification(call.envelope.body, call.context)
                 return .object([:])
             },
             Route(.post, "challenge", [.batchable]) { routes, call in
-                let answers = try await routes.backend.challenge(call.envelope.body, call.context)
+                let answers = try await routes.backend.providers.challenge(call.envelope.body, call.context)
                 return .object(["challengeData": .object(answers)])
             },
         ]

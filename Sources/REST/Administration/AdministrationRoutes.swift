@@ -10,38 +10,38 @@ import Tasks
 extension RouteTable {
     static let configuration = [
         Route(.get, "config", [.batchable, .transactional]) { routes, call in
-            .object(try await routes.backend.globalConfig(call.context))
+            .object(try await routes.backend.globalConfig.read(call.context))
         },
         Route(.put, "config", [.master, .batchable, .transactional]) { routes, call in
-            try await routes.backend.changeGlobalConfig(call.envelope.body, call.context)
+            try await routes.backend.globalConfig.change(call.envelope.body, call.context)
             return .object(["result": true])
         },
         Route(.post, "events/:name", [.batchable, .transactional]) { _, _ in .object([:]) },
         Route(.get, "serverInfo", [.master, .batchable, .transactional]) { routes, _ in
             .object(
-                ServerInformation.report(routes.configuration, hasJobs: !routes.backend.jobNames.isEmpty))
+                ServerInformation.report(routes.configuration, hasJobs: !routes.backend.jobs.names.isEmpty))
         },
     ]
 
     /// The schemas API. Classes cannot be changed inside a transaction.
     static let schemas = [
         Route(.get, "schemas", [.master, .batchable, .transactional]) { routes, _ in
-            .object(["results": .array(try await routes.backend.schemas().map { .object($0) })])
+            .object(["results": .array(try await routes.backend.schemas.all().map { .object($0) })])
         },
         Route(.get, "schemas/:class", [.master, .batchable, .transactional]) { routes, call in
-            .object(try await routes.backend.schema(call[0]))
+            .object(try await routes.backend.schemas.describe(call[0]))
         },
         Route(.post, "schemas", [.master, .batchable]) { routes, call in
-            .object(try await routes.backend.createSchema(nil, call.envelope.body, call.context))
+            .object(try await routes.backend.schemas.create(nil, call.envelope.body, call.context))
         },
         Route(.post, "schemas/:class", [.master, .batchable]) { routes, call in
-            .object(try await routes.backend.createSchema(call[0], call.envelope.body, call.context))
+            .object(try await routes.backend.schemas.create(call[0], call.envelope.body, call.context))
         },
         Route(.put, "schemas/:class", [.master, .batchable]) { routes, call in
-            .object(try await routes.backend.updateSchema(call[0], call.envelope.body, call.context))
+            .object(try await routes.backend.schemas.update(call[0], call.envelope.body, call.context))
         },
         Route(.delete, "schemas/:class", [.master, .batchable]) { routes, call in
-            try await routes.backend.deleteSchema(call[0], call.context)
+            try await routes.backend.schemas.delete(call[0], call.context)
             return .object([:])
         },
     ]
@@ -54,15 +54,15 @@ extension RouteTable {
                 else { throw HTTPError(status: 403, message: "Permission denied") }
                 // Its objects become values on their way to the answer, which takes long.
                 return try await HeavyWork.run {
-                    .object(try await routes.backend.aggregate(call[0], call.envelope.parameters, call.context))
+                    .object(try await routes.backend.aggregating.run(call[0], call.envelope.parameters, call.context))
                 }
             },
             Route(.delete, "purge/:class", [.master, .batchable, .transactional]) { routes, call in
-                try await routes.backend.purge(call[0], call.context)
+                try await routes.backend.schemas.purge(call[0], call.context)
                 return .object([:])
             },
             Route(.get, "security", [.master]) { routes, _ in
-                guard let report = routes.backend.securityReport() else {
+                guard let report = routes.backend.securityReport.make() else {
                     throw HTTPError(
                         status: 409,
                         message: "Enable Parse Server option `security.enableCheck` to run security check.")
@@ -70,11 +70,13 @@ extension RouteTable {
                 return .object(report)
             },
             Route(.get, "scriptlog", [.master]) { routes, call in
-                .json(JSONValue.array(routes.backend.logLines(call.envelope.parameters)).serialized())
+                .json(JSONValue.array(routes.backend.scriptLog.lines(call.envelope.parameters)).serialized())
             },
-            Route(.get, "graphql-config", [.master]) { routes, _ in .object(try await routes.backend.graphQLConfig()) },
+            Route(.get, "graphql-config", [.master]) { routes, _ in
+                .object(try await routes.backend.graphQLConfig.read())
+            },
             Route(.put, "graphql-config", [.master]) { routes, call in
-                try await routes.backend.changeGraphQLConfig(call.envelope.body, call.context)
+                try await routes.backend.graphQLConfig.change(call.envelope.body, call.context)
                 return .object(["result": true])
             },
         ] + pushes + audiences + schedules
@@ -111,13 +113,13 @@ enum ServerInformation {
 extension RouteTable {
     static let pushes = [
         Route(.post, "push", [.master, .batchable]) { routes, call in
-            let id = try await routes.backend.push(call.envelope.body, call.context)
+            let id = try await routes.backend.pushes.send(call.envelope.body, call.context)
             var reply = Reply.object(["result": true])
             reply.headers.append(("X-Parse-Push-Status-Id", id))
             return reply
         },
         Route(.get, "push/:objectId/failures", [.master]) { routes, call in
-            let failures = try await routes.backend.pushFailures(of: call[0], call.context)
+            let failures = try await routes.backend.pushes.failures(of: call[0], call.context)
             return .object(["results": .array(failures.map { .object($0) })])
         },
     ]

@@ -12,25 +12,25 @@ extension RouteTable {
 
     private static func hookRoutes(
         _ path: String, _ below: String, areFunctions: Bool,
-        _ name: @escaping @Sendable (RouteCall) -> Backend.HookName
+        _ name: @escaping @Sendable (RouteCall) -> Hooks.HookName
     ) -> [Route] {
         [
             Route(.get, path, [.master]) { routes, _ in
-                let hooks = try await routes.backend.hooks(functions: areFunctions)
+                let hooks = try await routes.backend.hooks.list(functions: areFunctions)
                 return .json(JSONValue.array(hooks.map { .object($0) }).serialized())
             },
             Route(.post, path, [.master]) { routes, call in
                 .object(
-                    try await routes.backend.createHook(call.envelope.body, functions: areFunctions, call.context))
+                    try await routes.backend.hooks.create(call.envelope.body, functions: areFunctions, call.context))
             },
             Route(.get, path + below, [.master]) { routes, call in
-                .object(try await routes.backend.hook(name(call)))
+                .object(try await routes.backend.hooks.describe(name(call)))
             },
             Route(.put, path + below, [.master]) { routes, call in
-                .object(try await routes.backend.changeHook(name(call), call.envelope.body, call.context))
+                .object(try await routes.backend.hooks.change(name(call), call.envelope.body, call.context))
             },
             Route(.delete, path + below, [.master]) { routes, call in
-                .object(try await routes.backend.changeHook(name(call), ["__op": "Delete"], call.context))
+                .object(try await routes.backend.hooks.change(name(call), ["__op": "Delete"], call.context))
             },
         ]
     }

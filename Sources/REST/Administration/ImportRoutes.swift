@@ -28,9 +28,9 @@ extension ParseRoutes {
         let rows = try Self.rows(of: envelope)
         let outcomes =
             if let relation {
-                try await backend.importRelation(relation, of: className, rows, context)
+                try await backend.imports.relation(relation, of: className, rows, context)
             } else {
-                try await backend.importObjects(className, rows, context)
+                try await backend.imports.objects(className, rows, context)
             }
         var writer = JSONWriter(capacity: 16 + outcomes.count * 64)
         writer.raw("{\"response\":[")

@@ -32,7 +32,7 @@ extension ParseRoutes {
         var elements: [Envelope] = []
         let prefixes = prefixes
         for request in requests { elements.append(try element(request, of: envelope, prefixes: prefixes)) }
-        let passwords = elements.count { Backend.computesHashes($0.path, isWrite: Self.writes($0), $0.body) }
+        let passwords = elements.count { Users.computesHashes($0.path, isWrite: Self.writes($0), $0.body) }
         guard passwords <= Self.mostPasswords || context.caller.writesEverything else {
             throw ParseError(
                 ParseError.invalidJSON,
@@ -138,10 +138,10 @@ extension ParseRoutes {
     private func sideBySide(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
         if elements.count > 1, elements.allSatisfy(Self.isPlainCreation),
             // Triggers are called for all objects at once, and not for one after the other.
-            !elements.contains(where: { backend.callsSaveTriggers($0.path[1]) })
+            !elements.contains(where: { backend.triggers.callsSaveTriggers($0.path[1]) })
         {
             // What every "save all" of new objects sends: one round trip and one commit for all of them.
-            let outcomes = try await backend.createAll(elements.map { ($0.path[1], $0.body) }, context)
+            let outcomes = try await backend.saving.createAll(elements.map { ($0.path[1], $0.body) }, context)
             return try outcomes.map { outcome in
                 switch outcome {
                 case .success(let result): return Self.success(Reply.saved(result))
@@ -156,7 +156,7 @@ extension ParseRoutes {
                 group.addTask { (index, try await self.outcome(of: element, context)) }
             }
             let reads = elements.contains { $0.method == .get }
-            let limit = reads ? Self.readsAtOnce : backend.callsTriggers ? Self.callsAtOnce : elements.count
+            let limit = reads ? Self.readsAtOnce : backend.triggers.callsTriggers ? Self.callsAtOnce : elements.count
             for _ in 0..<min(limit, elements.count) { begin() }
             var results = [[UInt8]](repeating: [], count: elements.count)
             var size = 0

@@ -28,15 +28,15 @@ extension ParseRoutes {
             )
         }
         let writes = elements.map(Self.write)
-        let steps = await backend.plan(writes, context)
+        let steps = await backend.transactions.plan(writes, context)
         let (outcomes, replies) = try await backend.transaction(.batch) { backend in
-            try await backend.lock(writes, context)
+            try await backend.transactions.lock(writes, context)
             let routes = over(backend)
             var outcomes: [TransactionOutcome] = []
             var replies: [[UInt8]] = []
             var size = 0
             for (element, step) in zip(elements, steps) {
-                outcomes.append(try await backend.carryOut(step, context))
+                outcomes.append(try await backend.transactions.carryOut(step, context))
                 guard case .call = step else {
                     replies.append([])
                     continue
@@ -61,7 +61,7 @@ extension ParseRoutes {
         for (index, outcome) in outcomes.enumerated() {
             if case .nothing = outcome { continue }
             do {
-                let result = try await backend.finish(outcome)
+                let result = try await backend.transactions.finish(outcome)
                 results[index] = Self.success(result.map { Reply.saved($0) } ?? .object([:]))
             } catch {
                 failure = failure ?? error

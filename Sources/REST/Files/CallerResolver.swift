@@ -80,11 +80,11 @@ extension ParseRoutes: CallerResolver {
         try configuration.requestKeywordDenylist.check(details)
     }
 
-    public func fileTrigger(_ event: FileEvent) -> FileTrigger? { backend.fileTrigger(event) }
+    public func fileTrigger(_ event: FileEvent) -> FileTrigger? { backend.triggers.fileTrigger(event) }
 
     public func context(ofFile envelope: Envelope) async throws -> RequestContext { try await context(of: envelope) }
 
     public func userRecord(_ context: RequestContext) async throws -> JSONObject? {
-        try await backend.userRecord(context)
+        try await backend.triggers.userRecord(context)
     }
 }

@@ -10,11 +10,11 @@ extension RouteTable {
         + [
             // Before the objects of these classes: `me` is no id.
             Route(.get, "users/me", [.batchable, .transactional, .aboutSession]) { routes, call in
-                .json(try await routes.backend.me(call.context))
+                .json(try await routes.backend.logIn.me(call.context))
             },
             Route(.get, "sessions/me", [.batchable, .transactional, .withoutSession]) { routes, call in
                 .object(
-                    try await routes.backend.session(token: call.envelope.credentials.sessionToken, call.context))
+                    try await routes.backend.sessions.own(token: call.envelope.credentials.sessionToken, call.context))
             },
         ]
         + ownRoutes("_User", [.idempotent]) + ownRoutes("_Session") + ownRoutes("_Role")
@@ -38,22 +38,23 @@ extension RouteTable {
         let object = path + "/:objectId"
         return [
             Route(.get, path, shared) { routes, call in
-                .json(try await routes.backend.find(className(call), call.envelope.parameters, call.context))
+                .json(try await routes.backend.finding.find(className(call), call.envelope.parameters, call.context))
             },
             Route(.get, object, shared) { routes, call in
                 .json(
-                    try await routes.backend.get(
+                    try await routes.backend.finding.get(
                         className(call), call.objectId, call.envelope.parameters, call.context))
             },
             Route(.post, path, shared.union(traits)) { routes, call in
-                .saved(try await routes.backend.create(className(call), call.envelope.body, call.context))
+                .saved(try await routes.backend.saving.create(className(call), call.envelope.body, call.context))
             },
             Route(.put, object, shared.union(traits)) { routes, call in
                 .saved(
-                    try await routes.backend.update(className(call), call.objectId, call.envelope.body, call.context))
+                    try await routes.backend.saving.update(
+                        className(call), call.objectId, call.envelope.body, call.context))
             },
             Route(.delete, object, shared) { routes, call in
-                try await routes.backend.delete(className(call), call.objectId, call.context)
+                try await routes.backend.deleting.delete(className(call), call.objectId, call.context)
                 return .object([:])
             },
         ]

@@ -69,7 +69,7 @@ struct PageRouter {
 
     private func verify() async throws -> Outcome {
         guard let (token, username) = link else { return .incompleteLink }
-        switch try await routes.backend.verifyEmail(token: token, username: username, context) {
+        switch try await routes.backend.verifications.verifyEmail(token: token, username: username, context) {
         case .verified: return .verified(username: named(username))
         case .expired: return .notVerified(username: named(username), token: token, isExpired: true)
         case .invalid: return .notVerified(username: named(username), token: token, isExpired: false)
@@ -80,12 +80,15 @@ struct PageRouter {
         let (token, username) = (namesUser ? nil : request.field("token"), request.field("username"))
         guard token != nil || username != nil else { return .incompleteForm }
         return .sentAgain(
-            try await routes.backend.resendVerification(token: token, username: username, context))
+            try await routes.backend.verifications.resendVerification(token: token, username: username, context))
     }
 
     private func openReset() async throws -> Outcome {
         guard let (token, username) = link else { return .invalidReset(username: nil) }
-        guard case .valid = try await routes.backend.passwordResetLink(token: token, username: username, context) else {
+        guard
+            case .valid = try await routes.backend.passwordResets.passwordResetLink(
+                token: token, username: username, context)
+        else {
             return .invalidReset(username: named(username))
         }
         return .choosePassword(token: token, username: named(username), error: nil)
@@ -108,7 +111,8 @@ struct PageRouter {
             if let again = request.field("confirm_new_password"), !again.hasSameBytes(as: password) {
                 throw ParseError(ParseError.otherCause, "The passwords do not match")
             }
-            try await routes.backend.resetPassword(token: token, username: username, to: password, context)
+            try await routes.backend.passwordResets.resetPassword(
+                token: token, username: username, to: password, context)
         } catch let error as ParseError where Self.isForPeople(error) {
             if request.isFromScript {
                 return .answered(routes.json(ParseError(ParseError.otherCause, error.message)))

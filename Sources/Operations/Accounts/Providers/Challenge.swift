@@ -3,7 +3,7 @@ import ParseModel
 import Rules
 
 /// `/challenge`: questions that login providers put before a log-in, such as those that a key has to sign.
-extension Backend {
+extension Providers {
     /// The answers of the providers that are asked.
     ///
     /// - Throws: -1 for a request of no form, 101 for a user who is not there or whose proof is wrong.
@@ -20,7 +20,7 @@ extension Backend {
         }
         var stored: JSONObject = [:]
         if hasName {
-            stored = try await loginData(ofPassword: body, context)
+            stored = try await backend.logIn.loginData(ofPassword: body, context)
         } else if let authData {
             stored = try await loginData(of: authData, context)
         }
@@ -58,7 +58,7 @@ extension Backend {
     /// - Throws: 101, the same for an id that nobody has and for a proof that is wrong.
     private func loginData(of authData: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         do {
-            let claims = try await claims(try providers(.object(authData.filter { $0.value["id"] != nil })))
+            let claims = try await claims(try named(.object(authData.filter { $0.value["id"] != nil })))
             _ = try await check(claims.identities, stored: [:], isLogin: true, context)
             let owners = try await owners(of: claims.identities, isForAll: false)
             guard let id = owners.first, owners.count == 1 else { throw ParseError.notFound }

@@ -38,7 +38,7 @@ struct LoginDataChange: Sendable {
     }
 }
 
-extension Backend {
+extension Providers {
     /// Has providers check claims, one after the other, up to the first that refuses.
     ///
     /// - Parameters:
@@ -74,11 +74,11 @@ extension Backend {
     /// - Throws: 141 when another request was quicker; the refusal that the change ends with.
     func apply(_ change: LoginDataChange, to userId: String) async throws {
         if !change.isEmpty {
-            try await transaction(conflictKey: userId) { backend in
+            try await backend.transaction(conflictKey: userId) { backend in
                 let current = try await backend.store.authData(of: userId, locks: true)
                 try await backend.store.setAuthData(of: userId, to: try change.applied(to: current))
             }
-            await invalidate(user: userId)
+            await caches.invalidate(user: userId)
         }
         if let refusal = change.refusal { throw refusal }
     }

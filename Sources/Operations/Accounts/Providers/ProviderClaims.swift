@@ -27,7 +27,7 @@ struct ProviderClaims: Sendable {
     func has(_ name: Name) -> Bool { claims.contains { $0.name == name } }
 }
 
-extension Backend {
+extension Providers {
     static let unsupported = ParseError(
         ParseError.unsupportedService, "This authentication method is unsupported.")
     static let alreadyLinked = ParseError(ParseError.accountAlreadyLinked, "this auth is already used")
@@ -53,7 +53,7 @@ extension Backend {
     ///
     /// - Throws: 252 for data of no form and for providers that the deployment does not have, 162 for an id that is not
     ///   a text. Servers before 9 take a number, too, which counts as its digits.
-    func providers(_ authData: JSONValue?) throws(ParseError) -> JSONObject {
+    func named(_ authData: JSONValue?) throws(ParseError) -> JSONObject {
         guard let authData, !authData.isNull else { return [:] }
         guard let object = authData.objectValue else { throw Self.unsupported }
         var providers: JSONObject = [:]

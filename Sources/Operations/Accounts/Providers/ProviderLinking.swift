@@ -5,7 +5,7 @@ import ParseStorage
 import Rules
 
 /// Linking providers to users, and unlinking them.
-extension Backend {
+extension Providers {
     /// What becomes of a user's login data by an update: providers with data are linked, `null` unlinks. Nil when
     /// nothing changes.
     ///
@@ -24,7 +24,7 @@ extension Backend {
         // What is sent back unchanged needs no check: iOS sends the whole map with every save.
         let changed = given.filter { !$0.value.isNull && !isEcho($0.value, of: stored[$0.key], $0.key) }
         try checkSupported(changed)
-        let claims = try await claims(try providers(.object(changed)))
+        let claims = try await claims(try named(.object(changed)))
         for owner in try await owners(of: claims.identities, isForAll: true) where !owner.hasSameBytes(as: objectId) {
             _ = try await check(claims.identities, stored: [:], isLogin: false, context)
             throw Self.alreadyLinked
@@ -49,9 +49,9 @@ extension Backend {
             && claims.contains {
                 $0.id == nil && stored[$0.name]?.objectValue != nil && $0.provider.bringsProof($0.data)
             }
-        if isCounted { try await reserveAttempt(of: objectId, isOfFactor: true, context) }
+        if isCounted { try await lockout.reserveAttempt(of: objectId, isOfFactor: true, context) }
         let change = try await check(claims, stored: stored, isLogin: false, of: objectId, context)
-        if isCounted { await releaseAttempt(of: objectId, isOfFactor: true) }
+        if isCounted { await lockout.releaseAttempt(of: objectId, isOfFactor: true) }
         return change
     }
 

@@ -1,11 +1,27 @@
 import JSON
+import Logging
 import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// Logging in by what providers say (`authData`).
-extension Backend {
+public struct Providers: Sendable {
+    let backend: Backend
+    var caches: CacheInvalidation { backend.caches }
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var passwords: Passwords { backend.passwords }
+    var logger: Logger { backend.logger }
+    var log: LogRing { backend.log }
+    var authProviders: [Name: any AuthProvider] { backend.authProviders }
+    var triggers: Triggers { backend.triggers }
+    var saveTriggers: SaveTriggers { backend.saveTriggers }
+    var sessions: Sessions { backend.sessions }
+    var logIn: LogIn { backend.logIn }
+    var lockout: Lockout { backend.lockout }
+
     /// Whether a sign-up by what providers say needs no name and password.
     ///
     /// Lines of parse-server before 9 make a user for a request that names no provider, or only some to be unlinked.
@@ -40,18 +56,18 @@ extension Backend {
             let changed = claims.claims.filter { !isEcho(.object($0.data), of: stored[$0.name], $0.name) }
             let change = try await checkUpdate(changed, of: id, stored: stored, context)
             try await apply(change, to: id)
-            let record = try await ownRecord(id, user, context)
+            let record = try await logIn.ownRecord(id, user, context)
             return answer(record, id, changed.isEmpty ? nil : change, context)
         }
         let change = try await checkLogin(claims, of: id, stored: stored, countsFactors: true, context)
         if change.refusal != nil { try await apply(change, to: id) }
-        try await callUserTrigger(.beforeLogin, of: id, context)
+        try await triggers.callUserTrigger(.beforeLogin, of: id, context)
         try await apply(change, to: id)
-        let session = try await openSession(
+        let session = try await sessions.open(
             for: id, createdWith: ["action": "login", "authProvider": .string(claims.names)], context)
-        var user = try await ownRecord(id, session.user, context)
+        var user = try await logIn.ownRecord(id, session.user, context)
         user["sessionToken"] = .string(session.token)
-        if await tellOfProviderLogin(id, user, context) { user["authData"] = nil }
+        if await saveTriggers.tellOfProviderLogin(id, user, context) { user["authData"] = nil }
         return answer(user, id, change, context)
     }
 
@@ -77,11 +93,11 @@ extension Backend {
     ) async throws -> LoginDataChange {
         let factors = claims.claims.filter { $0.id == nil }
         guard !factors.isEmpty else { return LoginDataChange() }
-        if counts { try await reserveAttempt(of: id, isOfFactor: true, context) }
+        if counts { try await lockout.reserveAttempt(of: id, isOfFactor: true, context) }
         let change = try await check(factors, stored: stored, isLogin: true, of: id, context)
         // To ask for a code is no attempt.
-        if counts, change.refusal != nil { await releaseAttempt(of: id, isOfFactor: true) }
-        if counts, change.refusal == nil { try await resetAttempts(of: id, isOfFactor: true) }
+        if counts, change.refusal != nil { await lockout.releaseAttempt(of: id, isOfFactor: true) }
+        if counts, change.refusal == nil { try await lockout.resetAttempts(of: id, isOfFactor: true) }
         return change
     }
 
@@ -92,7 +108,7 @@ extension Backend {
     func checkLogin(
         _ authData: JSONValue?, of id: String, stored: JSONObject, _ context: RequestContext
     ) async throws -> LoginDataChange {
-        let given = try providers(authData)
+        let given = try named(authData)
         guard !given.isEmpty || !stored.isEmpty else { return LoginDataChange() }
         let claims = try await claims(given)
         // With the option, the attempt is counted already: that of the password.

@@ -1,0 +1,74 @@
+import JSON
+import Logging
+import ParseStorage
+import Postgres
+import Rules
+import ServerConfiguration
+
+/// What all operations of a process share: caches, queues, and what the deployment adds. One a process; nothing in it is
+/// part of a transaction.
+final class Services: Sendable {
+    let configuration: Configuration
+    let passwords: Passwords
+    let sessionCache: SessionCache
+    /// Attempts to log in under names that no user has.
+    let unknownAccounts: UnknownAccounts
+    /// How often users changed their addresses a short time ago, which sends mails to places of their choice.
+    let addressChanges: RecentCounts
+    let logger: Logger
+    let log: LogRing
+    /// Subscribers to changes of the declared webhooks.
+    let hookChanges = HookChanges()
+    /// Subscribers to changes of what sessions depend on.
+    let userChanges = UserChanges()
+    /// What runs before and after objects are saved; nil for nothing.
+    let triggerSet: (any TriggerSet)?
+    /// What is notified of changes of objects.
+    let observers: [any ChangeObserver]
+    /// What sends mails; nil for nothing.
+    let mailer: (any Mailer)?
+    /// What sends notifications; nil for nothing.
+    let pusher: (any Pusher)?
+    /// What runs jobs; nil where there are none.
+    let jobRunner: JobRunner?
+    let clock: WallClock
+    /// How long it takes from one look at the schedules of jobs to the next.
+    let schedulePause: Duration
+    /// The ways to log in other than by a password.
+    let authProviders: [Name: any AuthProvider]
+    /// How users see what the providers know of them; nil for as it is stored.
+    let loginDataView: (@Sendable (JSONObject) -> JSONObject)?
+    let fileLinks: FileLinks
+    /// The order in which changes of an object are published.
+    let changeTurns = ChangeTurns()
+    /// Which fields are hidden from whom.
+    let protectedFields: ProtectedFields
+
+    init(
+        configuration: Configuration, store: ObjectStore, passwords: Passwords, logger: Logger, log: LogRing,
+        extensions: BackendExtensions
+    ) {
+        triggerSet = extensions.triggers
+        observers = extensions.observers
+        mailer = extensions.mailer
+        pusher = extensions.pusher
+        jobRunner = extensions.jobs.map {
+            JobRunner(
+                $0, store: store, most: configuration.maximumJobs, idSize: configuration.objectIdSize, logger: logger)
+        }
+        clock = extensions.clock
+        schedulePause = extensions.schedulePause
+        authProviders = extensions.allAuthProviders
+        self.log = log
+        self.configuration = configuration
+        self.passwords = passwords
+        self.logger = logger
+        unknownAccounts = UnknownAccounts()
+        addressChanges = RecentCounts(within: .seconds(600))
+        loginDataView = Providers.loginDataView(authProviders, configuration.auth)
+        protectedFields = ProtectedFields(configuration, loginData: loginDataView)
+        fileLinks = FileLinks(mountURL: "", applicationID: configuration.appId, hostedKey: configuration.fileKey)
+        sessionCache = SessionCache(
+            timeToLive: Int64(configuration.cacheTTL), capacity: configuration.cacheMaxSize)
+    }
+}
