@@ -60,6 +60,7 @@ public struct Backend: Sendable {
     // MARK: Accounts
 
     public var logIn: LogIn { LogIn(backend: self) }
+    public var ownRecords: OwnRecords { OwnRecords(backend: self) }
     public var sessions: Sessions { Sessions(backend: self) }
     public var users: Users { Users(backend: self) }
     public var providers: Providers { Providers(backend: self) }

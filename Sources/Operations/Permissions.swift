@@ -9,7 +9,6 @@ public struct Permissions: Sendable {
     let backend: Backend
     var configuration: Configuration { backend.configuration }
     var store: ObjectStore { backend.store }
-    var log: LogRing { backend.log }
     var protectedFields: ProtectedFields { backend.protectedFields }
     var catalog: SchemaCatalog { backend.catalog }
 

@@ -3,6 +3,7 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// The deployment's parameters (`/config`): one row, the same for everybody.
 public struct GlobalConfig: Sendable {
@@ -29,7 +30,7 @@ public struct GlobalConfig: Sendable {
     /// - Throws: 119 for the read-only key.
     public func change(_ body: JSONObject, _ context: RequestContext) async throws {
         let save = Save("_GlobalConfig", "1", body, context)
-        _ = try await SavePipeline(backend: backend).run(save, rules: GlobalConfigRules())
+        _ = try await SavePipeline(backend: backend).run(save, rules: GlobalConfigRules(backend: backend))
     }
 
     fileprivate func row() async throws -> JSONObject? {
@@ -41,26 +42,34 @@ public struct GlobalConfig: Sendable {
 
 /// Saving parameters: one row, whose fields no schema lists, with triggers of its own (`@Config`).
 private struct GlobalConfigRules: SaveRules {
+    var backend: Backend
+    private var configuration: Configuration { backend.configuration }
+    private var triggers: Triggers { backend.triggers }
+    private var globalConfig: GlobalConfig { backend.globalConfig }
+    private var store: ObjectStore { backend.store }
+
     /// The parameters as they were, where a trigger wants to know.
     private var original: JSONObject?
 
-    func check(_ save: Save, _ backend: Backend) throws(ParseError) {
+    init(backend: Backend) { self.backend = backend }
+
+    func check(_ save: Save) throws(ParseError) {
         guard save.caller.power != .readOnlyMaster else {
             throw ParseError.denied(
                 ParseError.operationForbidden, "read-only masterKey isn't allowed to update the config.")
         }
-        try backend.configuration.requestKeywordDenylist.check(save.body)
+        try configuration.requestKeywordDenylist.check(save.body)
     }
 
-    mutating func callBefore(_ save: inout Save, _ backend: Backend) async throws {
-        guard backend.triggers.callsSaveTriggers("@Config") else { return }
-        original = try await backend.globalConfig.row()?["params"]?.objectValue
+    mutating func callBefore(_ save: inout Save) async throws {
+        guard triggers.callsSaveTriggers("@Config") else { return }
+        original = try await globalConfig.row()?["params"]?.objectValue
         // What a trigger changes of the parameters is not stored, as with parse-server.
-        save.cloudContext = try await backend.triggers.callConfigTrigger(
+        save.cloudContext = try await triggers.callConfigTrigger(
             .beforeSave, Self.changes(save), original: original, save.context, cloudContext: nil)
     }
 
-    func plan(_ save: Save, _ backend: Backend) async throws -> PlannedWrite {
+    func plan(_ save: Save) async throws -> PlannedWrite {
         let masterKeyOnly = save.body["masterKeyOnly"]?.objectValue ?? [:]
         var write = ObjectWrite()
         for (name, value) in Self.changes(save) {
@@ -72,14 +81,14 @@ private struct GlobalConfigRules: SaveRules {
             result: WriteResult(status: 200, location: nil, body: [:]))
     }
 
-    func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult {
+    func store(_ planned: PlannedSave) async throws -> WriteResult {
         guard let planned = planned.write else { throw ParseError.notFound }
-        try await backend.store.change(.config, planned.write)
+        try await store.change(.config, planned.write)
         return planned.result
     }
 
-    func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
-        _ = try await backend.triggers.callConfigTrigger(
+    func finish(_ save: Save, _ result: inout WriteResult) async throws {
+        _ = try await triggers.callConfigTrigger(
             .afterSave, Self.changes(save), original: original, save.context, cloudContext: save.cloudContext)
     }
 

@@ -9,7 +9,6 @@ public struct Hooks: Sendable {
     let backend: Backend
     var caches: CacheInvalidation { backend.caches }
     var store: ObjectStore { backend.store }
-    var triggerSet: (any TriggerSet)? { backend.triggerSet }
 
     /// Which hook a declaration is about.
     public enum HookName: Sendable, Hashable {

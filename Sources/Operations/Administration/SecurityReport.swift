@@ -6,7 +6,6 @@ import ServerConfiguration
 public struct SecurityReport: Sendable {
     let backend: Backend
     var configuration: Configuration { backend.configuration }
-    var log: LogRing { backend.log }
 
     private struct Check {
         let title: String

@@ -54,13 +54,13 @@ public struct DeletePipeline {
         let caller = context.caller
         try backend.transactions.checkChange("delete", className, caller)
         guard let schema = backend.catalog.schema(className) else { throw ParseError.notFound }
-        var rules = ClassRules.deleting(className)
-        if !caller.writesEverything { try await rules?.authorize(objectId, caller, backend) }
+        var rules = ClassRules.deleting(className, backend)
+        if !caller.writesEverything { try await rules?.authorize(objectId, caller) }
         let filter = try schema.permit(.delete, to: caller)
         var planned = Planned(
             className: className, objectId: objectId, context: context,
             access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
-        try await rules?.look(objectId, backend)
+        try await rules?.look(objectId)
         planned.rules = rules
         if let told {
             planned.told = told
@@ -83,7 +83,7 @@ public struct DeletePipeline {
     ///
     /// - Throws: What the trigger after the deletion throws.
     func finish(_ planned: Planned) async throws {
-        await planned.rules?.finish(planned.objectId, backend)
+        await planned.rules?.over(backend).finish(planned.objectId)
         if backend.triggers.isObserved { try await backend.deleteTriggers.afterDelete(planned) }
     }
 }

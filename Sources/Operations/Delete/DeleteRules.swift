@@ -5,42 +5,56 @@ import Rules
 /// What is special to deleting objects of one class, at the steps of ``DeletePipeline``. Each deletion has its own, so that
 /// it can remember at one step what another one needs.
 protocol DeleteRules: Sendable {
+    /// The operations that the rules build on: those of a transaction while the object is deleted in one.
+    var backend: Backend { get set }
+
     /// Whether a caller whose rights are limited may remove the object at all.
     ///
     /// - Throws: `ParseError` when not.
-    func authorize(_ objectId: String, _ caller: Caller, _ backend: Backend) async throws
+    func authorize(_ objectId: String, _ caller: Caller) async throws
 
     /// Notes what is needed when the object is gone.
-    mutating func look(_ objectId: String, _ backend: Backend) async throws
+    mutating func look(_ objectId: String) async throws
 
     /// The error for an object that is not there.
     var notFound: ParseError { get }
 
     /// What follows when others can see that the object is gone: caches.
-    func finish(_ objectId: String, _ backend: Backend) async
+    func finish(_ objectId: String) async
 }
 
 extension DeleteRules {
-    func authorize(_ objectId: String, _ caller: Caller, _ backend: Backend) async throws {}
-    mutating func look(_ objectId: String, _ backend: Backend) async throws {}
+    /// The same rules over other operations, as those of a transaction.
+    func over(_ backend: Backend) -> Self {
+        var rules = self
+        rules.backend = backend
+        return rules
+    }
+
+    func authorize(_ objectId: String, _ caller: Caller) async throws {}
+    mutating func look(_ objectId: String) async throws {}
     var notFound: ParseError { .notFound }
 }
 
 extension ClassRules {
-    private static let deleters: [Name: @Sendable () -> any DeleteRules] = [
-        "_User": { UserDeleteRules() }, "_Session": { SessionDeleteRules() }, "_Role": { RoleDeleteRules() },
+    private static let deleters: [Name: @Sendable (Backend) -> any DeleteRules] = [
+        "_User": { UserDeleteRules(backend: $0) }, "_Session": { SessionDeleteRules(backend: $0) },
+        "_Role": { RoleDeleteRules(backend: $0) },
     ]
 
     /// The rules for one deletion; nil for ordinary classes.
-    static func deleting(_ className: String) -> (any DeleteRules)? {
+    static func deleting(_ className: String, _ backend: Backend) -> (any DeleteRules)? {
         guard className.utf8.first == UInt8(ascii: "_") else { return nil }
-        return deleters[Name(className)]?()
+        return deleters[Name(className)]?(backend)
     }
 }
 
 /// Users remove themselves alone.
 private struct UserDeleteRules: DeleteRules {
-    func authorize(_ objectId: String, _ caller: Caller, _ backend: Backend) async throws {
+    var backend: Backend
+    private var caches: CacheInvalidation { backend.caches }
+
+    func authorize(_ objectId: String, _ caller: Caller) async throws {
         guard caller.userId != nil else {
             throw ParseError(ParseError.sessionMissing, "Insufficient auth to delete user")
         }
@@ -49,29 +63,38 @@ private struct UserDeleteRules: DeleteRules {
         }
     }
 
-    func finish(_ objectId: String, _ backend: Backend) async { await backend.caches.invalidate(user: objectId) }
+    func finish(_ objectId: String) async { await caches.invalidate(user: objectId) }
 }
 
 /// Sessions are removed by their users, who are forgotten then.
 private struct SessionDeleteRules: DeleteRules {
+    var backend: Backend
+    private var sessions: Sessions { backend.sessions }
+    private var caches: CacheInvalidation { backend.caches }
+
     private var owner: String?
 
-    func authorize(_ objectId: String, _ caller: Caller, _ backend: Backend) async throws {
-        try await backend.sessions.checkOwn(objectId, caller)
+    init(backend: Backend) { self.backend = backend }
+
+    func authorize(_ objectId: String, _ caller: Caller) async throws {
+        try await sessions.checkOwn(objectId, caller)
     }
 
-    mutating func look(_ objectId: String, _ backend: Backend) async throws {
-        owner = try await backend.sessions.owner(objectId)
+    mutating func look(_ objectId: String) async throws {
+        owner = try await sessions.owner(objectId)
     }
 
     var notFound: ParseError { ParseError(ParseError.objectNotFound, "Object not found for delete.") }
 
-    func finish(_ objectId: String, _ backend: Backend) async {
-        if let owner { await backend.caches.invalidate(user: owner) }
+    func finish(_ objectId: String) async {
+        if let owner { await caches.invalidate(user: owner) }
     }
 }
 
 /// Users that are remembered with roles may have others when one is gone.
 private struct RoleDeleteRules: DeleteRules {
-    func finish(_ objectId: String, _ backend: Backend) async { await backend.caches.invalidateRoles() }
+    var backend: Backend
+    private var caches: CacheInvalidation { backend.caches }
+
+    func finish(_ objectId: String) async { await caches.invalidateRoles() }
 }

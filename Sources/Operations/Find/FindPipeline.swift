@@ -41,7 +41,7 @@ struct FindPipeline {
                 in: find.options.condition, find.context)
         }
         let found = try await search(find)
-        let members = try await ClassRules.reading(find.target)?.members(of: found, find, backend) ?? []
+        let members = try await ClassRules.reading(find.target)?.members(of: found, find, backend.permissions) ?? []
         guard meetsTriggers else { return try await write(found, members, find) }
         return try await present(
             try await objects(found, members, find), isHeavy: found.isHeavy, count: found.count, find)

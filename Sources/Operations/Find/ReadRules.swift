@@ -20,7 +20,7 @@ protocol ReadRules: Sendable {
     /// What the objects of a find have besides their fields.
     ///
     /// - Returns: A list for each object, of members as JSON (`"key":value`); an empty list where no object has any.
-    func members(of found: ObjectStore.Found, _ find: Find, _ backend: Backend) async throws -> [[[UInt8]]]
+    func members(of found: ObjectStore.Found, _ find: Find, _ permissions: Permissions) async throws -> [[[UInt8]]]
 
     /// What the answer to a get has besides, of which no trigger is told.
     func answered(_ find: Find) -> JSONObject
@@ -30,7 +30,9 @@ extension ReadRules {
     func authorize(_ caller: Caller) throws(ParseError) {}
     func condition(for caller: Caller) -> Filter { .everything }
     var hidden: Set<Name> { [] }
-    func members(of found: ObjectStore.Found, _ find: Find, _ backend: Backend) async throws -> [[[UInt8]]] { [] }
+    func members(of found: ObjectStore.Found, _ find: Find, _ permissions: Permissions) async throws -> [[[UInt8]]] {
+        []
+    }
     func answered(_ find: Find) -> JSONObject { [:] }
 }
 
@@ -68,8 +70,8 @@ struct UserReadRules: ReadRules {
     /// Tokens that clients once could store there.
     let hidden: Set<Name> = ["sessionToken"]
 
-    func members(of found: ObjectStore.Found, _ find: Find, _ backend: Backend) async throws -> [[[UInt8]]] {
-        try await backend.permissions.internalMembers(found, find.options, find.context.caller)
+    func members(of found: ObjectStore.Found, _ find: Find, _ permissions: Permissions) async throws -> [[[UInt8]]] {
+        try await permissions.internalMembers(found, find.options, find.context.caller)
     }
 
     func answered(_ find: Find) -> JSONObject {

@@ -146,7 +146,8 @@ public struct Imports: Sendable {
         let id = row.objectId ?? Identifiers.alphanumeric(configuration.objectIdSize)
         var save = Save(className, isCreating ? nil : id, row.fields, context)
         save.newId = id
-        let outcome = try await SavePipeline(backend: backend).plan(save, rules: ImportRules(row: row))
+        let outcome = try await SavePipeline(backend: backend).plan(
+            save, rules: ImportRules(backend: backend, row: row))
         guard case .planned(let planned) = outcome, let write = planned.write else { throw ParseError.notFound }
         return PlannedRow(place: place, row: row, write: write)
     }

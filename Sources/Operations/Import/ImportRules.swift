@@ -2,39 +2,46 @@ import JSON
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// Saving a row of an export: it is stored as it was, with its id, its dates and its ACL. No trigger is called, and the
 /// hash of a password may stand in its place.
 struct ImportRules: SaveRules {
+    var backend: Backend
+    private var users: Users { backend.users }
+    private var configuration: Configuration { backend.configuration }
+    private var passwords: Passwords { backend.passwords }
+    private var saving: Saving { backend.saving }
+
     /// The row.
     let row: ImportRow
 
-    mutating func callBefore(_ save: inout Save, _ backend: Backend) async throws {}
+    mutating func callBefore(_ save: inout Save) async throws {}
 
-    mutating func complete(_ save: inout Save, _ backend: Backend) async throws {
+    mutating func complete(_ save: inout Save) async throws {
         save.hidden = row.hidden
         save.acl = row.acl
         guard save.className == "_User" else { return }
-        backend.users.normalizeNames(&save.body)
+        users.normalizeNames(&save.body)
         if let password = row.password {
             try PasswordRules.check(
-                password, username: save.body["username"]?.stringValue, backend.configuration.passwordPolicy,
+                password, username: save.body["username"]?.stringValue, configuration.passwordPolicy,
                 refusesUncompared: false)
             save.hidden["_hashed_password"] = .string(
-                try await backend.passwords.hash(password, from: save.context.address))
+                try await passwords.hash(password, from: save.context.address))
         }
         if save.isNew, save.acl == nil {
             save.acl = try ObjectACL.ofUser(
-                nil, objectId: save.newId ?? "", isPrivate: backend.configuration.enforcePrivateUsers)
+                nil, objectId: save.newId ?? "", isPrivate: configuration.enforcePrivateUsers)
         }
     }
 
     /// A row with an id is stored as it is. A row without one is a new object, for which the class's defaults, required
     /// fields and ACL count.
-    func plan(_ save: Save, _ backend: Backend) async throws -> PlannedWrite {
+    func plan(_ save: Save) async throws -> PlannedWrite {
         let (className, isNew) = (save.className, save.isNew)
         var operations = try WrittenFields.operations(save.body, className, isCreating: isNew)
-        let schema = try await backend.saving.prepare(className, operations, save.caller, isCreating: isNew).schema
+        let schema = try await saving.prepare(className, operations, save.caller, isCreating: isNew).schema
         var write = ObjectWrite()
         write.hidden = save.hidden
         write.acl = save.acl
@@ -51,14 +58,14 @@ struct ImportRules: SaveRules {
                 className: className, objectId: objectId, write: write, access: ObjectStore.WriteAccess(),
                 result: WriteResult(status: 200, location: nil, body: ["updatedAt": .string(updatedAt.iso)]))
         }
-        let objectId = save.newId ?? Identifiers.alphanumeric(backend.configuration.objectIdSize)
+        let objectId = save.newId ?? Identifiers.alphanumeric(configuration.objectIdSize)
         let createdAt = row.createdAt ?? row.updatedAt ?? save.context.now
         write.createdAt = createdAt
         write.updatedAt = row.updatedAt ?? createdAt
         return PlannedWrite(
             className: className, objectId: objectId, write: write,
             result: WriteResult(
-                status: 201, location: backend.saving.location(className, objectId, save.context),
+                status: 201, location: saving.location(className, objectId, save.context),
                 body: ["objectId": .string(objectId), "createdAt": .string(createdAt.iso)]))
     }
 }

@@ -37,16 +37,16 @@ public struct SavePipeline {
     /// - Parameter rules: What is special to the way of the save; nil for what is special to its class.
     func plan(_ save: Save, rules: (any SaveRules)? = nil) async throws -> Outcome {
         var save = save
-        guard var rules = rules ?? ClassRules.saving(save.className) else {
+        guard var rules = rules ?? ClassRules.saving(save.className, backend) else {
             let write = try await planOrdinary(&save)
             return .planned(PlannedSave(save: save, rules: nil, write: write))
         }
-        try rules.check(save, backend)
-        if let answer = try await rules.authorize(&save, backend) { return .answered(answer) }
-        try await rules.callBefore(&save, backend)
-        try await rules.complete(&save, backend)
+        try rules.check(save)
+        if let answer = try await rules.authorize(&save) { return .answered(answer) }
+        try await rules.callBefore(&save)
+        try await rules.complete(&save)
         if rules.plansWhileStoring { return .planned(PlannedSave(save: save, rules: rules, write: nil)) }
-        let write = try await rules.plan(save, backend)
+        let write = try await rules.plan(save)
         return .planned(PlannedSave(save: save, rules: rules, write: write))
     }
 
@@ -61,7 +61,7 @@ public struct SavePipeline {
     func store(_ planned: PlannedSave) async throws -> StoredSave {
         let result =
             if let rules = planned.rules {
-                try await rules.store(planned, backend)
+                try await rules.over(backend).store(planned)
             } else {
                 try await backend.saving.carryOut(planned)
             }
@@ -73,7 +73,7 @@ public struct SavePipeline {
         let save = stored.planned.save
         var result = stored.result
         if !save.told.isEmpty { backend.saveTriggers.tellChanges(save, &result) }
-        try await stored.planned.rules?.finish(save, &result, backend)
+        try await stored.planned.rules?.over(backend).finish(save, &result)
         if backend.triggers.isObserved { backend.saveTriggers.tellTriggered(save, &result) }
         let answer = backend.triggers.isObserved ? await backend.saveTriggers.afterSave(save, result) : nil
         if let answer { backend.saveTriggers.tellAfterwards(save, answer.told, &result) }

@@ -6,7 +6,6 @@ import Rules
 /// The calls of triggers and of observers around a deletion.
 public struct DeleteTriggers: Sendable {
     let backend: Backend
-    var triggerSet: (any TriggerSet)? { backend.triggerSet }
     var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
     var changeTurns: ChangeTurns { backend.changeTurns }
     var protectedFields: ProtectedFields { backend.protectedFields }

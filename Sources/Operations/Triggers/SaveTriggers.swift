@@ -10,10 +10,7 @@ import ServerConfiguration
 public struct SaveTriggers: Sendable {
     let backend: Backend
     var configuration: Configuration { backend.configuration }
-    var store: ObjectStore { backend.store }
     var logger: Logger { backend.logger }
-    var log: LogRing { backend.log }
-    var triggerSet: (any TriggerSet)? { backend.triggerSet }
     var observers: [any ChangeObserver] { backend.observers }
     var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
     var changeTurns: ChangeTurns { backend.changeTurns }

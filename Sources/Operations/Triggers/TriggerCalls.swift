@@ -9,16 +9,14 @@ import Tasks
 /// What the calls of triggers share, and those around accounts and the configuration.
 public struct Triggers: Sendable {
     let backend: Backend
-    var configuration: Configuration { backend.configuration }
     var store: ObjectStore { backend.store }
     var logger: Logger { backend.logger }
-    var log: LogRing { backend.log }
     var triggerSet: (any TriggerSet)? { backend.triggerSet }
     var observers: [any ChangeObserver] { backend.observers }
     var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
     var catalog: SchemaCatalog { backend.catalog }
     var isInTransaction: Bool { backend.isInTransaction }
-    var logIn: LogIn { backend.logIn }
+    var ownRecords: OwnRecords { backend.ownRecords }
 
     /// Whether anybody could want to know of changes.
     var isObserved: Bool { !observers.isEmpty || triggerSet?.isActive == true }
@@ -61,7 +59,7 @@ public struct Triggers: Sendable {
     /// - Returns: nil without a user.
     public func userRecord(_ context: RequestContext) async throws -> JSONObject? {
         guard context.caller.user != nil else { return nil }
-        let bytes = try await logIn.me(context)
+        let bytes = try await ownRecords.me(context)
         var record = try await HeavyWork.makeValues(of: bytes.count) {
             try JSONValue(parsing: bytes).objectValue ?? [:]
         }

@@ -10,7 +10,7 @@ extension RouteTable {
         + [
             // Before the objects of these classes: `me` is no id.
             Route(.get, "users/me", [.batchable, .transactional, .aboutSession]) { routes, call in
-                .json(try await routes.backend.logIn.me(call.context))
+                .json(try await routes.backend.ownRecords.me(call.context))
             },
             Route(.get, "sessions/me", [.batchable, .transactional, .withoutSession]) { routes, call in
                 .object(

@@ -12,14 +12,12 @@ public struct Providers: Sendable {
     var caches: CacheInvalidation { backend.caches }
     var configuration: Configuration { backend.configuration }
     var store: ObjectStore { backend.store }
-    var passwords: Passwords { backend.passwords }
     var logger: Logger { backend.logger }
-    var log: LogRing { backend.log }
     var authProviders: [Name: any AuthProvider] { backend.authProviders }
     var triggers: Triggers { backend.triggers }
     var saveTriggers: SaveTriggers { backend.saveTriggers }
     var sessions: Sessions { backend.sessions }
-    var logIn: LogIn { backend.logIn }
+    var ownRecords: OwnRecords { backend.ownRecords }
     var lockout: Lockout { backend.lockout }
 
     /// Whether a sign-up by what providers say needs no name and password.
@@ -56,16 +54,13 @@ public struct Providers: Sendable {
             let changed = claims.claims.filter { !isEcho(.object($0.data), of: stored[$0.name], $0.name) }
             let change = try await checkUpdate(changed, of: id, stored: stored, context)
             try await apply(change, to: id)
-            let record = try await logIn.ownRecord(id, user, context)
+            let record = try await ownRecords.record(id, user, context)
             return answer(record, id, changed.isEmpty ? nil : change, context)
         }
         let change = try await checkLogin(claims, of: id, stored: stored, countsFactors: true, context)
-        if change.refusal != nil { try await apply(change, to: id) }
-        try await triggers.callUserTrigger(.beforeLogin, of: id, context)
-        try await apply(change, to: id)
-        let session = try await sessions.open(
-            for: id, createdWith: ["action": "login", "authProvider": .string(claims.names)], context)
-        var user = try await logIn.ownRecord(id, session.user, context)
+        let session = try await LogInPipeline(backend: backend).run(
+            ProvedUser(id: id, way: claims.names, change: change), context)
+        var user = try await ownRecords.record(id, session.user, context)
         user["sessionToken"] = .string(session.token)
         if await saveTriggers.tellOfProviderLogin(id, user, context) { user["authData"] = nil }
         return answer(user, id, change, context)

@@ -7,17 +7,23 @@ import Rules
 ///
 /// What these rules remove goes only together with what is written: both are one transaction.
 struct InstallationRules: SaveRules {
+    var backend: Backend
+    private var catalog: SchemaCatalog { backend.catalog }
+    private var saving: Saving { backend.saving }
+
     private var device = DeviceIdentity()
     /// Whether the write says which device it is about, so that another row may stand for it.
     private var namesDevice = true
 
+    init(backend: Backend) { self.backend = backend }
+
     /// - Throws: 111 or 135 for identities that make no sense.
-    mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult? {
+    mutating func authorize(_ save: inout Save) async throws -> WriteResult? {
         save.body = try Installations.normalized(save.body)
         return nil
     }
 
-    mutating func complete(_ save: inout Save, _ backend: Backend) async throws {
+    mutating func complete(_ save: inout Save) async throws {
         save.body = try Installations.normalized(save.body)
         let body = save.body
         device = DeviceIdentity(
@@ -32,11 +38,11 @@ struct InstallationRules: SaveRules {
                 135, "at least one ID field (deviceToken, installationId) must be specified in this operation")
         }
         guard namesDevice else { return }
-        if let schema = backend.catalog.schema("_Installation") {
+        if let schema = catalog.schema("_Installation") {
             _ = try schema.permit(save.isNew ? .create : .update, to: save.caller)
         }
         // Missing fields are made before: a transaction that reads the table would lock out the change of it.
-        _ = try await backend.saving.prepare(
+        _ = try await saving.prepare(
             "_Installation", try WrittenFields.operations(body, "_Installation", isCreating: save.isNew), save.caller,
             isCreating: save.isNew, objectId: save.isMadeInTransaction ? nil : save.objectId)
     }
@@ -44,8 +50,8 @@ struct InstallationRules: SaveRules {
     var plansWhileStoring: Bool { namesDevice }
 
     /// - Throws: 132, 135 or 136 for identities that make no sense, 101 for a row that is not there.
-    func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult {
-        guard namesDevice else { return try await backend.saving.carryOut(planned) }
+    func store(_ planned: PlannedSave) async throws -> WriteResult {
+        guard namesDevice else { return try await saving.carryOut(planned) }
         return try await backend.transaction(conflictKey: device.installationId ?? device.deviceToken) {
             [device] backend in
             try await backend.installations.lock(device)

@@ -10,7 +10,6 @@ public struct Lockout: Sendable {
     var configuration: Configuration { backend.configuration }
     var store: ObjectStore { backend.store }
     var unknownAccounts: UnknownAccounts { backend.unknownAccounts }
-    var log: LogRing { backend.log }
 
     /// Counts an attempt before its password is compared, so that of many sent side by side no more are compared than
     /// the threshold says, here or in other processes. The attempt that reaches it locks the account.

@@ -5,18 +5,26 @@ import Rules
 
 /// Sessions that log-ins open and clients change; what the server owns of them stays.
 struct SessionRules: SaveRules {
+    var backend: Backend
+    private var sessions: Sessions { backend.sessions }
+    private var saving: Saving { backend.saving }
+    private var caches: CacheInvalidation { backend.caches }
+
     /// Whose session opens this one, on the strength of which it stands; nil where something else does, as a password.
     var opener: SessionUser?
     /// Whose session it was, where the master key may move it to another user.
     private var ownerBefore: String?
 
     /// - Parameter opener: Whose session opens the one that is saved; nil where something else does.
-    init(opener: SessionUser? = nil) { self.opener = opener }
+    init(opener: SessionUser? = nil, backend: Backend) {
+        self.opener = opener
+        self.backend = backend
+    }
 
-    mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult? {
+    mutating func authorize(_ save: inout Save) async throws -> WriteResult? {
         guard !save.caller.writesEverything else {
             // Neither user may be remembered with it.
-            if let objectId = save.objectId { ownerBefore = try await backend.sessions.owner(objectId) }
+            if let objectId = save.objectId { ownerBefore = try await sessions.owner(objectId) }
             return nil
         }
         guard let user = save.caller.user else {
@@ -28,13 +36,13 @@ struct SessionRules: SaveRules {
         guard let objectId = save.objectId else {
             if save.isPartOfTransaction { throw Providers.noLogInOfTransaction }
             // `POST /sessions`: a further session for the caller.
-            let session = try await backend.sessions.open(
+            let session = try await sessions.open(
                 for: user.id, createdWith: ["action": "create"], extra: save.body, by: user, save.context)
             return WriteResult(
-                status: 201, location: backend.saving.location("_Session", session.user.sessionId, save.context),
+                status: 201, location: saving.location("_Session", session.user.sessionId, save.context),
                 body: session.body)
         }
-        guard save.caller.isUser(try await backend.sessions.owner(objectId)) else { throw ParseError.notFound }
+        guard save.caller.isUser(try await sessions.owner(objectId)) else { throw ParseError.notFound }
         for key in save.body.keys where Sessions.isServerOwned(key.text) || FieldPath(key).root == "installationId" {
             // The id may stand in a body, as SDKs put it there; it changes nothing.
             if key == "objectId" { continue }
@@ -45,12 +53,12 @@ struct SessionRules: SaveRules {
 
     /// Stores a session, and ends the others of its user and installation. Log-ins side by side do so one after the other:
     /// the last one stays, and not none.
-    func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult {
+    func store(_ planned: PlannedSave) async throws -> WriteResult {
         let body = planned.save.body
         let installationId = body["installationId"]?.stringValue
         guard planned.save.isNew, opener != nil || installationId != nil,
             let userId = body["user"]?["objectId"]?.stringValue, let objectId = planned.write?.objectId
-        else { return try await backend.saving.carryOut(planned) }
+        else { return try await saving.carryOut(planned) }
         let result = try await backend.transaction(conflictKey: userId) { [opener] backend in
             if let opener {
                 // Whoever changed the password meanwhile ended it, and what it opens would stay.
@@ -68,15 +76,15 @@ struct SessionRules: SaveRules {
                     .and(.field(FieldPath("objectId"), .notEqual(.string(objectId)))))
             return result
         }
-        if installationId != nil { await backend.caches.invalidate(user: userId) }
+        if installationId != nil { await caches.invalidate(user: userId) }
         return result
     }
 
-    func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
+    func finish(_ save: Save, _ result: inout WriteResult) async throws {
         guard let objectId = save.objectId else { return }
-        if let ownerBefore { await backend.caches.invalidate(user: ownerBefore) }
-        if let owner = try await backend.sessions.owner(objectId), !owner.hasSameBytes(as: ownerBefore) {
-            await backend.caches.invalidate(user: owner)
+        if let ownerBefore { await caches.invalidate(user: ownerBefore) }
+        if let owner = try await sessions.owner(objectId), !owner.hasSameBytes(as: ownerBefore) {
+            await caches.invalidate(user: owner)
         }
     }
 }

@@ -12,7 +12,6 @@ public struct Users: Sendable {
     var configuration: Configuration { backend.configuration }
     var store: ObjectStore { backend.store }
     var passwords: Passwords { backend.passwords }
-    var log: LogRing { backend.log }
     var catalog: SchemaCatalog { backend.catalog }
     var sessions: Sessions { backend.sessions }
 

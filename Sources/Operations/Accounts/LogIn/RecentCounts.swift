@@ -1,4 +1,4 @@
-package import JSON
+import JSON
 import Synchronization
 import Tasks
 

@@ -3,9 +3,25 @@ import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
+import ServerConfiguration
 
 /// Signing up, and changing a user.
 struct UserRules: SaveRules {
+    var backend: Backend
+    private var users: Users { backend.users }
+    private var permissions: Permissions { backend.permissions }
+    private var providers: Providers { backend.providers }
+    private var catalog: SchemaCatalog { backend.catalog }
+    private var saving: Saving { backend.saving }
+    private var configuration: Configuration { backend.configuration }
+    private var verifications: EmailVerifications { backend.verifications }
+    private var mails: AccountMails { backend.mails }
+    private var store: ObjectStore { backend.store }
+    private var addressChanges: RecentCounts { backend.addressChanges }
+    private var isInTransaction: Bool { backend.isInTransaction }
+    private var caches: CacheInvalidation { backend.caches }
+    private var sessions: Sessions { backend.sessions }
+
     /// What the user signs up with, by provider.
     private var claims = ProviderClaims()
     /// What becomes of the login data of the user.
@@ -25,35 +41,37 @@ struct UserRules: SaveRules {
     /// How often a user may change the address within ten minutes.
     private static let mostAddressChanges = 10
 
-    mutating func authorize(_ save: inout Save, _ backend: Backend) async throws -> WriteResult? {
+    init(backend: Backend) { self.backend = backend }
+
+    mutating func authorize(_ save: inout Save) async throws -> WriteResult? {
         if let objectId = save.objectId {
             // A caller who may not change the record is told before anything of it is looked at.
-            try await backend.users.authorizeUserUpdate(objectId, save.caller)
-            try backend.users.checkEmailVerified(save.body, save.caller)
-            save.hidden.merge(try backend.permissions.takeInternalFields(&save.body, save.caller)) { $1 }
+            try await users.authorizeUserUpdate(objectId, save.caller)
+            try users.checkEmailVerified(save.body, save.caller)
+            save.hidden.merge(try permissions.takeInternalFields(&save.body, save.caller)) { $1 }
             return nil
         }
-        save.hidden = try backend.permissions.takeInternalFields(&save.body, save.caller)
-        claims = try await backend.providers.claims(try backend.providers.named(save.body["authData"]))
-        if save.isPartOfTransaction, try await backend.providers.isKnown(claims, save.caller) {
+        save.hidden = try permissions.takeInternalFields(&save.body, save.caller)
+        claims = try await providers.claims(try providers.named(save.body["authData"]))
+        if save.isPartOfTransaction, try await providers.isKnown(claims, save.caller) {
             throw Providers.noLogInOfTransaction
         }
-        if !claims.identities.isEmpty, let result = try await backend.providers.logIn(with: claims, save.context) {
+        if !claims.identities.isEmpty, let result = try await providers.logIn(with: claims, save.context) {
             return result
         }
-        try checkNames(&save, backend)
-        try backend.users.checkEmailVerified(save.body, save.caller)
-        if let schema = backend.catalog.schema("_User") { _ = try schema.permit(.create, to: save.caller) }
+        try checkNames(&save)
+        try users.checkEmailVerified(save.body, save.caller)
+        if let schema = catalog.schema("_User") { _ = try schema.permit(.create, to: save.caller) }
         guard !claims.isEmpty else { return nil }
-        let change = try await backend.providers.check(claims.claims, stored: [:], isLogin: false, save.context)
+        let change = try await providers.check(claims.claims, stored: [:], isLogin: false, save.context)
         save.body["authData"] = .object(change.added)
         linking = change
         return nil
     }
 
     /// Who signs up without a provider has a name and a password; with one, a name that says nothing.
-    private mutating func checkNames(_ save: inout Save, _ backend: Backend) throws {
-        let needsNoPassword = try backend.providers.needsNoPassword(save.body["authData"], save.body, save.caller)
+    private mutating func checkNames(_ save: inout Save) throws {
+        let needsNoPassword = try providers.needsNoPassword(save.body["authData"], save.body, save.caller)
         if claims.isEmpty { save.body["authData"] = nil }
         if claims.identities.isEmpty, !needsNoPassword {
             guard let name = save.body["username"]?.stringValue, !name.isEmpty else {
@@ -69,21 +87,21 @@ struct UserRules: SaveRules {
         }
     }
 
-    mutating func complete(_ save: inout Save, _ backend: Backend) async throws {
+    mutating func complete(_ save: inout Save) async throws {
         for name in Self.noFields { save.body[name] = nil }
         if let objectId = save.objectId {
-            try await completeChange(&save, objectId, backend)
+            try await completeChange(&save, objectId)
         } else {
-            try await completeSignUp(&save, backend)
+            try await completeSignUp(&save)
         }
-        try backend.users.checkNames(save.body)
+        try users.checkNames(save.body)
     }
 
     /// What a client may not keep as a field of a user: it would be shown to all who may read the user.
     private static let noFields: [Name] = ["sessionToken"]
 
-    private mutating func completeSignUp(_ save: inout Save, _ backend: Backend) async throws {
-        let objectId = try backend.saving.newObjectId(save.body, "_User")
+    private mutating func completeSignUp(_ save: inout Save) async throws {
+        let objectId = try saving.newObjectId(save.body, "_User")
         save.newId = objectId
         if needsName, save.body["username"]?.stringValue?.isEmpty ?? true {
             let name = Identifiers.alphanumeric(25)
@@ -91,23 +109,23 @@ struct UserRules: SaveRules {
             generatedName = name
         }
         if let password = save.body["password"]?.stringValue {
-            let columns = try await backend.users.columns(ofNew: password, save.body, save.context)
+            let columns = try await users.columns(ofNew: password, save.body, save.context)
             save.hidden.merge(columns) { $1 }
         }
         save.body["password"] = nil
         let sentAddress = save.body["email"]?.stringValue
-        backend.users.normalizeNames(&save.body)
+        users.normalizeNames(&save.body)
         if let sentAddress, linking?.vouchedAddresses.contains(Name(sentAddress)) == true {
             // What a provider's token says of the address is worth as much as a link.
-            if backend.configuration.accountMail.verifyUserEmails { save.body["emailVerified"] = true }
-        } else if let token = backend.verifications.beginVerification(of: &save) {
+            if configuration.accountMail.verifyUserEmails { save.body["emailVerified"] = true }
+        } else if let token = verifications.beginVerification(of: &save) {
             verification = (token, save.body["username"]?.stringValue ?? "")
         }
         save.acl = try ObjectACL.ofUser(
-            save.body["ACL"], objectId: objectId, isPrivate: backend.configuration.enforcePrivateUsers)
+            save.body["ACL"], objectId: objectId, isPrivate: configuration.enforcePrivateUsers)
     }
 
-    private mutating func completeChange(_ save: inout Save, _ objectId: String, _ backend: Backend) async throws {
+    private mutating func completeChange(_ save: inout Save, _ objectId: String) async throws {
         if let value = save.body.removeValue(forKey: "password"), value["__op"]?.stringValue != "Delete", !value.isNull
         {
             guard let password = value.stringValue else {
@@ -116,7 +134,7 @@ struct UserRules: SaveRules {
                     ParseError.incorrectType, "schema mismatch for _User.password; expected String but got \(type)")
             }
             guard !password.isEmpty else { throw ParseError(ParseError.passwordMissing, "password is required") }
-            let columns = try await backend.users.columns(ofChanged: password, save.body, objectId, save.context)
+            let columns = try await users.columns(ofChanged: password, save.body, objectId, save.context)
             save.hidden.merge(columns) { $1 }
             changesPassword = true
         }
@@ -132,78 +150,78 @@ struct UserRules: SaveRules {
         }
         if let authData = save.body.removeValue(forKey: "authData") {
             namedProviders = authData.objectValue?.keys.sorted().texts.joined(separator: ",") ?? ""
-            linking = try await backend.providers.linking(
+            linking = try await providers.linking(
                 authData, to: objectId, setsPassword: changesPassword, save.context)
             save.body["authData"] = try linking.map { .object(try $0.applied(to: $0.base)) }
         }
-        backend.users.normalizeNames(&save.body)
-        try await completeAddress(&save, objectId, backend)
+        users.normalizeNames(&save.body)
+        try await completeAddress(&save, objectId)
         // Users cannot lock themselves out; the master key can lock out anybody.
         if save.body["ACL"] != nil, !save.caller.writesEverything {
             save.acl = try ObjectACL.ofUser(
                 save.body["ACL"], objectId: objectId, isUpdate: true,
-                isPrivate: backend.configuration.enforcePrivateUsers)
+                isPrivate: configuration.enforcePrivateUsers)
         }
     }
 
     /// An address that is changed is to be confirmed anew; one that is sent again as it is, is not. That the user has an
     /// address no more is told at it, whether there is another one or none.
-    private mutating func completeAddress(_ save: inout Save, _ objectId: String, _ backend: Backend) async throws {
+    private mutating func completeAddress(_ save: inout Save, _ objectId: String) async throws {
         guard let change = save.body["email"],
             change.stringValue != nil || change.isNull || change["__op"]?.stringValue == "Delete"
         else { return }
         let email = change.stringValue ?? ""
-        let confirms = backend.configuration.accountMail.verifyUserEmails && !email.isEmpty
-        guard confirms || backend.mails.sendsNotices,
-            let user = try await backend.store.mailUser(objectId, .verification)
+        let confirms = configuration.accountMail.verifyUserEmails && !email.isEmpty
+        guard confirms || mails.sendsNotices,
+            let user = try await store.mailUser(objectId, .verification)
         else { return }
         if let known = user.email, change.stringValue != nil, known.hasSameBytes(as: email) {
             // Nor is it written: another request may have changed it meanwhile, and have the other one confirmed.
             save.body["email"] = nil
             return
         }
-        let former = backend.mails.sendsNotices ? user.email ?? "" : ""
+        let former = mails.sendsNotices ? user.email ?? "" : ""
         guard confirms || !former.isEmpty else { return }
         // The new address is sent a mail, and so is the one before it, whoever's they are.
         guard
             save.caller.writesEverything
-                || backend.addressChanges.countOneMore(Name(objectId), most: Self.mostAddressChanges)
+                || addressChanges.countOneMore(Name(objectId), most: Self.mostAddressChanges)
         else {
             throw ParseError(
                 ParseError.requestLimitExceeded, "The address was changed too often. Please try again later.")
         }
         let username = save.body["username"]?.stringValue ?? user.username
         if !former.isEmpty { notice = (former, username) }
-        if let token = backend.verifications.beginVerification(of: &save) { verification = (token, username) }
+        if let token = verifications.beginVerification(of: &save) { verification = (token, username) }
     }
 
     /// Mails wait in the same transaction in which their users are stored.
-    private func sendMails(_ save: Save, _ backend: Backend) async throws {
+    private func sendMails(_ save: Save) async throws {
         guard let id = save.objectId ?? save.newId else { return }
         let email = save.body["email"]?.stringValue
         if let notice {
             let user = MailRecipient(id: id, username: notice.username, email: email)
-            try await backend.mails.notify(.emailChanged, at: notice.address, user, save.context)
+            try await mails.notify(.emailChanged, at: notice.address, user, save.context)
         }
-        guard let verification, let email, backend.configuration.accountMail.sendUserEmailVerification else { return }
+        guard let verification, let email, configuration.accountMail.sendUserEmailVerification else { return }
         let user = MailRecipient(id: id, username: verification.username, email: email)
-        try await backend.mails.send(.verification, to: email, token: verification.token, of: user, save.context)
+        try await mails.send(.verification, to: email, token: verification.token, of: user, save.context)
     }
 
     /// While names are written nobody else can take them, and a password changes together with the sessions.
     ///
     /// The indexes of parse-server's layout tell names apart by the case of their letters, the rule does not: so a
     /// caller who writes a name holds a lock on it, in any case, until the write is committed.
-    func store(_ planned: PlannedSave, _ backend: Backend) async throws -> WriteResult {
+    func store(_ planned: PlannedSave) async throws -> WriteResult {
         let save = planned.save
-        let names = backend.users.claimedNames(save.body)
+        let names = users.claimedNames(save.body)
         do {
             guard !names.isEmpty || changesPassword || notice != nil || (linking != nil && !save.isNew) else {
-                try await backend.users.checkUnique(save.body, except: save.objectId)
-                return try await backend.saving.carryOut(planned)
+                try await users.checkUnique(save.body, except: save.objectId)
+                return try await saving.carryOut(planned)
             }
             // The class is made before: a transaction that reads the table would lock out the change of it.
-            if changesPassword, !backend.isInTransaction { _ = try await backend.store.ensure("_Session", [:]) }
+            if changesPassword, !isInTransaction { _ = try await store.ensure("_Session", [:]) }
             return try await backend.transaction(conflictKey: save.objectId) { [changesPassword, linking] backend in
                 try await backend.store.claim(names)
                 try await backend.users.checkUnique(save.body, except: save.objectId)
@@ -217,7 +235,7 @@ struct UserRules: SaveRules {
                     planned.write?.write.operations["authData"] = .set(.object(data))
                 }
                 var result = try await backend.saving.carryOut(planned)
-                try await sendMails(save, backend)
+                try await over(backend).sendMails(save)
                 if changesPassword, let objectId = save.objectId,
                     let token = try await backend.users.replaceSessions(of: objectId, save.context)
                 {
@@ -232,37 +250,37 @@ struct UserRules: SaveRules {
         }
     }
 
-    func finish(_ save: Save, _ result: inout WriteResult, _ backend: Backend) async throws {
+    func finish(_ save: Save, _ result: inout WriteResult) async throws {
         if let objectId = save.objectId {
-            await backend.caches.invalidate(user: objectId)
+            await caches.invalidate(user: objectId)
             guard let linking else { return }
-            backend.providers.addResponses(of: linking, to: &result.body)
+            providers.addResponses(of: linking, to: &result.body)
             // As if the caller had logged in by the providers, unless a session or cloud code sends it.
-            guard save.caller.userId == nil, save.caller.installationId != "cloud", !isForOthers(save, backend) else {
+            guard save.caller.userId == nil, save.caller.installationId != "cloud", !isForOthers(save) else {
                 return
             }
-            let session = try await backend.sessions.open(
+            let session = try await sessions.open(
                 for: objectId, createdWith: ["action": "login", "authProvider": .string(namedProviders)], save.context)
             result.body["sessionToken"] = .string(session.token)
             return
         }
         if let generatedName { result.body["username"] = .string(generatedName) }
-        if let linking { backend.providers.addResponses(of: linking, to: &result.body) }
-        let isBlocked = backend.verifications.blocksUnverified && claims.identities.isEmpty
-        if isBlocked, backend.configuration.accountMail.preventSignupWithUnverifiedEmail {
+        if let linking { providers.addResponses(of: linking, to: &result.body) }
+        let isBlocked = verifications.blocksUnverified && claims.identities.isEmpty
+        if isBlocked, configuration.accountMail.preventSignupWithUnverifiedEmail {
             throw EmailVerifications.emailIsNotVerified
         }
-        guard !isForOthers(save, backend), !isBlocked, let objectId = save.newId else { return }
+        guard !isForOthers(save), !isBlocked, let objectId = save.newId else { return }
         let action = claims.identities.isEmpty ? "signup" : "login"
         let provider = claims.identities.isEmpty ? "password" : claims.names
-        let session = try await backend.sessions.open(
+        let session = try await sessions.open(
             for: objectId, createdWith: ["action": .string(action), "authProvider": .string(provider)], save.context)
         result.body["sessionToken"] = .string(session.token)
     }
 
     /// Whether users are made or linked for others, who log in by themselves: with the master key, and by no installation;
     /// servers before 9 did not say so.
-    private func isForOthers(_ save: Save, _ backend: Backend) -> Bool {
-        save.caller.writesEverything && save.caller.installationId == nil && backend.configuration.preset >= 9
+    private func isForOthers(_ save: Save) -> Bool {
+        save.caller.writesEverything && save.caller.installationId == nil && configuration.preset >= 9
     }
 }

@@ -61,10 +61,12 @@ public struct Sessions: Sendable {
         if isInTransaction {
             // Of a session that is opened in a transaction, nobody is told before it is committed.
             row = try await pipeline.store(
-                PlannedSave(save: save, rules: SessionRules(opener: opener), write: try await saving.plan(save))
+                PlannedSave(
+                    save: save, rules: SessionRules(opener: opener, backend: backend),
+                    write: try await saving.plan(save))
             ).result
         } else {
-            row = try await pipeline.run(save, rules: SessionRules(opener: opener))
+            row = try await pipeline.run(save, rules: SessionRules(opener: opener, backend: backend))
         }
         body["objectId"] = row.body["objectId"]
         let user = SessionUser(

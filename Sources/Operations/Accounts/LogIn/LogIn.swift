@@ -1,0 +1,88 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Rules
+
+/// Logging in and out.
+public struct LogIn: Sendable {
+    let backend: Backend
+    var caches: CacheInvalidation { backend.caches }
+    var store: ObjectStore { backend.store }
+    var userChanges: UserChanges { backend.userChanges }
+    var triggers: Triggers { backend.triggers }
+    var sessions: Sessions { backend.sessions }
+    var ownRecords: OwnRecords { backend.ownRecords }
+    private var proof: PasswordProof { PasswordProof(backend: backend) }
+    private var pipeline: LogInPipeline { LogInPipeline(backend: backend) }
+
+    /// Logs a user in by name or mail address and password.
+    ///
+    /// - Returns: The user with a new session token, as JSON.
+    public func withPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
+        let (candidate, change) = try await proof.check(parameters, context) { candidate in
+            try await proof.checkFactors(parameters["authData"], of: candidate, context)
+        }
+        try await proof.checkAge(candidate, context)
+        let session = try await pipeline.run(
+            ProvedUser(id: candidate.id, way: "password", change: change, comparedHash: candidate.hash ?? ""), context)
+        var members: JSONObject = ["sessionToken": .string(session.token)]
+        if !change.responses.isEmpty { members["authDataResponse"] = .object(change.responses) }
+        let user = try await ownRecords.record(candidate.id, session.user, members, context)
+        try await triggers.callUserTrigger(.afterLogin, of: candidate.id, session: session.user, context)
+        return user
+    }
+
+    /// Checks a password and gives the user, without opening a session.
+    ///
+    /// - Returns: The user, as JSON.
+    public func verifyPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
+        let id = try await proof.check(parameters, context) { _ in nil }.candidate.id
+        return try await ownRecords.record(
+            id,
+            SessionUser(id: id, sessionId: "", token: "", roles: try await sessions.roles(of: id), isAnonymous: false),
+            [:], context)
+    }
+
+    /// The login data of the user whose name and password these are.
+    func loginData(ofPassword parameters: JSONObject, _ context: RequestContext) async throws -> JSONObject {
+        try await proof.check(parameters, context) { _ in nil }.candidate.loginData
+    }
+
+    /// Opens a session for a user with the master key.
+    ///
+    /// - Returns: The user with the session token, as JSON.
+    public func asUser(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
+        guard context.caller.power == .master else {
+            throw ParseError.denied(ParseError.operationForbidden, "master key is required")
+        }
+        guard let id = parameters["userId"]?.stringValue, !id.isEmpty else {
+            throw ParseError(ParseError.invalidValue, "userId must not be empty, null, or undefined")
+        }
+        var request = ObjectStore.FindRequest(className: "_User")
+        request.filter = .field(FieldPath("objectId"), .equal(.string(id)))
+        guard try await store.find(request).rowCount > 0 else {
+            throw ParseError(ParseError.objectNotFound, "user not found")
+        }
+        let session = try await pipeline.run(ProvedUser(id: id, way: "masterkey", callsTrigger: false), context)
+        return try await ownRecords.record(id, session.user, ["sessionToken": .string(session.token)], context)
+    }
+
+    /// Ends the caller's session.
+    public func logOut(_ context: RequestContext) async throws {
+        guard let user = context.caller.user else { return }
+        let after = await triggers.logoutTrigger(of: user.sessionId, context)
+        let session = triggers.observes("_Session") ? try await triggers.original("_Session", user.sessionId) : nil
+        try await store.deleteAll(
+            "_Session", where: .field(FieldPath("objectId"), .equal(.string(user.sessionId))))
+        await caches.invalidate(user: user.id)
+        if let session {
+            await triggers.notify(
+                Change(
+                    className: "_Session", objectId: user.sessionId, before: session, after: nil,
+                    origin: context.caller))
+        }
+        // Clients close their live queries with the answer: that the session ended reaches them before.
+        await userChanges.settle(user.id)
+        try await after?()
+    }
+}

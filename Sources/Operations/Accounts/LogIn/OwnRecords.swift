@@ -1,0 +1,86 @@
+import JSON
+import ParseModel
+import ParseStorage
+import Rules
+import ServerConfiguration
+import Tasks
+
+/// The records of users as they see them: `GET /users/me`, the answers to log-ins, what functions know of their caller.
+public struct OwnRecords: Sendable {
+    let backend: Backend
+    var configuration: Configuration { backend.configuration }
+    var catalog: SchemaCatalog { backend.catalog }
+    var isInTransaction: Bool { backend.isInTransaction }
+    var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
+    var finding: Finding { backend.finding }
+
+    /// The caller's own record, as `GET /users/me` gives it.
+    ///
+    /// It is remembered with the session: whatever changes a user makes its sessions forgotten.
+    /// - Throws: 209 without a user.
+    public func me(_ context: RequestContext) async throws -> [UInt8] {
+        guard let user = context.caller.user else {
+            throw ParseError(
+                ParseError.invalidSessionToken, "Invalid session token", publicMessage: "Permission denied")
+        }
+        let schemaVersion = catalog.version
+        if !isInTransaction, let known = user.record, known.mountURL == context.mountURL,
+            known.schemaVersion == schemaVersion
+        {
+            return known.bytes
+        }
+        var members: JSONObject = ["sessionToken": .string(user.token)]
+        if configuration.preset < 9 {
+            // These servers read the user as an included object.
+            members["__type"] = "Object"
+            members["className"] = "_User"
+        }
+        let bytes = try await record(user.id, user, members, context)
+        if !isInTransaction, bytes.count <= Self.largestRecord {
+            user.record = SessionUser.Record(bytes: bytes, mountURL: context.mountURL, schemaVersion: schemaVersion)
+        }
+        return bytes
+    }
+
+    /// Records of more bytes are not remembered, as there may be many of them.
+    private static let largestRecord = 16 * 1024
+
+    /// A user's record as the user sees it, as JSON: no values are made of it.
+    ///
+    /// - Parameter members: What the answer has besides.
+    func record(_ id: String, _ user: SessionUser, _ members: JSONObject, _ context: RequestContext) async throws
+        -> [UInt8]
+    {
+        guard let found = try await row(id, user, context) else {
+            let known: JSONObject = ["objectId": .string(id)]
+            return JSONValue.object(known.merging(members) { $1 }).serialized()
+        }
+        return try await HeavyWork.run(if: found.isHeavy) {
+            var writer = JSONWriter(capacity: 1024)
+            try found.write(0, extra: members.map { JSONValue.member($0.key, $0.value) }, into: &writer)
+            return writer.bytes
+        }
+    }
+
+    /// A user's record as the user sees it, as values.
+    func record(_ id: String, _ user: SessionUser, _ context: RequestContext) async throws -> JSONObject {
+        try await row(id, user, context)?.objects.first ?? ["objectId": .string(id)]
+    }
+
+    /// A user's row as the user sees it; nil where the user does not.
+    ///
+    /// From preset 9 on it is read with the user's own rights: class permissions and protected fields apply.
+    private func row(_ id: String, _ user: SessionUser, _ context: RequestContext) async throws
+        -> ObjectStore.Found?
+    {
+        var own = context
+        own.caller = configuration.preset >= 9 ? Caller(user: user) : .server
+        do {
+            return try await finding.found("_User", id, own, loginData: loginDataView)
+        } catch let error as ParseError
+            where error.code == ParseError.operationForbidden || error.code == ParseError.objectNotFound
+        {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import JSON
+import Logging
+import ParseModel
+import ParseStorage
+import Rules
+import ServerConfiguration
+
+/// The proof of who a client is by name or mail address and password: the same for a log-in, for `verifyPassword` and for
+/// `/challenge`.
+struct PasswordProof: Sendable {
+    let backend: Backend
+    var configuration: Configuration { backend.configuration }
+    var store: ObjectStore { backend.store }
+    var passwords: Passwords { backend.passwords }
+    var logger: Logger { backend.logger }
+    var lockout: Lockout { backend.lockout }
+    var users: Users { backend.users }
+    var providers: Providers { backend.providers }
+    var verifications: EmailVerifications { backend.verifications }
+
+    static let invalidPassword = ParseError(ParseError.objectNotFound, "Invalid username/password.")
+
+    /// The user whose name and password these are, and what becomes of the login data by what is proved besides.
+    ///
+    /// - Parameter prove: Checks what is proved besides, while a wrong proof still counts like a wrong password; nil where
+    ///   nothing is asked for.
+    func check(
+        _ parameters: JSONObject, _ context: RequestContext, prove: (LoginCandidate) async throws -> LoginDataChange?
+    ) async throws -> (candidate: LoginCandidate, change: LoginDataChange) {
+        let name = parameters["username"]
+        let email = parameters["email"]
+        guard name?.isTruthy == true || email?.isTruthy == true else {
+            throw ParseError(ParseError.usernameMissing, "username/email is required.")
+        }
+        guard let secret = parameters["password"], secret.isTruthy else {
+            throw ParseError(ParseError.passwordMissing, "password is required.")
+        }
+        guard let password = secret.stringValue, name?.isTruthy != true || name?.stringValue != nil,
+            email?.isTruthy != true || email?.stringValue != nil
+        else { throw Self.invalidPassword }
+        let username = name?.stringValue ?? ""
+        let address = email?.stringValue ?? ""
+        guard let row = try await users.loginCandidate(username: username, email: address) else {
+            try lockout.reserveAttempt(ofUnknown: username, address)
+            // As long as a real comparison takes, so that time does not tell whether the name exists.
+            _ = try await passwords.verify(password, hash: nil, from: context.address)
+            throw Self.invalidPassword
+        }
+        try await lockout.reserveAttempt(of: row.id, context)
+        let isRight: Bool
+        do {
+            isRight = try await passwords.verify(password, hash: affordableHash(row), from: context.address)
+        } catch {
+            await lockout.releaseAttempt(of: row.id)
+            throw error
+        }
+        guard isRight else { throw Self.invalidPassword }
+        let change = try await prove(row)
+        // The password alone clears no wrong codes of a second factor.
+        if change.map({ $0.refusal == nil }) ?? !providers.hasFactors(row.loginData) {
+            try await lockout.resetAttempts(of: row.id)
+        } else {
+            await lockout.releaseAttempt(of: row.id)
+        }
+        guard context.caller.readsEverything || !row.isLockedAway else { throw Self.invalidPassword }
+        let isExempt = context.caller.writesEverything && parameters["ignoreEmailVerification"] == true
+        guard !verifications.blocksUnverified || row.isVerified || isExempt else {
+            throw EmailVerifications.emailIsNotVerified
+        }
+        return (row, change ?? LoginDataChange())
+    }
+
+    /// Who has not sent a second factor yet has made no attempt: apps ask for it when they learn that it is missing.
+    func checkFactors(_ authData: JSONValue?, of row: LoginCandidate, _ context: RequestContext) async throws
+        -> LoginDataChange
+    {
+        do {
+            return try await providers.checkLogin(authData, of: row.id, stored: row.loginData, context)
+        } catch let error as ParseError where error.code == -1 {
+            await lockout.releaseAttempt(of: row.id)
+            throw error
+        }
+    }
+
+    /// The hash that a user's password is compared with, if it can be.
+    private func affordableHash(_ row: LoginCandidate) -> BcryptHash? {
+        guard let hash = row.hash.flatMap({ BcryptHash($0) }) else { return nil }
+        guard hash.isAffordable else {
+            logger.warning(
+                "the hash of a user's password is too dear to compute: the password is taken for wrong",
+                metadata: ["user": "\(row.id)", "cost": "\(hash.cost)", "highest": "\(BcryptHash.highestCost)"])
+            return nil
+        }
+        return hash
+    }
+
+    /// Passwords grow too old from the day that is noted; where none is, that day is today.
+    func checkAge(_ row: LoginCandidate, _ context: RequestContext) async throws {
+        guard let days = configuration.passwordPolicy?.maxPasswordAge else { return }
+        guard let changedAt = row.passwordChangedAt else {
+            try await store.setPasswordDate(of: row.id, to: context.now)
+            return
+        }
+        if Double(context.now.milliseconds - changedAt) > days * 86_400_000 {
+            throw ParseError(
+                ParseError.objectNotFound, "Your password has expired. Please reset your password.")
+        }
+    }
+}
