@@ -180,10 +180,10 @@ public struct RoostServer: Service {
         let declared = DeclaredSchemas(configuration, client: client, catalog: backend.catalog, logger: logger)
         try await declared?.apply()
         try await files.prepare()
-        if mailQueue != nil { try await backend.store.prepareMailQueue() }
+        if mailQueue != nil { try await backend.store.mails.prepare() }
         if pushQueue != nil { try await backend.store.preparePushes() }
         // Cloud code may declare limits later.
-        if configuration.rateLimitStore == .database { try await backend.store.prepareRequestCounts() }
+        if configuration.rateLimitStore == .database { try await backend.store.requests.prepareCounts() }
         try await cloud.start()
         if !backend.jobs.names.isEmpty { try await backend.jobRunner?.prepare() }
         if configuration.security.enableCheckLog, let report = backend.securityReport.make() {

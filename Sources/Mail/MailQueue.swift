@@ -51,12 +51,12 @@ public final class MailQueue: Mailer {
         content["username"] = mail.user["username"]
         content["email"] = mail.user["email"]
         if !writer.columns.isEmpty {
-            content["user"] = .object(try await store.mailColumns(writer.columns, of: mail.userId))
+            content["user"] = .object(try await store.mails.columns(writer.columns, of: mail.userId))
         }
         if writer.usesLocaleOfRequest, let languages = mail.languages {
             content["locales"] = .array(LanguageTag.list(languages).map { .string($0) })
         }
-        try await store.enqueueMail(content)
+        try await store.mails.enqueue(content)
     }
 
     /// Has the queue looked at now.
@@ -89,7 +89,8 @@ public final class MailQueue: Mailer {
 
     /// Takes a mail that is due and for which there is a place; nil without one.
     private func takeMail(_ store: ObjectStore) async throws -> QueuedMail? {
-        guard let full = domainsWithoutPlace, let mail = try await store.takeMail(for: Self.lease, except: full) else {
+        guard let full = domainsWithoutPlace, let mail = try await store.mails.take(for: Self.lease, except: full)
+        else {
             return nil
         }
         underWay.withLock { $0[mail.domain, default: 0] += 1 }
@@ -118,19 +119,19 @@ public final class MailQueue: Mailer {
             do {
                 try await send(mail)
                 // Noted also when the server is about to end: what was sent is not to be sent again.
-                try await Task { try await store.removeMail(mail.id) }.value
+                try await Task { try await store.mails.remove(mail.id) }.value
             } catch let failure as MailFailure {
                 var pause = Int(mail.attempts) <= Self.pauses.count ? Self.pauses[Int(mail.attempts) - 1] : nil
                 // What may have been taken is not sent twice within a minute.
                 if failure.isOpen { pause = pause.map { max($0, Self.lease) } }
                 let kind = mail.content["kind"]?.stringValue ?? ""
                 guard let pause, !failure.isFinal else {
-                    try await store.giveUpMail(mail.id, reason: failure.reason)
+                    try await store.mails.giveUp(mail.id, reason: failure.reason)
                     return logger.error(
                         "a mail was given up",
                         metadata: ["mail": "\(mail.id)", "kind": "\(kind)", "reason": "\(failure.reason)"])
                 }
-                try await store.postponeMail(mail.id, by: pause, reason: failure.reason)
+                try await store.mails.postpone(mail.id, by: pause, reason: failure.reason)
                 logger.warning(
                     "a mail could not be sent, and will be tried again",
                     metadata: ["mail": "\(mail.id)", "kind": "\(kind)", "reason": "\(failure.reason)"])

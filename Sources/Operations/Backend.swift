@@ -10,7 +10,7 @@ import ServerConfiguration
 ///
 /// It is a table of contents: each family of operations is a type of its own, which names at its head what it needs.
 public struct Backend: Sendable {
-    let services: Services
+    @usableFromInline let services: Services
     /// The objects.
     public let store: ObjectStore
     /// What is to be done when the transaction that this is part of is committed; nil outside of one.
@@ -86,7 +86,9 @@ public struct Backend: Sendable {
     // MARK: What the families share
 
     /// The options in force.
-    public var configuration: Configuration { services.configuration }
+    ///
+    /// Inlined, so that reading one of them copies no other.
+    @inlinable public var configuration: Configuration { services.configuration }
     /// What time it is.
     public var clock: WallClock { services.clock }
     /// Subscribers to changes of the declared webhooks.

@@ -7,8 +7,9 @@ import ServerConfiguration
 
 /// What all operations of a process share: caches, queues, and what the deployment adds. One a process; nothing in it is
 /// part of a transaction.
+@usableFromInline
 final class Services: Sendable {
-    let configuration: Configuration
+    @usableFromInline let configuration: Configuration
     let passwords: Passwords
     let sessionCache: SessionCache
     /// Attempts to log in under names that no user has.

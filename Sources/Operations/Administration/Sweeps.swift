@@ -25,11 +25,11 @@ public struct Sweeps: Sendable {
         guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
         repeat {
             if countsRequests {
-                await attempt("counts of requests") { try await store.sweepRequestCounts(most: Self.mostCounts) }
+                await attempt("counts of requests") { try await store.requests.sweepCounts(most: Self.mostCounts) }
             }
             if minute % 60 == 0 {
                 let end = ParseDate(milliseconds: clock.now.milliseconds - Int64(Self.sessionGrace))
-                await attempt("sessions") { try await store.removeSessions(endedBefore: end) }
+                await attempt("sessions") { try await store.sessions.remove(endedBefore: end) }
             }
             minute += 1
             // Processes that started together do not go on together.

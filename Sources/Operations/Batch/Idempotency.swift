@@ -13,7 +13,7 @@ extension Transactions {
         let options = configuration.idempotencyOptions
         guard options.paths.contains(where: { Self.matches(path, $0) }) else { return }
         let end = ParseDate(milliseconds: context.now.milliseconds + Int64(options.ttl * 1000))
-        let isNew = try await store.claim(
+        let isNew = try await store.requests.claim(
             requestId: id, objectId: Identifiers.alphanumeric(10), until: end, now: context.now)
         guard isNew else { throw ParseError(ParseError.duplicateRequest, "Duplicate request") }
     }

@@ -50,7 +50,7 @@ final class JobMessages: Sendable {
     private func write() async {
         while let text = next() {
             do {
-                try await store.setMessage(text, ofJob: id)
+                try await store.jobs.setMessage(text, ofJob: id)
             } catch {
                 logger.warning(
                     "the message of a job was not written", metadata: ["job": "\(id)", "error": "\(error)"])

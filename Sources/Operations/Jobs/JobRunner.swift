@@ -52,7 +52,7 @@ public final class JobRunner: Sendable {
     /// Makes the table of runs, where there is none. Servers without jobs need none.
     public func prepare() async throws {
         guard !isPrepared.load(ordering: .acquiring) else { return }
-        try await store.prepareJobs()
+        try await store.jobs.prepare()
         isPrepared.store(true, ordering: .releasing)
     }
 
@@ -129,7 +129,7 @@ public final class JobRunner: Sendable {
         var pause = Duration.milliseconds(200)
         while true {
             do {
-                return try await store.endJob(id, of: owner, end)
+                return try await store.jobs.end(id, of: owner, end)
             } catch {
                 logger.warning("the end of a job is not written yet", metadata: ["run": "\(id)", "error": "\(error)"])
             }
@@ -162,10 +162,10 @@ public final class JobRunner: Sendable {
             // Jobs may come while the server runs.
             guard isPrepared.load(ordering: .acquiring) || !jobs.jobNames.isEmpty else { return }
             try await prepare()
-            let alive = Set(try await store.keepJobs(of: owner))
+            let alive = Set(try await store.jobs.keep(of: owner))
             // Others took this process for dead: what it still does is not its business any more.
             let lost = state.withLock { state in state.runs.filter { !alive.contains($0.key) } }
-            for (id, task) in lost where try await !store.isJobRunning(id.text) { task.cancel() }
+            for (id, task) in lost where try await !store.jobs.isRunning(id.text) { task.cancel() }
             try await sweep()
         } catch {
             if !Task.isCancelled {
@@ -176,7 +176,7 @@ public final class JobRunner: Sendable {
 
     /// Marks the runs of processes that give no sign of life.
     func sweep() async throws {
-        let count = try await store.endJobsOfDeadProcesses(silentFor: Self.silenceLimit, message: Self.stopped)
+        let count = try await store.jobs.endThoseOfDeadProcesses(silentFor: Self.silenceLimit, message: Self.stopped)
         if count > 0 { logger.warning("jobs ended with their processes", metadata: ["count": "\(count)"]) }
     }
 
@@ -194,7 +194,7 @@ public final class JobRunner: Sendable {
         }
         guard !tasks.isEmpty || state.withLock({ !$0.runs.isEmpty }) else { return }
         do {
-            try await store.endJobs(of: owner, message: Self.stopped)
+            try await store.jobs.endAll(of: owner, message: Self.stopped)
         } catch {
             logger.warning("jobs that end with the server are not marked", metadata: ["error": "\(error)"])
         }

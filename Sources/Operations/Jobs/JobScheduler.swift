@@ -32,7 +32,7 @@ struct JobScheduler {
     private func look(_ reported: inout Set<JSONValue>) async throws {
         let names = runner.jobs.jobNames
         guard !names.isEmpty else { return }
-        let rows = try await runner.store.jobSchedules(of: names)
+        let rows = try await runner.store.jobs.schedules(of: names)
         reported.formIntersection(rows.map { .object($0) })
         for row in rows where !Task.isCancelled {
             do {
@@ -56,7 +56,7 @@ struct JobScheduler {
         let context = RequestContext(caller: .server, mountURL: "", now: now)
         do {
             _ = try await runner.start(job, schedule.jobName, schedule.parameters, source: "schedule", context) {
-                try await runner.store.startJob(
+                try await runner.store.jobs.start(
                     $0, of: schedule.objectId, lastRun: schedule.lastRun, now: Double(now.milliseconds))
             }
         } catch is JobRunner.Refusal {

@@ -32,10 +32,10 @@ public struct Jobs: Sendable {
         }
         do {
             return try await runner.start(job, name, parameters, source: "api", context) { start in
-                if try await store.startJob(start) { return true }
+                if try await store.jobs.start(start) { return true }
                 // Perhaps the one that runs does so no more.
                 try await runner.sweep()
-                return try await store.startJob(start)
+                return try await store.jobs.start(start)
             }
         } catch let refusal as JobRunner.Refusal {
             switch refusal {

@@ -22,7 +22,7 @@ public struct MailUser: Sendable {
 }
 
 /// The columns of users that links in mails are about. No field of the class shows them.
-extension ObjectStore {
+extension AccountRows {
     /// What a token is for.
     public enum TokenPurpose: Sendable {
         case verification, passwordReset
@@ -92,7 +92,7 @@ extension ObjectStore {
         -> MailUser?
     {
         do {
-            let rows = try await query(
+            let rows = try await store.query(
                 "SELECT \"objectId\", \"username\", \"email\", \"emailVerified\", \(purpose.column), "
                     + "\(purpose.expiry) FROM \"_User\" WHERE \(condition)", values.map { .text($0) }, readOnly: true)
             guard rows.rowCount > 0, let id = rows.string(0, 0) else { return nil }
@@ -100,7 +100,7 @@ extension ObjectStore {
                 id: id, username: rows.string(0, 1) ?? "", email: rows.string(0, 2),
                 isVerified: rows.bool(0, 3) ?? false, token: rows.string(0, 4), tokenExpiry: rows.timestamp(0, 5))
         } catch let error as PostgresError {
-            throw failure(error)
+            throw store.failure(error)
         }
     }
 
@@ -114,7 +114,7 @@ extension ObjectStore {
         -> Bool
     {
         do {
-            return try await query(
+            return try await store.query(
                 Statement(
                     "UPDATE \"_User\" SET \(purpose.column) = $1, \(purpose.expiry) = $2 "
                         + "WHERE \"objectId\" = $3 AND \"email\" IS NOT DISTINCT FROM $4",
@@ -124,7 +124,7 @@ extension ObjectStore {
                     ])
             ).affectedRows > 0
         } catch let error as PostgresError {
-            throw failure(error)
+            throw store.failure(error)
         }
     }
 }

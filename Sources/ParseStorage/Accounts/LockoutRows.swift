@@ -2,7 +2,7 @@ public import ParseModel
 import Postgres
 
 /// The attempts to log in that failed, counted with the user.
-extension ObjectStore {
+extension AccountRows {
     /// What was counted; a lock that has ended counts no more.
     private static let counted = """
         CASE WHEN "_account_lockout_expires_at" IS NULL THEN COALESCE("_failed_login_count", 0) ELSE 0 END
@@ -17,7 +17,7 @@ extension ObjectStore {
     public func reserveAttempt(of userId: String, threshold: Int, until end: ParseDate, now: ParseDate) async throws
         -> Bool
     {
-        let reserved = try await query(
+        let reserved = try await store.query(
             Statement(
                 """
                 UPDATE "_User" SET "_failed_login_count" = \(Self.counted) + 1, "_account_lockout_expires_at" =
@@ -35,7 +35,7 @@ extension ObjectStore {
 
     /// Until when an account is locked, in milliseconds since 1970; nil when it is not.
     public func lockEnd(of userId: String) async throws -> Int64? {
-        let rows = try await query(
+        let rows = try await store.query(
             "SELECT \"_account_lockout_expires_at\" FROM \"_User\" WHERE \"objectId\" = $1", [.text(userId)],
             readOnly: true)
         return rows.rowCount > 0 ? rows.timestamp(0, 0) : nil
@@ -43,7 +43,7 @@ extension ObjectStore {
 
     /// Takes back an attempt that was not made after all.
     public func releaseAttempt(of userId: String, threshold: Int) async throws {
-        _ = try await query(
+        _ = try await store.query(
             Statement(
                 """
                 UPDATE "_User" SET "_failed_login_count" = GREATEST(COALESCE("_failed_login_count", 0) - 1, 0),
@@ -55,7 +55,7 @@ extension ObjectStore {
 
     /// Forgets the attempts of a user.
     public func resetAttempts(of userId: String) async throws {
-        _ = try await query(
+        _ = try await store.query(
             Statement(
                 """
                 UPDATE "_User" SET "_failed_login_count" = 0, "_account_lockout_expires_at" = NULL

@@ -29,7 +29,7 @@ public struct PasswordRecord: Sendable {
 }
 
 /// The columns of users that passwords are about. No field of the class shows them.
-extension ObjectStore {
+extension AccountRows {
     /// The user whom a log-in means.
     ///
     /// Both given, both must fit; a name alone may also be the mail address, but the user who bears it as name comes
@@ -57,14 +57,14 @@ extension ObjectStore {
             }
         let rows: PostgresResult
         do {
-            rows = try await query(
+            rows = try await store.query(
                 """
                 SELECT "objectId", "_hashed_password", "username" = $1, "_rperm", "_wperm", "_password_changed_at",
                     "emailVerified", "authData"
                 FROM "_User" WHERE \(condition) ORDER BY 3 DESC NULLS LAST LIMIT \(ignoresCase ? 2 : 1)
                 """, email.isEmpty ? [.text(username)] : [.text(username), .text(email)], readOnly: true)
         } catch let error as PostgresError {
-            throw failure(error)
+            throw store.failure(error)
         }
         guard rows.rowCount == 1, let id = rows.string(0, 0) else { return nil }
         return LoginCandidate(
@@ -77,7 +77,7 @@ extension ObjectStore {
 
     /// Whether a user's password still has a hash. A change that is under way is waited for.
     public func hasPassword(_ userId: String, hash: String) async throws -> Bool {
-        let rows = try await query(
+        let rows = try await store.query(
             Statement(
                 "SELECT 1 FROM \"_User\" WHERE \"objectId\" = $1 AND \"_hashed_password\" = $2 FOR SHARE",
                 [.text(userId), .text(hash)]))
@@ -86,14 +86,14 @@ extension ObjectStore {
 
     /// Notes when a user's password was set.
     public func setPasswordDate(of userId: String, to date: ParseDate) async throws {
-        _ = try await query(
+        _ = try await store.query(
             "UPDATE \"_User\" SET \"_password_changed_at\" = $1 WHERE \"objectId\" = $2",
             [.timestamp(milliseconds: date.milliseconds), .text(userId)])
     }
 
     /// What is known of a user's passwords; nil when there is no such user.
     public func passwordRecord(of userId: String) async throws -> PasswordRecord? {
-        let rows = try await query(
+        let rows = try await store.query(
             "SELECT \"username\", \"_hashed_password\", \"_password_history\" FROM \"_User\" WHERE \"objectId\" = $1",
             [.text(userId)], readOnly: true)
         guard rows.rowCount > 0 else { return nil }

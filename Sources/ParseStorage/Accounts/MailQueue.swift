@@ -14,10 +14,12 @@ public struct QueuedMail: Sendable {
 }
 
 /// Mails that wait to be sent, in a table beside the classes that no route reads.
-extension ObjectStore {
+public struct MailRows: Sendable {
+    let store: ObjectStore
+
     /// Makes the tables of mails, if there are none.
-    public func prepareMailQueue() async throws {
-        try await client.execute(
+    public func prepare() async throws {
+        try await store.client.execute(
             script: """
                 BEGIN;
                 SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
@@ -34,9 +36,9 @@ extension ObjectStore {
 
     /// Columns of a user that mails show, as JSON has them; those that there are not, are empty, or have more than 4000
     /// characters are left out.
-    public func mailColumns(_ names: [Name], of userId: String) async throws -> JSONObject {
+    public func columns(_ names: [Name], of userId: String) async throws -> JSONObject {
         let list = JSONValue.array(names.map { .string($0.text) })
-        let rows = try await query(
+        let rows = try await store.query(
             Statement(
                 """
                 SELECT (SELECT jsonb_object_agg("key", "value") FROM jsonb_each(jsonb_strip_nulls(to_jsonb("user")))
@@ -48,14 +50,14 @@ extension ObjectStore {
     }
 
     /// Puts a mail into the queue, as part of the transaction that this is part of.
-    public func enqueueMail(_ content: JSONObject) async throws {
+    public func enqueue(_ content: JSONObject) async throws {
         do {
-            _ = try await query(
+            _ = try await store.query(
                 Statement(
                     "INSERT INTO \"_roost_mail\" (\"content\") VALUES ($1)",
                     [.jsonb(JSONValue.object(content).serialized())]))
         } catch let error as PostgresError {
-            throw failure(error)
+            throw store.failure(error)
         }
     }
 
@@ -66,8 +68,8 @@ extension ObjectStore {
     ///   - seconds: For how long.
     ///   - domains: Whose mails are left for later.
     /// - Returns: nil where none is due.
-    public func takeMail(for seconds: Double, except domains: [Name]) async throws -> QueuedMail? {
-        let rows = try await query(
+    public func take(for seconds: Double, except domains: [Name]) async throws -> QueuedMail? {
+        let rows = try await store.query(
             Statement(
                 """
                 UPDATE "_roost_mail" SET "attempts" = "attempts" + 1, "due" = now() + make_interval(secs => $1)
@@ -85,21 +87,21 @@ extension ObjectStore {
     }
 
     /// Removes a mail that was sent.
-    public func removeMail(_ id: Int64) async throws {
-        _ = try await query(Statement("DELETE FROM \"_roost_mail\" WHERE \"id\" = $1", [.int(id)]))
+    public func remove(_ id: Int64) async throws {
+        _ = try await store.query(Statement("DELETE FROM \"_roost_mail\" WHERE \"id\" = $1", [.int(id)]))
     }
 
     /// Puts a mail off that could not be sent.
-    public func postponeMail(_ id: Int64, by seconds: Double, reason: String) async throws {
-        _ = try await query(
+    public func postpone(_ id: Int64, by seconds: Double, reason: String) async throws {
+        _ = try await store.query(
             Statement(
                 "UPDATE \"_roost_mail\" SET \"due\" = now() + make_interval(secs => $2), \"reason\" = $3 "
                     + "WHERE \"id\" = $1", [.int(id), .double(seconds), .text(reason)]))
     }
 
     /// Gives a mail up. It stays with the reason, without the link in it.
-    public func giveUpMail(_ id: Int64, reason: String) async throws {
-        _ = try await query(
+    public func giveUp(_ id: Int64, reason: String) async throws {
+        _ = try await store.query(
             Statement(
                 "UPDATE \"_roost_mail\" SET \"due\" = 'infinity', \"reason\" = $2, "
                     + "\"content\" = \"content\" - 'link' - 'token' WHERE \"id\" = $1", [.int(id), .text(reason)]))
@@ -108,7 +110,7 @@ extension ObjectStore {
     /// Notes that a token was spent, so that the same link opened once more tells the same. Others that are older
     /// than a day are forgotten.
     public func noteSpentToken(_ token: String, of username: String) async throws {
-        _ = try await query(
+        _ = try await store.query(
             Statement(
                 """
                 WITH old AS (DELETE FROM "_roost_spent_token" WHERE "until" < now())
@@ -119,7 +121,7 @@ extension ObjectStore {
 
     /// Forgets a token that was noted as spent, and was not.
     public func forgetSpentToken(_ token: String) async throws {
-        _ = try await query(
+        _ = try await store.query(
             Statement(
                 "DELETE FROM \"_roost_spent_token\" WHERE \"hash\" = sha256(convert_to($1, 'UTF8'))", [.text(token)]))
     }
@@ -127,7 +129,7 @@ extension ObjectStore {
     /// The name of the user who spent a token within the last day.
     public func userWhoSpent(_ token: String) async throws -> String? {
         guard !token.utf8.contains(0) else { return nil }
-        let rows = try await query(
+        let rows = try await store.query(
             "SELECT \"username\" FROM \"_roost_spent_token\" "
                 + "WHERE \"hash\" = sha256(convert_to($1, 'UTF8')) AND \"until\" >= now()", [.text(token)],
             readOnly: true)

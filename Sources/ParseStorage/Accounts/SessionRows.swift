@@ -19,7 +19,9 @@ public struct StoredSession: Sendable {
 }
 
 /// Sessions, and the roles that their users hold.
-extension ObjectStore {
+public struct SessionRows: Sendable {
+    let store: ObjectStore
+
     private static let sessionStatement = """
         SELECT s."objectId", s."user", s."expiresAt", s."updatedAt", u."authData", u."_hashed_password" IS NOT NULL
         FROM "_Session" AS s JOIN "_User" AS u ON u."objectId" = s."user" WHERE s."sessionToken" = $1
@@ -43,7 +45,7 @@ extension ObjectStore {
     public func session(token: String) async throws -> StoredSession? {
         guard !token.utf8.contains(0) else { return nil }
         do {
-            let rows = try await query(Self.sessionStatement, [.text(token)], readOnly: true)
+            let rows = try await store.query(Self.sessionStatement, [.text(token)], readOnly: true)
             guard rows.rowCount > 0, let id = rows.string(0, 0), let userId = rows.string(0, 1) else { return nil }
             let authData = rows.jsonb(0, 4).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:]
             return StoredSession(
@@ -53,7 +55,7 @@ extension ObjectStore {
             // The class of sessions was removed, and all sessions with it.
             return nil
         } catch let error as PostgresError {
-            throw failure(error)
+            throw store.failure(error)
         }
     }
 
@@ -63,10 +65,10 @@ extension ObjectStore {
     /// - Throws: `ParseError` for failures of the database.
     public func holds(session id: String, of userId: String) async throws -> Bool {
         do {
-            _ = try await query("SELECT 1 FROM \"_User\" WHERE \"objectId\" = $1 FOR SHARE", [.text(userId)])
-            return try await query("SELECT 1 FROM \"_Session\" WHERE \"objectId\" = $1", [.text(id)]).rowCount > 0
+            _ = try await store.query("SELECT 1 FROM \"_User\" WHERE \"objectId\" = $1 FOR SHARE", [.text(userId)])
+            return try await store.query("SELECT 1 FROM \"_Session\" WHERE \"objectId\" = $1", [.text(id)]).rowCount > 0
         } catch let error as PostgresError {
-            throw failure(error)
+            throw store.failure(error)
         }
     }
 
@@ -75,21 +77,21 @@ extension ObjectStore {
     /// - Throws: `ParseError` for failures of the database.
     public func roleNames(of userId: String) async throws -> [String] {
         do {
-            let rows = try await query(Self.rolesStatement, [.text(userId)], readOnly: true)
+            let rows = try await store.query(Self.rolesStatement, [.text(userId)], readOnly: true)
             return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
         } catch let error as PostgresError where error.sqlState == "42P01" {
             // The class of roles was removed, and all roles with it.
             return []
         } catch let error as PostgresError {
-            throw failure(error)
+            throw store.failure(error)
         }
     }
 
     /// Gives a session a new end, unless another process was quicker.
-    public func extendSession(
+    public func extend(
         _ id: String, until end: ParseDate, now: ParseDate, unlessChangedSince date: ParseDate
     ) async throws {
-        _ = try await query(
+        _ = try await store.query(
             """
             UPDATE "_Session" SET "expiresAt" = $1, "updatedAt" = $2
             WHERE "objectId" = $3 AND ("updatedAt" IS NULL OR date_trunc('milliseconds', "updatedAt") <= $4)
@@ -103,14 +105,14 @@ extension ObjectStore {
     /// Removes sessions that have ended, a thousand at a time.
     ///
     /// - Parameter end: Those that ended later stay.
-    public func removeSessions(endedBefore end: ParseDate) async throws {
+    public func remove(endedBefore end: ParseDate) async throws {
         let statement = Statement(
             """
             DELETE FROM "_Session" WHERE "objectId" IN (
                 SELECT "objectId" FROM "_Session" WHERE "expiresAt" < $1 LIMIT 1000 FOR UPDATE SKIP LOCKED)
             """, [.timestamp(milliseconds: end.milliseconds)])
         do {
-            try await client.exclusively { session in
+            try await store.client.exclusively { session in
                 while try await session.query(statement).affectedRows >= 1000 {}
             }
         } catch let error as PostgresError where error.sqlState == "42P01" {

@@ -3,7 +3,9 @@ import ParseModel
 import Postgres
 
 /// What of users must be theirs alone: names, mail addresses, the ids that providers know them by.
-extension ObjectStore {
+public struct AccountRows: Sendable {
+    let store: ObjectStore
+
     /// A column of users whose values differ in more than the case of their letters.
     public enum UserNameColumn: String, Sendable {
         case username, email
@@ -11,7 +13,7 @@ extension ObjectStore {
 
     /// Keeps others from taking names, in any case of their letters, until the transaction ends.
     public func claim(_ names: Set<Name>) async throws {
-        for statement in Self.claims(names) { _ = try await query(statement) }
+        for statement in Self.claims(names) { _ = try await store.query(statement) }
     }
 
     /// The statements that lock names in one order, so that two who write the same names do not wait for each other.
@@ -33,7 +35,7 @@ extension ObjectStore {
     ///
     /// - Throws: `ParseError` 107 for what no column can hold.
     public func isTaken(_ value: String, as column: UserNameColumn, except objectId: String?) async throws -> Bool {
-        let rows = try await query(
+        let rows = try await store.query(
             """
             SELECT 1 FROM "_User" WHERE roost_fold(\(SQL.identifier(column.rawValue))) = roost_fold($1)
             AND "objectId" <> $2 LIMIT 1
@@ -47,7 +49,7 @@ extension ObjectStore {
     public func users(of provider: Name, id: String, isForAll: Bool) async throws -> [Name] {
         guard !id.utf8.contains(0) else { return [] }
         let condition = isForAll ? "" : " AND NOT COALESCE(\"_rperm\" = '{}' AND \"_wperm\" = '{}', false)"
-        let rows = try await query(
+        let rows = try await store.query(
             "SELECT \"objectId\" FROM \"_User\" WHERE \"authData\"->\(SQL.literal(provider.text))->>'id' = $1"
                 + "\(condition) LIMIT 2", [.text(id)], readOnly: true)
         return (0..<rows.rowCount).compactMap { rows.string($0, 0) }.map { Name($0) }
@@ -57,7 +59,7 @@ extension ObjectStore {
     ///
     /// - Parameter locks: Whether nobody else changes the user until the transaction ends.
     public func authData(of userId: String, locks: Bool = false) async throws -> JSONObject {
-        let rows = try await query(
+        let rows = try await store.query(
             "SELECT \"authData\" FROM \"_User\" WHERE \"objectId\" = $1\(locks ? " FOR NO KEY UPDATE" : "")",
             [.text(userId)], readOnly: !locks)
         guard rows.rowCount > 0 else { return [:] }
@@ -69,11 +71,11 @@ extension ObjectStore {
     /// - Throws: `ParseError` 208 when another user has one of the providers' ids.
     public func setAuthData(of userId: String, to data: JSONObject) async throws {
         do {
-            _ = try await query(
+            _ = try await store.query(
                 "UPDATE \"_User\" SET \"authData\" = $1 WHERE \"objectId\" = $2",
                 [.jsonb(try ValueEncoder.json(.object(data))), .text(userId)])
         } catch let error as PostgresError {
-            throw failure(error)
+            throw store.failure(error)
         }
     }
 
@@ -81,7 +83,7 @@ extension ObjectStore {
     ///
     /// - Throws: `ParseError` 107 for a name that has a NUL character in it.
     public func claim(device name: String) async throws {
-        _ = try await query(
+        _ = try await store.query(
             "SELECT pg_advisory_xact_lock(hashtextextended($1, 2))", [.text(try ValueText.checked(name))])
     }
 }

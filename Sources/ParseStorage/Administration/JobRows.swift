@@ -47,10 +47,12 @@ public struct JobEnd: Sendable {
 
 /// Runs of jobs: their rows in `_JobStatus`, as parse-server writes them, and a table beside the classes that says which
 /// process each belongs to.
-extension ObjectStore {
+public struct JobRows: Sendable {
+    let store: ObjectStore
+
     /// Makes the table of runs, if there is none.
-    public func prepareJobs() async throws {
-        try await client.execute(
+    public func prepare() async throws {
+        try await store.client.execute(
             script: """
                 BEGIN;
                 SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
@@ -66,9 +68,9 @@ extension ObjectStore {
     /// Notes that a job runs. As with parse-server, the row has no `updatedAt`, and only the master key sees it.
     ///
     /// - Returns: False when it runs already and may not run twice.
-    public func startJob(_ start: JobStart) async throws -> Bool {
+    public func start(_ start: JobStart) async throws -> Bool {
         try await noting {
-            let rows = try await query(
+            let rows = try await store.query(
                 Statement(
                     """
                     WITH run AS (
@@ -89,7 +91,7 @@ extension ObjectStore {
     /// Notes the message of a job that runs.
     public func setMessage(_ text: String, ofJob id: String) async throws {
         try await noting {
-            _ = try await query(
+            _ = try await store.query(
                 Statement(
                     """
                     UPDATE "_JobStatus" SET "message" = $2 WHERE "objectId" = $1 AND "status" = 'running'
@@ -98,9 +100,9 @@ extension ObjectStore {
     }
 
     /// Notes that a job has ended, unless others took its process for dead before.
-    public func endJob(_ id: String, of owner: String, _ end: JobEnd) async throws {
+    public func end(_ id: String, of owner: String, _ end: JobEnd) async throws {
         try await noting {
-            _ = try await query(
+            _ = try await store.query(
                 Statement(
                     """
                     WITH run AS (
@@ -116,9 +118,9 @@ extension ObjectStore {
     }
 
     /// Says that a process lives, and gives the ids of the runs that are still its own.
-    public func keepJobs(of owner: String) async throws -> [Name] {
+    public func keep(of owner: String) async throws -> [Name] {
         try await noting {
-            let rows = try await query(
+            let rows = try await store.query(
                 Statement(
                     "UPDATE \"_roost_job_run\" SET \"seen\" = now() WHERE \"owner\" = $1 RETURNING \"id\"",
                     [.text(owner)]))
@@ -127,25 +129,26 @@ extension ObjectStore {
     }
 
     /// Whether a run is noted.
-    public func isJobRunning(_ id: String) async throws -> Bool {
+    public func isRunning(_ id: String) async throws -> Bool {
         try await noting {
-            try await query("SELECT 1 FROM \"_roost_job_run\" WHERE \"id\" = $1", [.text(id)], readOnly: true).rowCount
+            try await store.query("SELECT 1 FROM \"_roost_job_run\" WHERE \"id\" = $1", [.text(id)], readOnly: true)
+                .rowCount
                 > 0
         }
     }
 
     /// Marks all runs of a process as failed.
-    public func endJobs(of owner: String, message: String) async throws {
+    public func endAll(of owner: String, message: String) async throws {
         try await noting {
-            _ = try await query(
+            _ = try await store.query(
                 Statement(Self.ending("\"owner\" = $1"), [.text(owner), .text(message)]))
         }
     }
 
     /// Marks the runs of processes as failed that gave no sign of life for some time, and says how many there were.
-    public func endJobsOfDeadProcesses(silentFor seconds: Double, message: String) async throws -> Int {
+    public func endThoseOfDeadProcesses(silentFor seconds: Double, message: String) async throws -> Int {
         try await noting {
-            try await query(
+            try await store.query(
                 Statement(
                     Self.ending("\"seen\" < now() - make_interval(secs => $1)"), [.double(seconds), .text(message)])
             ).rowCount
@@ -161,11 +164,11 @@ extension ObjectStore {
     }
 
     /// The schedules of jobs.
-    public func jobSchedules(of names: [Name]) async throws -> [JSONObject] {
-        var request = FindRequest(className: "_JobSchedule")
+    public func schedules(of names: [Name]) async throws -> [JSONObject] {
+        var request = ObjectStore.FindRequest(className: "_JobSchedule")
         request.filter = .field(FieldPath("jobName"), .isIn(names.map { .string($0.text) }))
         request.order = [SortKey(FieldPath("objectId"), isDescending: false)]
-        return try await find(request).objects
+        return try await store.find(request).objects
     }
 
     /// Notes that a job runs because its schedule says so, and that the schedule had its run; all of it or nothing.
@@ -174,11 +177,11 @@ extension ObjectStore {
     ///   - lastRun: When the schedule had its last run, as it was read: who finds another is too late.
     ///   - now: When it has this run, in milliseconds since 1970.
     /// - Returns: False when another process has taken the run, or the job may not run twice.
-    public func startJob(_ start: JobStart, of scheduleId: String, lastRun: Double?, now: Double) async throws -> Bool {
+    public func start(_ start: JobStart, of scheduleId: String, lastRun: Double?, now: Double) async throws -> Bool {
         struct Taken: Error {}
         do {
-            return try await transaction { store in
-                guard try await store.takeJobSchedules() else { return false }
+            return try await store.transaction { store in
+                guard try await store.jobs.takeSchedules() else { return false }
                 let rows = try await store.query(
                     Statement(
                         """
@@ -187,7 +190,7 @@ extension ObjectStore {
                         """,
                         [.text(scheduleId), .double(now), lastRun.map { .double($0) } ?? .null(.float8)]))
                 guard rows.rowCount > 0 else { return false }
-                guard try await store.startJob(start) else { throw Taken() }
+                guard try await store.jobs.start(start) else { throw Taken() }
                 return true
             }
         } catch is Taken {
@@ -196,8 +199,8 @@ extension ObjectStore {
     }
 
     /// Takes the lock of who runs schedules, for as long as the transaction takes.
-    private func takeJobSchedules() async throws -> Bool {
-        try await query(
+    private func takeSchedules() async throws -> Bool {
+        try await store.query(
             "SELECT pg_try_advisory_xact_lock($1)", [.int(ProcessLock.jobSchedules.rawValue)]
         ).bool(0, 0) ?? false
     }
@@ -206,8 +209,8 @@ extension ObjectStore {
     private func noting<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         do {
             return try await body()
-        } catch let error as PostgresError where !isInTransaction {
-            throw failure(error)
+        } catch let error as PostgresError where !store.isInTransaction {
+            throw store.failure(error)
         }
     }
 }

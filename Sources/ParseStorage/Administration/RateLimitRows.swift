@@ -17,10 +17,12 @@ public struct CountedRequests: Sendable {
 
 /// Counts of requests, in a table beside the classes that no route reads. It is not part of the write-ahead log: nothing
 /// waits for a disk, and after a crash of the database every count begins anew.
-extension ObjectStore {
+public struct RequestRows: Sendable {
+    let store: ObjectStore
+
     /// Makes the table of counts, if there is none.
-    public func prepareRequestCounts() async throws {
-        try await client.execute(
+    public func prepareCounts() async throws {
+        try await store.client.execute(
             script: """
                 BEGIN;
                 SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
@@ -55,20 +57,20 @@ extension ObjectStore {
     /// - Parameter requests: No two with one key.
     /// - Returns: For each, how many there were since its count began, and for how many milliseconds it goes on.
     /// - Throws: `ParseError` for failures of the database.
-    public func countRequests(_ requests: [CountedRequests]) async throws -> [(requests: Int, remaining: Int)] {
+    public func countAll(_ requests: [CountedRequests]) async throws -> [(requests: Int, remaining: Int)] {
         do {
             return try await count(requests)
         } catch let error as PostgresError where error.sqlState == "42P01" {
             // The table was removed by hand, which holds nothing that is missed for long.
-            try await prepareRequestCounts()
+            try await prepareCounts()
             return try await count(requests)
         } catch let error as PostgresError {
-            throw failure(error)
+            throw store.failure(error)
         }
     }
 
     private func count(_ requests: [CountedRequests]) async throws -> [(requests: Int, remaining: Int)] {
-        let results = try await client.group(
+        let results = try await store.client.group(
             [
                 Statement(
                     Self.countStatement,
@@ -86,8 +88,8 @@ extension ObjectStore {
     /// Removes counts that are over, and where there are too many, the smallest.
     ///
     /// - Parameter most: How many stay at most.
-    public func sweepRequestCounts(most: Int) async throws {
-        try await client.exclusively { session in
+    public func sweepCounts(most: Int) async throws {
+        try await store.client.exclusively { session in
             let over = Statement(
                 """
                 DELETE FROM "_roost_request_count" WHERE "key" IN (

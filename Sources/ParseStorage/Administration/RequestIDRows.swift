@@ -2,12 +2,12 @@ public import ParseModel
 import Postgres
 
 /// The ids of requests that were served (`_Idempotency`).
-extension ObjectStore {
+extension RequestRows {
     /// Takes note of a request's id. An id whose time is over may be used again; each call sweeps a few of those, so that
     /// they never pile up.
     ///
     /// - Parameters:
-    ///   - id: The id that the client gave.
+    ///   - id: The id that the store.client gave.
     ///   - objectId: The id of the row that is made.
     ///   - end: Until when the id counts.
     /// - Returns: Whether it was not noted before.
@@ -15,7 +15,7 @@ extension ObjectStore {
     public func claim(requestId id: String, objectId: String, until end: ParseDate, now: ParseDate) async throws -> Bool
     {
         do {
-            let rows = try await query(
+            let rows = try await store.query(
                 """
                 WITH swept AS (
                     DELETE FROM "_Idempotency" WHERE "objectId" IN (
@@ -33,7 +33,7 @@ extension ObjectStore {
                 ])
             return rows.rowCount > 0
         } catch let error as PostgresError {
-            throw failure(error)
+            throw store.failure(error)
         }
     }
 }

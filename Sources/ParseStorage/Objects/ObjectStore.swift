@@ -37,6 +37,17 @@ public struct ObjectStore: Sendable {
     }
 
     /// Whether this is part of a transaction.
+    /// The mails that wait to be sent.
+    public var mails: MailRows { MailRows(store: self) }
+    /// Jobs and their schedules.
+    public var jobs: JobRows { JobRows(store: self) }
+    /// Counted and named requests.
+    public var requests: RequestRows { RequestRows(store: self) }
+    /// What only the server reads and writes of users.
+    public var accounts: AccountRows { AccountRows(store: self) }
+    /// Sessions of users.
+    public var sessions: SessionRows { SessionRows(store: self) }
+
     var isInTransaction: Bool { session != nil }
 
     /// Runs calls in one transaction, all or nothing.

@@ -126,7 +126,7 @@ final class DatabaseCounter: RequestCounter {
             return prefixes[demand.limit] + sender
         }
         if let counts = refusals(of: keys, demands) { return counts }
-        let counts = try await store.countRequests(
+        let counts = try await store.requests.countAll(
             zip(demands, keys).map { demand, key in
                 CountedRequests(key: key, amount: demand.amount, window: limits[demand.limit].window)
             })

@@ -13,7 +13,7 @@ import Testing
         let wakes = AsyncStream.makeStream(of: Void.self)
 
         func enqueue(_ mail: AccountMail, through store: ObjectStore) async throws {
-            try await store.enqueueMail(["kind": .string(mail.kind.rawValue), "to": .string(mail.recipient)])
+            try await store.mails.enqueue(["kind": .string(mail.kind.rawValue), "to": .string(mail.recipient)])
             // Long enough for a queue that was woken too early to have looked.
             try await Task.sleep(for: .milliseconds(100))
         }

@@ -38,7 +38,7 @@ public struct Installations: Sendable {
     func lock(_ device: DeviceIdentity) async throws {
         let names = [device.installationId.map { "id:\($0)" }, device.deviceToken.map { "token:\($0)" }]
         for name in names.compactMap({ $0 }) {
-            try await store.claim(device: name)
+            try await store.accounts.claim(device: name)
         }
     }
 

@@ -20,10 +20,10 @@ public struct Lockout: Sendable {
     func reserveAttempt(of userId: String, isOfFactor: Bool = false, _ context: RequestContext) async throws {
         guard let policy = configuration.accountLockout ?? (isOfFactor ? Self.factorLockout : nil) else { return }
         let end = ParseDate(milliseconds: context.now.milliseconds + Int64(policy.duration * 60_000))
-        let isCounted = try await store.reserveAttempt(
+        let isCounted = try await store.accounts.reserveAttempt(
             of: userId, threshold: policy.threshold, until: end, now: context.now)
         guard !isCounted else { return }
-        let lockEnd = try await store.lockEnd(of: userId) ?? end.milliseconds
+        let lockEnd = try await store.accounts.lockEnd(of: userId) ?? end.milliseconds
         throw Self.locked(for: .milliseconds(lockEnd - context.now.milliseconds), policy)
     }
 
@@ -59,12 +59,12 @@ public struct Lockout: Sendable {
     /// Takes back an attempt that was not made after all, or was right without being all that the account asks for.
     func releaseAttempt(of userId: String, isOfFactor: Bool = false) async {
         guard let policy = configuration.accountLockout ?? (isOfFactor ? Self.factorLockout : nil) else { return }
-        try? await store.releaseAttempt(of: userId, threshold: policy.threshold)
+        try? await store.accounts.releaseAttempt(of: userId, threshold: policy.threshold)
     }
 
     /// Forgets the attempts of a user whose password, or second factor, was right.
     func resetAttempts(of userId: String, isOfFactor: Bool = false) async throws {
         guard isOfFactor || configuration.accountLockout != nil else { return }
-        try await store.resetAttempts(of: userId)
+        try await store.accounts.resetAttempts(of: userId)
     }
 }

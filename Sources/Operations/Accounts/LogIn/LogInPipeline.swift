@@ -50,7 +50,7 @@ struct LogInPipeline: Sendable {
     /// - Throws: 101.
     private func checkStillValid(_ hash: String, of userId: String, _ session: Sessions.OpenedSession) async throws {
         // The lock waits for a change that is under way.
-        guard try await !store.hasPassword(userId, hash: hash) else { return }
+        guard try await !store.accounts.hasPassword(userId, hash: hash) else { return }
         try await store.deleteAll(
             "_Session", where: .field(FieldPath("objectId"), .equal(.string(session.user.sessionId))))
         await caches.invalidate(user: userId)

@@ -98,7 +98,7 @@ struct PasswordProof: Sendable {
     func checkAge(_ row: LoginCandidate, _ context: RequestContext) async throws {
         guard let days = configuration.passwordPolicy?.maxPasswordAge else { return }
         guard let changedAt = row.passwordChangedAt else {
-            try await store.setPasswordDate(of: row.id, to: context.now)
+            try await store.accounts.setPasswordDate(of: row.id, to: context.now)
             return
         }
         if Double(context.now.milliseconds - changedAt) > days * 86_400_000 {

@@ -40,8 +40,9 @@ public struct EmailVerifications: Sendable {
     {
         guard configuration.accountMail.verifyUserEmails else { return .invalid }
         let name = configuration.preset < 8 ? username ?? "" : nil
-        guard let user = try await store.user(with: token, .verification, username: name) else {
-            guard let spender = try await store.userWhoSpent(token), name.map({ $0.hasSameBytes(as: spender) }) ?? true
+        guard let user = try await store.accounts.user(with: token, .verification, username: name) else {
+            guard let spender = try await store.mails.userWhoSpent(token),
+                name.map({ $0.hasSameBytes(as: spender) }) ?? true
             else { return .invalid }
             return .verified(username: spender)
         }
@@ -52,23 +53,23 @@ public struct EmailVerifications: Sendable {
         save.hidden = ["_email_verify_token": .null, "_email_verify_token_expires_at": .null]
         save.condition = .field(FieldPath("_email_verify_token"), .equal(.string(token)))
         // Noted before, so that another request with the same link finds it.
-        try await store.noteSpentToken(token, of: user.username)
+        try await store.mails.noteSpentToken(token, of: user.username)
         do {
             _ = try await SavePipeline(backend: backend).run(save)
         } catch let error as ParseError where error.code == ParseError.objectNotFound {
             // Another request has just opened the same link, or asked for another.
-            guard try await store.mailUser(user.id, .verification)?.isVerified == true else {
-                try await store.forgetSpentToken(token)
+            guard try await store.accounts.mailUser(user.id, .verification)?.isVerified == true else {
+                try await store.mails.forgetSpentToken(token)
                 return .invalid
             }
         } catch let error as ParseError where triggers.isObserved && error.code != ParseError.internalServerError {
             // A trigger refused it, which the page has no words for.
-            try await store.forgetSpentToken(token)
+            try await store.mails.forgetSpentToken(token)
             logger.warning(
                 "an address was not confirmed", metadata: ["user": "\(user.id)", "error": "\(error.message)"])
             return .invalid
         } catch {
-            try await store.forgetSpentToken(token)
+            try await store.mails.forgetSpentToken(token)
             throw error
         }
         return .verified(username: user.username)
@@ -84,8 +85,8 @@ public struct EmailVerifications: Sendable {
         guard configuration.accountMail.verifyUserEmails else { return false }
         let start = ContinuousClock.now
         var user: MailUser?
-        if let token { user = try await store.user(with: token, .verification) }
-        if user == nil, let username { user = try await store.user(named: username, .verification) }
+        if let token { user = try await store.accounts.user(with: token, .verification) }
+        if user == nil, let username { user = try await store.accounts.user(named: username, .verification) }
         if let user, !user.isVerified, let email = user.email {
             try await sendVerification(to: user, email, context)
             try await AccountMails.level(start)
@@ -126,7 +127,7 @@ public struct EmailVerifications: Sendable {
             let new = AccountMails.mailToken()
             let expiry = AccountMails.expiry(after: options.emailVerifyTokenValidityDuration, context)
             // What was sent to an address that is the user's no more would confirm the one that is.
-            guard try await store.setToken(new, expiry: expiry, of: user, .verification) else { return }
+            guard try await store.accounts.setToken(new, expiry: expiry, of: user, .verification) else { return }
             token = new
         }
         guard let token, options.sendUserEmailVerification else { return }

@@ -34,7 +34,7 @@ public struct PasswordResets: Sendable {
             guard let token = value.stringValue else {
                 throw ParseError(ParseError.invalidValue, "token must be a string")
             }
-            let holder = try await store.user(with: token, .passwordReset)
+            let holder = try await store.accounts.user(with: token, .passwordReset)
             // A link that is still good needs no other.
             user = holder.flatMap {
                 $0.email != nil && $0.tokenExpiry != nil && $0.isExpired(at: context.now) ? $0 : nil
@@ -68,7 +68,7 @@ public struct PasswordResets: Sendable {
         if !options.resetTokenReuseIfValid || token == nil || user.isExpired(at: context.now) {
             let new = AccountMails.mailToken()
             let expiry = AccountMails.expiry(after: options.resetTokenValidityDuration, context)
-            guard try await store.setToken(new, expiry: expiry, of: user, .passwordReset) else { return }
+            guard try await store.accounts.setToken(new, expiry: expiry, of: user, .passwordReset) else { return }
             token = new
         }
         try await mails.send(
@@ -132,7 +132,7 @@ public struct PasswordResets: Sendable {
     private func resetUser(token: String, username: String?) async throws -> MailUser? {
         guard !token.isEmpty else { return nil }
         let name = configuration.preset < 8 ? username ?? "" : nil
-        return try await store.user(with: token, .passwordReset, username: name)
+        return try await store.accounts.user(with: token, .passwordReset, username: name)
     }
 
     private func isResetExpired(_ user: MailUser, _ context: RequestContext) -> Bool {

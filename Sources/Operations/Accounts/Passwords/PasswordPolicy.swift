@@ -19,7 +19,7 @@ extension Users {
             try PasswordRules.check(password, username: nil, nil, refusesUncompared: configuration.preset >= 9)
             return columns
         }
-        guard let record = try await store.passwordRecord(of: objectId) else { return columns }
+        guard let record = try await store.accounts.passwordRecord(of: objectId) else { return columns }
         try PasswordRules.check(
             password, username: body["username"]?.stringValue ?? record.username, policy,
             refusesUncompared: configuration.preset >= 9)

@@ -62,7 +62,7 @@ extension Providers {
             _ = try await check(claims.identities, stored: [:], isLogin: true, context)
             let owners = try await owners(of: claims.identities, isForAll: false)
             guard let id = owners.first, owners.count == 1 else { throw ParseError.notFound }
-            return try await store.authData(of: id)
+            return try await store.accounts.authData(of: id)
         } catch let error as ParseError {
             logger.info("a challenge was refused", metadata: ["error": "\(error.message)"])
             throw ParseError(ParseError.objectNotFound, "User not found.")

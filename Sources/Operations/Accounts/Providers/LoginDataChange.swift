@@ -75,8 +75,8 @@ extension Providers {
     func apply(_ change: LoginDataChange, to userId: String) async throws {
         if !change.isEmpty {
             try await backend.transaction(conflictKey: userId) { backend in
-                let current = try await backend.store.authData(of: userId, locks: true)
-                try await backend.store.setAuthData(of: userId, to: try change.applied(to: current))
+                let current = try await backend.store.accounts.authData(of: userId, locks: true)
+                try await backend.store.accounts.setAuthData(of: userId, to: try change.applied(to: current))
             }
             await caches.invalidate(user: userId)
         }

@@ -119,7 +119,7 @@ extension Providers {
         var owners: Set<Name> = []
         for claim in claims {
             guard let id = claim.id else { continue }
-            owners.formUnion(try await store.users(of: claim.name, id: id, isForAll: isForAll))
+            owners.formUnion(try await store.accounts.users(of: claim.name, id: id, isForAll: isForAll))
         }
         return owners.sorted().texts
     }

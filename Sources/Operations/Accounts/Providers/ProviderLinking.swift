@@ -20,7 +20,7 @@ extension Providers {
         guard !value.isNull else { return nil }
         guard let given = value.objectValue else { throw Self.unsupported }
         if given.isEmpty { return nil }
-        let stored = try await store.authData(of: objectId)
+        let stored = try await store.accounts.authData(of: objectId)
         // What is sent back unchanged needs no check: iOS sends the whole map with every save.
         let changed = given.filter { !$0.value.isNull && !isEcho($0.value, of: stored[$0.key], $0.key) }
         try checkSupported(changed)
@@ -70,7 +70,7 @@ extension Providers {
             return provider.policy(data.objectValue ?? [:]) != .additional
         }
         let hadWayIn = stored.contains { change.removed.contains($0.key) && !$0.value.isNull }
-        guard hadWayIn, !isWayIn, try await store.passwordRecord(of: objectId)?.hash == nil else { return }
+        guard hadWayIn, !isWayIn, try await store.accounts.passwordRecord(of: objectId)?.hash == nil else { return }
         throw ParseError(
             ParseError.validationError, "The last way to log in cannot be removed: set a password first.")
     }

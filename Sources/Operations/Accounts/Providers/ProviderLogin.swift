@@ -48,7 +48,7 @@ public struct Providers: Sendable {
             _ = try await check(claims.identities, stored: [:], isLogin: true, context)
             throw Self.alreadyLinked
         }
-        let stored = try await store.authData(of: id)
+        let stored = try await store.accounts.authData(of: id)
         if let user = context.caller.user {
             // Already logged in: nothing to open, the record is all there is to give.
             let changed = claims.claims.filter { !isEcho(.object($0.data), of: stored[$0.name], $0.name) }

@@ -23,7 +23,7 @@ extension Sessions {
 
     private func loadSession(_ token: String, now: ParseDate) async throws -> SessionCache.Entry {
         let generation = sessionCache.generation
-        guard let stored = try await store.session(token: token) else {
+        guard let stored = try await store.sessions.session(token: token) else {
             throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
         }
         let entry = SessionCache.Entry(
@@ -37,7 +37,7 @@ extension Sessions {
 
     /// A user's roles, those inherited included, as `role:<name>`.
     func roles(of userId: String) async throws -> [Name] {
-        try await store.roleNames(of: userId).map { Name("role:\($0)") }
+        try await store.sessions.roleNames(of: userId).map { Name("role:\($0)") }
     }
 
     /// With `extendSessionOnUse`, a session that is in the second half of its life gets a new one: once, however many
@@ -50,7 +50,7 @@ extension Sessions {
                 of: entry.user.token, changedBefore: now.milliseconds - length / 2, now: now.milliseconds)
         else { return }
         do {
-            try await store.extendSession(
+            try await store.sessions.extend(
                 entry.user.sessionId, until: ParseDate(milliseconds: now.milliseconds + length), now: now,
                 unlessChangedSince: ParseDate(milliseconds: entry.updatedAt))
             sessionCache.invalidate(user: entry.user.id)

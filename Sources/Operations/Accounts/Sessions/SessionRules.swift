@@ -62,12 +62,12 @@ struct SessionRules: SaveRules {
         let result = try await backend.transaction(conflictKey: userId) { [opener] backend in
             if let opener {
                 // Whoever changed the password meanwhile ended it, and what it opens would stay.
-                guard try await backend.store.holds(session: opener.sessionId, of: opener.id) else {
+                guard try await backend.store.sessions.holds(session: opener.sessionId, of: opener.id) else {
                     throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
                 }
             }
             guard let installationId else { return try await backend.saving.carryOut(planned) }
-            try await backend.store.claim(device: "session:\(userId):\(installationId)")
+            try await backend.store.accounts.claim(device: "session:\(userId):\(installationId)")
             let result = try await backend.saving.carryOut(planned)
             try await backend.store.deleteAll(
                 "_Session",

@@ -173,7 +173,7 @@ struct UserRules: SaveRules {
         let email = change.stringValue ?? ""
         let confirms = configuration.accountMail.verifyUserEmails && !email.isEmpty
         guard confirms || mails.sendsNotices,
-            let user = try await store.mailUser(objectId, .verification)
+            let user = try await store.accounts.mailUser(objectId, .verification)
         else { return }
         if let known = user.email, change.stringValue != nil, known.hasSameBytes(as: email) {
             // Nor is it written: another request may have changed it meanwhile, and have the other one confirmed.
@@ -223,12 +223,12 @@ struct UserRules: SaveRules {
             // The class is made before: a transaction that reads the table would lock out the change of it.
             if changesPassword, !isInTransaction { _ = try await store.ensure("_Session", [:]) }
             return try await backend.transaction(conflictKey: save.objectId) { [changesPassword, linking] backend in
-                try await backend.store.claim(names)
+                try await backend.store.accounts.claim(names)
                 try await backend.users.checkUnique(save.body, except: save.objectId)
                 var planned = planned
                 if let linking, let objectId = save.objectId {
                     // What others linked meanwhile stays; what they spent is not spent again, and what they removed is gone.
-                    let stored = try await backend.store.authData(of: objectId, locks: true)
+                    let stored = try await backend.store.accounts.authData(of: objectId, locks: true)
                     try await backend.providers.checkStillEnters(
                         linking, stored, objectId, setsPassword: changesPassword, save.caller)
                     let data = try linking.applied(to: stored)

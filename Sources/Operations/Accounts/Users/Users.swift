@@ -75,7 +75,9 @@ public struct Users: Sendable {
 
     /// User names and mail addresses are taken in any case of their letters.
     func checkUnique(_ body: JSONObject, except objectId: String?) async throws {
-        if let name = body["username"]?.stringValue, try await store.isTaken(name, as: .username, except: objectId) {
+        if let name = body["username"]?.stringValue,
+            try await store.accounts.isTaken(name, as: .username, except: objectId)
+        {
             throw ParseError(ParseError.usernameTaken, "Account already exists for this username.")
         }
         guard let email = body["email"], !email.isNull, email["__op"]?.stringValue != "Delete" else { return }
@@ -93,7 +95,7 @@ public struct Users: Sendable {
                 throw ParseError(ParseError.invalidEmailAddress, "Email address format is invalid.")
             }
         }
-        if try await store.isTaken(address, as: .email, except: objectId) {
+        if try await store.accounts.isTaken(address, as: .email, except: objectId) {
             throw ParseError(ParseError.emailTaken, "Account already exists for this email address.")
         }
     }
