@@ -39,6 +39,8 @@ DIALECT = {
     "told", "tell", "tells", "telling", "seen", "meet", "meets", "deaf", "stranger", "strangers", "turns", "places",
     "whoever", "somebody", "nobody",
 }
+# What a function turns into something is no queue.
+VERB = re.compile(r"\b[Tt]urns (?:[\w`]+ ){1,8}into\b|\bturns out\b")
 
 WORD = re.compile(r"[A-Za-z]+")
 CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -168,7 +170,7 @@ def main():
         for name, count in own.items():
             functions[f"{module}.{name}"] += count
         for line, comment in comments:
-            words = sorted(DIALECT & {word.lower() for word in WORD.findall(comment)})
+            words = sorted(DIALECT & {word.lower() for word in WORD.findall(VERB.sub("", comment))})
             if words:
                 spoken.append((f"{path}:{line}", ", ".join(words)))
         declared = set(DECLARATION.findall(code)) | {os.path.basename(path)[:-len(".swift")]}

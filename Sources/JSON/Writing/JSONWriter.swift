@@ -1,3 +1,5 @@
+import OrderedCollections
+
 /// A writer of compact JSON that appends to a buffer of bytes.
 ///
 /// It writes tokens and leaves commas, colons and brackets to its caller, who knows the shape of what is written:
@@ -230,4 +232,28 @@ extension JSONWriter {
         if members.isEmpty { byte(separator) }
         byte(UInt8(ascii: "}"))
     }
+}
+
+extension JSONValue {
+    /// The value as compact JSON in UTF-8.
+    public func serialized() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.value(self)
+        return writer.bytes
+    }
+
+    /// The value as compact JSON.
+    public var text: String { String(decoding: serialized(), as: UTF8.self) }
+}
+
+extension OrderedDictionary where Key == Name, Value == JSONValue {
+    /// The object as compact JSON in UTF-8.
+    public func serialized() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object(self)
+        return writer.bytes
+    }
+
+    /// The object as compact JSON.
+    public var text: String { String(decoding: serialized(), as: UTF8.self) }
 }
