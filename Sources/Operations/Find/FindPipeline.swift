@@ -37,7 +37,11 @@ struct FindPipeline {
         if meetsTriggers {
             find.options.condition = try await backend.answeringSubqueries(in: find.options.condition, find.context)
         }
-        let found = try await search(find)
+        let asked = find
+        // What is found for triggers becomes values, which are held until the answer is written.
+        let found =
+            meetsTriggers
+            ? try await HeldMemory.reading(size: \.valueSize) { try await search(asked) } : try await search(find)
         let members = try await ClassRules.reading(find.target)?.members(of: found, find, backend) ?? []
         guard meetsTriggers else { return try await write(found, members, find) }
         return try await present(
@@ -138,9 +142,9 @@ struct FindPipeline {
             let answered = ClassRules.reading(find.target)?.answered(find) ?? [:]
             let all = extra(0) + answered.map { JSONValue.member($0.key, $0.value) }
             return try await HeavyWork.run(if: found.isHeavy) {
-                var writer = JSONWriter(capacity: 1024)
+                var writer = JSONWriter(capacity: max(1024, found.size))
                 try found.write(0, extra: all, into: &writer)
-                return writer.bytes
+                return writer.take()
             }
         }
         let countsNothing = found.count == 0 && backend.countsNothing(find.target, find.caller)
@@ -152,7 +156,6 @@ struct FindPipeline {
     private static func write(
         _ found: ObjectStore.Found, extra: (Int) -> [[UInt8]], countsNothing: Bool
     ) throws(ParseError) -> [UInt8] {
-        // Growing would hold what is written twice.
         var writer = JSONWriter(capacity: 64 + max(min(found.rowCount, 1_000) * 512, found.size))
         writer.raw("{\"results\":[")
         try found.writeAll(extra: extra, into: &writer)
@@ -166,7 +169,7 @@ struct FindPipeline {
             }
         }
         writer.byte(UInt8(ascii: "}"))
-        return writer.bytes
+        return writer.take()
     }
 
     /// What each object has besides its fields: where it is of another class than was asked for, its class.
