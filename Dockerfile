@@ -11,10 +11,11 @@ COPY Sources Sources
 # The tests and the example are not built, but the package names their folders.
 COPY Tests Tests
 COPY examples/cloud examples/cloud
-# With the arguments of `make build`.
-COPY scripts/release_build.sh scripts/
+# With the arguments of `make build`, and of the same versions of packages.
+COPY scripts/release_build.sh scripts/packages.sh scripts/packages.txt scripts/
 RUN source scripts/release_build.sh \
-    && swift build "${release_build[@]}" --product roost \
+    && scripts/packages.sh \
+    && swift build "${release_build[@]}" --force-resolved-versions --product roost \
     && install -D --strip "$(swift build "${release_build[@]}" --show-bin-path)/roost" /out/roost
 
 FROM debian:bookworm-slim

@@ -4,4 +4,6 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/test_build.sh
 
-swift build --build-tests "${test_build[@]}"
+scripts/packages.sh
+swift build --build-tests --force-resolved-versions "${test_build[@]}"
+scripts/packages.sh check

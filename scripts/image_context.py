@@ -77,13 +77,17 @@ def copy(context):
                     place = os.path.join(target, os.path.relpath(name, source))
                 place = os.path.join(context, place)
                 os.makedirs(os.path.dirname(place), exist_ok=True)
-                shutil.copyfile(os.path.join(root, name), place)
+                shutil.copy(os.path.join(root, name), place)
 
 
 with tempfile.TemporaryDirectory(prefix="roost-image.") as folder:
     context = os.path.join(folder, "source")
     copy(context)
-    described = subprocess.run(["swift", "package", "--package-path", context, "describe"], stdout=subprocess.PIPE)
+    if subprocess.run(["scripts/packages.sh"], cwd=context).returncode != 0:
+        sys.exit("image context: the versions of packages cannot be read in what the image is built of")
+    described = subprocess.run(
+        ["swift", "package", "--force-resolved-versions", "--package-path", context, "describe"],
+        stdout=subprocess.PIPE)
     if described.returncode != 0:
         sys.exit("image context: the package cannot be read in what the image is built of")
     # The arguments of the build are read from a script, which must be among what is copied.

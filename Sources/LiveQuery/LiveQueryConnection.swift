@@ -131,13 +131,13 @@ actor LiveQueryConnection {
         }
     }
 
-    /// Compares a change with a subscription, in turns with the connections of other networks.
+    /// Compares a change with a subscription, in its turn among the connections of other networks.
     private func match(
         _ change: Change, _ query: inout LiveQuery, _ context: RequestContext, _ budget: inout MatchBudget
     ) async throws -> LiveQueryEvent? {
-        try await server.comparing.enter(of: sender)
-        defer { server.comparing.leave(of: sender) }
-        return try server.backend.liveQueries.event(of: change, for: &query, context, &budget)
+        try await server.comparing.run(of: sender) {
+            try server.backend.liveQueries.event(of: change, for: &query, context, &budget)
+        }
     }
 
     private func tell(

@@ -1,3 +1,4 @@
+import JSON
 import Logging
 import ParseModel
 
@@ -26,5 +27,61 @@ package struct LineLogHandler: LogHandler {
         if event.metadata != nil, !metadata.isEmpty { fields = metadata.merging(fields) { $1 } }
         writer.add(
             LogLine(moment: .now, level: event.level, label: label, message: event.message, metadata: fields))
+    }
+}
+
+/// A log line that is not text yet.
+package struct LogLine: Sendable {
+    /// The forms that lines are written in.
+    package enum Format {
+        case text, json
+    }
+
+    package let moment: ParseDate
+    package let level: Logger.Level
+    package let label: String
+    package let message: Logger.Message
+    package let metadata: Logger.Metadata
+
+    /// Appends the line, with the time in UTC, to what is going to be written.
+    package func write(as format: Format, to output: inout [UInt8]) {
+        switch format {
+        case .text: writeText(to: &output)
+        case .json: writeJSON(to: &output)
+        }
+        output.append(UInt8(ascii: "\n"))
+    }
+
+    /// `<time> <level> <label>: <name>=<value> … <message>`
+    private func writeText(to output: inout [UInt8]) {
+        // A control character could begin a new line, or steer a terminal.
+        func append(_ text: String) {
+            let start = output.count
+            output += text.utf8
+            for index in start..<output.count where output[index] < 0x20 || output[index] == 0x7F {
+                output[index] = UInt8(ascii: " ")
+            }
+        }
+        append(moment.iso)
+        append(" ")
+        append(level.rawValue)
+        append(" ")
+        append(label)
+        append(": ")
+        for (name, value) in metadata.sortedFields {
+            append(name)
+            append("=")
+            append(value)
+            append(" ")
+        }
+        append(message.description)
+    }
+
+    private func writeJSON(to output: inout [UInt8]) {
+        var line: JSONObject = [
+            "timestamp": .string(moment.iso), "level": .string(level.rawValue), "message": .string(message.description),
+        ]
+        for (name, value) in metadata.sortedFields { line[name] = .string(value) }
+        output += JSONValue.object(line).serialized()
     }
 }

@@ -8,6 +8,7 @@ import ParseModel
 import ParseStorage
 import Rules
 import ServerConfiguration
+import Tasks
 
 /// The routes of the REST interface: which path and method is which call of the backend.
 public struct ParseRoutes: RequestHandler {
@@ -90,8 +91,13 @@ public struct ParseRoutes: RequestHandler {
     {
         if match.route.traits.contains(.master) { try requireMaster(context) }
         if match.route.traits.contains(.idempotent) { try await claim(envelope, context) }
-        let reply = try await match.route.handler(
-            self, RouteCall(envelope: envelope, context: context, arguments: match.arguments))
+        let call = RouteCall(envelope: envelope, context: context, arguments: match.arguments)
+        // What is made for cloud code is held until the answer is whole.
+        let reply =
+            backend.triggers.callsTriggers
+            ? try await HeldMemory.run(in: .values, depth: envelope.origin.memoryDepth) {
+                try await match.route.handler(self, call)
+            } : try await match.route.handler(self, call)
         if case .json(let bytes) = reply.body { try AnswerSize.check(bytes.count, configuration.maxResponseSize) }
         return reply
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets in so much work at a time; the rest waits, in turns by sender.
+/// Lets in so much work at a time; the rest waits, in turns by sender, or by the time that senders took.
 ///
 /// What waits leaves the line when its task is cancelled or its caller goes away, so that nothing is done for nobody, and
 /// nobody waits behind it.
@@ -33,10 +33,13 @@ public final class Gate: Sendable {
     private struct State {
         var load = Load()
         var waiting = SenderQueue<Waiter>()
+        var spent = SpentTime()
     }
 
     private let capacity: Int
     private let share: Int
+    private let leavesRoom: Bool
+    private let countsTime: Bool
     private let mostWaiting: Int
     private let waitingShare: Int
     private let state = Mutex(State())
@@ -46,11 +49,20 @@ public final class Gate: Sendable {
     /// - Parameters:
     ///   - capacity: The weight of all that is let in at a time. What weighs more is let in alone.
     ///   - share: The weight of what is let in of one sender at a time.
+    ///   - leavesRoom: Whether a sender has at most three times as much as is left free: three quarters where it is alone, and
+    ///     less the more there are. However many wait for themselves then, the next one finds room.
+    ///   - countsTime: Whether of those that wait the sender comes first whose work took the least time, as far as it was done
+    ///     by ``run(weight:of:_:)``: one that asks for little does not wait for a turn of each that asks for a lot.
     ///   - mostWaiting: How many may wait.
     ///   - waitingShare: How many of one sender may wait.
-    public init(capacity: Int, share: Int = .max, mostWaiting: Int = .max, waitingShare: Int = .max) {
+    public init(
+        capacity: Int, share: Int = .max, leavesRoom: Bool = false, countsTime: Bool = false,
+        mostWaiting: Int = .max, waitingShare: Int = .max
+    ) {
         self.capacity = capacity
         self.share = share
+        self.leavesRoom = leavesRoom
+        self.countsTime = countsTime
         self.mostWaiting = mostWaiting
         self.waitingShare = waitingShare
     }
@@ -73,7 +85,11 @@ public final class Gate: Sendable {
         weight: Int = 1, of sender: Sender = .current, _ body: nonisolated(nonsending) () async throws -> R
     ) async throws -> R {
         try await enter(weight: weight, of: sender)
-        defer { leave(weight: weight, of: sender) }
+        let begin = countsTime ? ContinuousClock.now : nil
+        defer {
+            if let begin { state.withLock { $0.spent.add(.now - begin, to: sender) } }
+            leave(weight: weight, of: sender)
+        }
         return try await body()
     }
 
@@ -122,6 +138,7 @@ public final class Gate: Sendable {
         let own = load.usedBySender[sender, default: 0]
         // One that waits for itself keeps nobody else from entering.
         if own > 0, weight > share - own { return .skip }
+        if own > 0, leavesRoom, own + weight > 3 * (capacity - load.used - weight) { return .skip }
         return load.used > 0 && weight > capacity - load.used ? .stop : .take
     }
 
@@ -135,20 +152,24 @@ public final class Gate: Sendable {
     }
 
     private func nextToAdmit(_ state: inout State) -> (element: Waiter, sender: Sender)? {
-        let load = state.load
-        return state.waiting.popFirst { waiter, sender in fits(waiter.weight, of: sender, beside: load) }
+        let (load, spent) = (state.load, state.spent)
+        if countsTime { state.waiting.arrange { spent[$0] } }
+        let next = state.waiting.popFirst { waiter, sender in fits(waiter.weight, of: sender, beside: load) }
+        if countsTime, let next { state.spent.admit(next.sender) }
+        return next
     }
 
     /// Puts a waiter into the line, and admits it if its turn is now.
     ///
-    /// - Returns: Its place in the line; nil where too many wait, in which case it was told.
+    /// - Returns: Its place in the line; nil where too many wait, and it was refused.
     private func line(up waiter: Waiter, of sender: Sender) -> SenderQueue<Waiter>.Ticket? {
         var admitted: [CheckedContinuation<Void, any Error>] = []
         let ticket = state.withLock { state -> SenderQueue<Waiter>.Ticket? in
-            guard state.waiting.count < mostWaiting, state.waiting.count(of: sender) < waitingShare else { return nil }
+            let mayWait = state.waiting.count < mostWaiting && state.waiting.count(of: sender) < waitingShare
             let ticket = state.waiting.append(waiter, of: sender)
+            // Those that wait may wait for themselves, and this one enter at once.
             admitted = admitWaiting(&state)
-            return ticket
+            return mayWait || state.waiting.remove(ticket) == nil ? ticket : nil
         }
         if ticket == nil { waiter.continuation.resume(throwing: Full()) }
         for continuation in admitted { continuation.resume() }

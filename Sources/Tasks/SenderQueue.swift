@@ -118,6 +118,14 @@ public struct SenderQueue<Element> {
         return nil
     }
 
+    /// Has the senders with the lowest rank come first; among those of one rank, the one whose last turn is longest ago.
+    mutating func arrange(by rank: (Sender) -> some Comparable) {
+        guard turns.count > 1 else { return }
+        let ranked = turns.enumerated().map { (place: $0, sender: $1, rank: rank($1)) }
+            .sorted { ($0.rank, $0.place) < ($1.rank, $1.place) }
+        turns = Deque(ranked.map(\.sender))
+    }
+
     /// Forgets numbers of removed elements when they are most of a line.
     private mutating func compact(_ sender: Sender) {
         guard let line = lines[sender], line.numbers.count > 2 * line.elements.count + 16 else { return }

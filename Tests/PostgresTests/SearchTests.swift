@@ -174,6 +174,26 @@ struct SearchTests {
         }
     }
 
+    @Test("A connection on which a large value came or left is made anew, since it keeps as much memory")
+    func swollen() async throws {
+        try await TestDatabase.run(shared: 1, exclusive: 1) { (database) async throws in
+            let client = database.client
+            let number = Statement("SELECT pg_backend_pid()::int8")
+            let long = String(repeating: "x", count: 3_000_000)
+            let shared = try await client.query(number).int(0, 0)
+            _ = try await client.query(Statement("SELECT length($1)", [.text(long)]))
+            #expect(try await eventually { try await client.query(number).int(0, 0) != shared })
+            let before = try await client.query(number).int(0, 0)
+            _ = try await client.query(Statement("SELECT repeat('x', 3000000)"))
+            #expect(try await eventually { try await client.query(number).int(0, 0) != before })
+            let lent = try await client.slowQuery(number).int(0, 0)
+            #expect(try await client.slowQuery(number).int(0, 0) == lent)
+            _ = try await client.slowQuery(Statement("SELECT repeat('x', 3000000)"))
+            #expect(try await client.slowQuery(number).int(0, 0) != lent)
+            #expect(client.statistics.reconnects == 0)
+        }
+    }
+
     @Test("Callers have the connections for slow reads in turns")
     func turns() async throws {
         try await TestDatabase.run(exclusive: 2, configure: Self.patiently) { (database) async throws in

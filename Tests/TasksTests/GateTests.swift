@@ -69,6 +69,60 @@ struct GateTests {
         #expect(gate.used == 0)
     }
 
+    @Test("leaves room to the next sender, however many there are that want all of it", .timeLimit(.minutes(1)))
+    func room() throws {
+        let gate = Gate(capacity: 256, leavesRoom: true)
+        var inside: [Sender] = []
+        for sender in (1...32).map({ Sender(address: "192.0.2.\($0)") }) {
+            for _ in 0..<256 where gate.tryEnter(of: sender) { inside.append(sender) }
+        }
+        // Some leave, and those that have fewer take their places, until nothing changes.
+        for _ in 0..<10_000 {
+            gate.leave(of: inside.removeFirst())
+            let next = Sender(address: "192.0.2.\(Int.random(in: 1...32))")
+            if gate.tryEnter(of: next) { inside.append(next) }
+        }
+        #expect(gate.used > 200)
+        #expect(gate.tryEnter(of: Sender(address: "198.51.100.1")))
+    }
+
+    @Test("refuses nobody who can enter at once, however many wait for themselves", .timeLimit(.minutes(1)))
+    func roomBesideWaiting() async throws {
+        let gate = Gate(capacity: 4, leavesRoom: true, mostWaiting: 1)
+        for _ in 0..<3 { #expect(gate.tryEnter(of: first)) }
+        let waits = Task { try await gate.run(of: first) {} }
+        try await until { gate.waiting == 1 }
+        await #expect(throws: Gate.Full.self) { try await gate.enter(of: first) }
+        try await gate.enter(of: second)
+        gate.leave(of: second)
+        gate.leave(of: first)
+        try await waits.value
+    }
+
+    @Test("lets the sender in first whose work took the least time", .timeLimit(.minutes(1)))
+    func time() async throws {
+        let gate = Gate(capacity: 1, countsTime: true)
+        let order = Order()
+        let senders = (1...8).map { Sender(address: "192.0.2.\($0)") }
+        func work(_ milliseconds: Int) {
+            let end = ContinuousClock.now + .milliseconds(milliseconds)
+            while ContinuousClock.now < end {}
+        }
+        for sender in senders { try await gate.run(of: sender) { work(20) } }
+        try await gate.enter(of: first)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, sender) in senders.enumerated() {
+                group.addTask { try await gate.run(of: sender) { order.note("long") } }
+                try await until { gate.waiting == index + 1 }
+            }
+            group.addTask { try await gate.run(of: Sender(address: "198.51.100.1")) { order.note("short") } }
+            try await until { gate.waiting == senders.count + 1 }
+            gate.leave(of: first)
+            try await group.waitForAll()
+        }
+        #expect(order.names.first == "short")
+    }
+
     @Test("lets what weighs more than it takes in alone", .timeLimit(.minutes(1)))
     func weight() async throws {
         let gate = Gate(capacity: 10)

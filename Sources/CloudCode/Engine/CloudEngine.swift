@@ -23,9 +23,6 @@ public final class CloudEngine: Sendable {
     private let callsTriggers = Atomic(false)
     private let callsFindTriggers = Atomic(false)
     private let limitChanges = Atomic(0)
-    /// What calls carry at a time, in bytes; as values it is several times as much. What is small is not weighed.
-    private let budget = CallGate(capacity: 16 << 20)
-    private static let smallest = 16 * 1024
     let logger: Logger
 
     /// Makes an engine without hosts.
@@ -134,22 +131,30 @@ public final class CloudEngine: Sendable {
         return try await admitted(call) { try await self.validated(measured, host, validator) }
     }
 
-    /// Carries out a call when there is room for what it carries. The request gives its own place back meanwhile.
+    /// Carries out a call when there is memory for what it carries. The request gives its own place back meanwhile.
     private func admitted(
         _ call: CloudCall, _ body: nonisolated(nonsending) () async throws -> CloudResult
     ) async throws -> CloudResult {
         let place = HeldPlace.current
-        func outside() async -> Result<CloudResult, any Error> {
-            place?.goOutside()
-            do { return .success(try await body()) } catch { return .failure(error) }
-        }
-        let result =
-            call.size < Self.smallest
-            ? await outside() : try await budget.run(call, weight: call.size) { await outside() }
-        // The place is kept while the call waits for the budget, and is taken again when that is left: nobody has a part of
+        let isAlone = HeldMemory.current == nil
+        let memory = HeldMemory.current ?? HeldMemory(in: .values, depth: call.isNested ? call.depth - 1 : 0)
+        if call.size >= HeldMemory.smallest { try await memory.hold(call.size) }
+        place?.goOutside()
+        let result: Result<CloudResult, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        // The place is kept while the call waits for memory, and is taken again when that is left: no request has a part of
         // one and waits for the other.
+        if isAlone || !Self.isFollowedByAnswer(call) { memory.leave() }
         await place?.comeBack(takingPlace: Self.isFollowedByWrite(call, result))
         return try result.get()
+    }
+
+    /// Whether what a call answers is all that is left to do for the request: it is written into the answer.
+    private static func isFollowedByAnswer(_ call: CloudCall) -> Bool {
+        switch call.target {
+        case .function, .trigger(.afterFind, _): true
+        default: false
+        }
     }
 
     /// Whether what a call answers is written next, which is heavy where the request is.

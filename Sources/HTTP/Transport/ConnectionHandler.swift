@@ -2,6 +2,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import NIOTLS
 import Tasks
 
 /// Serves connections: SwiftNIO's parser of HTTP/1.1 in front, and behind it a task on the connection's event loop that
@@ -165,5 +166,78 @@ final class ConnectionReader: ChannelDuplexHandler {
         default: break
         }
         context.fireUserInboundEventTriggered(event)
+    }
+}
+
+/// Ends a connection whose client does not finish the handshake of TLS in time; goes away when it has.
+final class HandshakeTimeout: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let limit: TimeAmount
+    private var timer: Scheduled<Void>?
+
+    init(_ limit: Duration) {
+        self.limit = TimeAmount(limit)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let channel = context.channel
+        timer = context.eventLoop.scheduleTask(in: limit) { channel.abort() }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timer?.cancel()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        context.fireUserInboundEventTriggered(event)
+        guard case TLSUserEvent.handshakeCompleted? = event as? TLSUserEvent else { return }
+        context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+    }
+}
+
+/// The end of an event loop's turn, when the answers that were written during it are sent, one right after the other.
+///
+/// The first answer that is sent wakes a client. On a machine of few processors it pushes the server aside at once, finds
+/// that one answer, and waits again; and so it goes for each. When the others follow closely, it finds several.
+final class FlushCoalescer: Sendable {
+    private let eventLoop: any EventLoop
+    /// The channels with something to send.
+    private let channels: NIOLoopBoundBox<[any Channel]>
+
+    init(of eventLoop: any EventLoop) {
+        self.eventLoop = eventLoop
+        channels = .makeBoxSendingValue([], eventLoop: eventLoop)
+    }
+
+    /// Sends what was written to a channel of the event loop, when its turn ends; at once from elsewhere, where nobody
+    /// knows of turns.
+    func flush(_ channel: any Channel) {
+        guard eventLoop.inEventLoop else { return channel.flush() }
+        channels.value.append(channel)
+        // Tasks of this turn that are waiting already come first.
+        if channels.value.count == 1 { eventLoop.execute { self.flushAll() } }
+    }
+
+    private func flushAll() {
+        var index = 0
+        while index < channels.value.count {
+            channels.value[index].flush()
+            index += 1
+        }
+        channels.value.removeAll(keepingCapacity: true)
+    }
+}
+
+/// Runs the tasks of a connection on the connection's own event loop, so that an answer from the database goes to the
+/// socket without another change of threads.
+final class EventLoopTaskExecutor: TaskExecutor {
+    private let eventLoop: any EventLoop
+
+    init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        eventLoop.execute { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 }

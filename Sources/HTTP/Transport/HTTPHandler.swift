@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Answers the requests of connections.
 package protocol HTTPHandler: Sendable {
     /// Answers a request; what goes wrong has an answer, too.
@@ -8,4 +10,48 @@ package protocol HTTPHandler: Sendable {
 
     /// The answer for which there is no memory.
     var overloaded: Reply { get }
+}
+
+/// A request as it came from the connection.
+package struct IncomingRequest {
+    /// A short id under which the log speaks about it.
+    package let id: RequestID
+    /// The method's name in the request line.
+    package let method: String
+    /// The target in the request line.
+    package let target: String
+    /// The header fields.
+    package let headers: RequestHeaders
+    /// The host, and port, that the client called.
+    package let authority: String?
+    /// The IP address of the other end of the connection.
+    package let peer: String
+    /// The body, while it arrives.
+    package let body: IncomingBody
+
+    package var isHead: Bool { method == "HEAD" }
+
+    /// Whether the request only looks, so that an answer may say that nothing changed.
+    package var isConditional: Bool { method == "GET" || method == "HEAD" }
+}
+
+/// A short id under which the log speaks about a request; its text is made where it is told.
+public struct RequestID: Sendable, CustomStringConvertible {
+    private let number: UInt64
+
+    /// An id with some number.
+    public init(_ number: UInt64) {
+        self.number = number
+    }
+
+    public var description: String { String(number, radix: 36) }
+}
+
+/// Gives ids to requests: unique in the process, and unlikely to repeat in the next one.
+package final class RequestIDs: Sendable {
+    private let counter = Atomic<UInt64>(UInt64.random(in: 0..<(1 << 40)))
+
+    package func next() -> RequestID {
+        RequestID(counter.add(1, ordering: .relaxed).newValue)
+    }
 }

@@ -1,8 +1,10 @@
+import CoreMetrics
 import Encoding
 import Logging
 import Logs
 import NIOCore
 import NIOHTTP1
+import Synchronization
 
 /// Answers one request on a connection.
 struct Responder: Sendable {
@@ -183,5 +185,80 @@ struct Responder: Sendable {
     private func log(_ id: RequestID, _ method: String, _ target: String, status: Int, duration: Duration) {
         let line = RequestFields(id: id, method: method, target: target, status: status, duration: duration)
         logger.info("request", metadata: ["request": .fields { line.fields }])
+    }
+}
+
+/// What the log says of a request that was answered.
+struct RequestFields: Sendable {
+    let id: RequestID
+    let method: String
+    let path: String
+    let status: Int
+    let duration: Duration
+
+    /// Takes of a target what lines keep: the path, without the query string, which may hold secrets, and not all of one
+    /// that is long.
+    init(id: RequestID, method: String, target: String, status: Int, duration: Duration) {
+        self.id = id
+        self.method = method
+        self.status = status
+        self.duration = duration
+        let kept = target.utf8.prefix(Self.longestPath).prefix { $0 != UInt8(ascii: "?") }
+        path = kept.count == target.utf8.count ? target : String(decoding: kept, as: UTF8.self)
+    }
+
+    /// How many bytes of a path are kept.
+    private static let longestPath = 1000
+
+    /// The fields, sorted by name.
+    var fields: [(name: String, value: String)] {
+        [("id", "\(id)"), ("method", method), ("ms", milliseconds), ("path", path), ("status", "\(status)")]
+    }
+
+    private var milliseconds: String {
+        let microseconds = duration.components.seconds * 1_000_000 + duration.components.attoseconds / 1_000_000_000_000
+        return "\(microseconds / 1000).\(String(1000 + microseconds % 1000).dropFirst())"
+    }
+}
+
+/// What is measured of requests, by the names of OpenTelemetry's conventions for HTTP servers.
+final class RequestMetrics: Sendable {
+    private struct Key: Hashable {
+        var method: String
+        var status: Int
+    }
+
+    private let factory: any MetricsFactory
+    private let active: Meter
+    private let timers = Mutex<[Key: CoreMetrics.Timer]>([:])
+
+    /// - Parameter factory: Makes what keeps the figures.
+    init(factory: any MetricsFactory) {
+        self.factory = factory
+        active = Meter(label: "http.server.active_requests", factory: factory)
+    }
+
+    /// Notes that a request is answered from now on.
+    func begin() {
+        active.increment()
+    }
+
+    /// Notes that a request was answered.
+    ///
+    /// - Parameter method: One of those that SwiftNIO's parser knows, so that clients cannot make up more figures.
+    func end(method: HTTPMethod, status: Int, duration: Duration) {
+        active.decrement()
+        let key = Key(method: method.rawValue, status: status)
+        let timer = timers.withLock { timers in
+            if let timer = timers[key] { return timer }
+            let timer = CoreMetrics.Timer(
+                label: "http.server.request.duration",
+                dimensions: [("http.request.method", key.method), ("http.response.status_code", "\(status)")],
+                factory: factory)
+            timers[key] = timer
+            return timer
+        }
+        let (seconds, attoseconds) = duration.components
+        timer.recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 }

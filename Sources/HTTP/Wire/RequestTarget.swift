@@ -1,3 +1,5 @@
+import Encoding
+
 /// The path and query string of a request, seen from the mount path.
 package struct RequestTarget: Sendable, Equatable {
     /// The path below the mount as it came; empty or beginning with a slash.
@@ -46,5 +48,27 @@ extension UInt8 {
     /// The byte of the small letter, where this is that of a capital of ASCII.
     package var lowercasedASCII: UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+    }
+}
+
+/// What a request wants to do with the thing that its path names.
+public enum Method: String, Sendable {
+    case get = "GET"
+    case post = "POST"
+    case put = "PUT"
+    case delete = "DELETE"
+
+    /// Reads a method name in any case. `PATCH` counts as `PUT`, `HEAD` as `GET`; nil for anything else.
+    public init?(name: String) {
+        switch name {
+        case "GET", "HEAD": self = .get
+        case "POST": self = .post
+        case "PUT", "PATCH": self = .put
+        case "DELETE": self = .delete
+        default:
+            let capitals = name.asciiUppercased
+            guard capitals != name else { return nil }
+            self.init(name: capitals)
+        }
     }
 }

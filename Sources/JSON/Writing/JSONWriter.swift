@@ -1,3 +1,13 @@
+import OrderedCollections
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// A writer of compact JSON that appends to a buffer of bytes.
 ///
 /// It writes tokens and leaves commas, colons and brackets to its caller, who knows the shape of what is written:
@@ -22,14 +32,47 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
     /// Makes a writer with an empty buffer that holds `capacity` bytes before it grows.
     public init(capacity: Int = 256) {
         self.capacity = max(capacity, 16)
-        start = .allocate(capacity: self.capacity)
+        start = Self.resized(nil, to: self.capacity)
         used = 0
     }
 
-    deinit { start.deallocate() }
+    deinit { free(start) }
 
     /// What has been written so far.
     public var bytes: [UInt8] { Array(UnsafeBufferPointer(start: start, count: count)) }
+
+    /// All that was written. Of much, the memory of what is copied is given back meanwhile: it is never there twice.
+    public consuming func take() -> [UInt8] {
+        guard count >= Self.large else { return bytes }
+        let pageSize = Int(getpagesize())
+        let (start, count) = (start, count)
+        return Array(unsafeUninitializedCapacity: count) { target, initialized in
+            var position = 0
+            while position < count {
+                let end = min(position + Self.large / 4, count)
+                target.baseAddress?.advanced(by: position).initialize(from: start + position, count: end - position)
+                // Whole pages only; what lies around them belongs to others.
+                let first =
+                    (UInt(bitPattern: start) + UInt(position) + UInt(pageSize) - 1) / UInt(pageSize) * UInt(pageSize)
+                let last = (UInt(bitPattern: start) + UInt(end)) / UInt(pageSize) * UInt(pageSize)
+                if last > first {
+                    _ = madvise(UnsafeMutableRawPointer(bitPattern: first), Int(last - first), MADV_DONTNEED)
+                }
+                position = end
+            }
+            initialized = count
+        }
+    }
+
+    /// From how many bytes on having them twice matters.
+    private static let large = 1024 * 1024
+
+    /// Memory of so many bytes with what was in another: large pieces are moved by their pages, without a copy.
+    private static func resized(_ memory: UnsafeMutablePointer<UInt8>?, to capacity: Int) -> UnsafeMutablePointer<UInt8>
+    {
+        guard let memory = realloc(memory, capacity) else { fatalError("out of memory") }
+        return memory.assumingMemoryBound(to: UInt8.self)
+    }
 
     /// What has been written so far, as text.
     public var text: String { String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) }
@@ -43,12 +86,8 @@ public struct JSONWriter: ~Copyable, @unchecked Sendable {
 
     @usableFromInline @inline(never)
     mutating func grow(_ additional: Int) {
-        let larger = max(capacity * 2, count + additional)
-        let next = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
-        next.update(from: start, count: count)
-        start.deallocate()
-        start = next
-        capacity = larger
+        capacity = max(capacity * 2, count + additional)
+        start = Self.resized(start, to: capacity)
     }
 
     /// Takes back what was written after there were `count` bytes.
@@ -230,4 +269,28 @@ extension JSONWriter {
         if members.isEmpty { byte(separator) }
         byte(UInt8(ascii: "}"))
     }
+}
+
+extension JSONValue {
+    /// The value as compact JSON in UTF-8.
+    public func serialized() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.value(self)
+        return writer.take()
+    }
+
+    /// The value as compact JSON.
+    public var text: String { String(decoding: serialized(), as: UTF8.self) }
+}
+
+extension OrderedDictionary where Key == Name, Value == JSONValue {
+    /// The object as compact JSON in UTF-8.
+    public func serialized() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object(self)
+        return writer.take()
+    }
+
+    /// The object as compact JSON.
+    public var text: String { String(decoding: serialized(), as: UTF8.self) }
 }

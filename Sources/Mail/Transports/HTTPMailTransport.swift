@@ -1,4 +1,7 @@
+import Encoding
+import Foundation
 import JSON
+import Operations
 import Outgoing
 import ServerConfiguration
 import Templates
@@ -151,5 +154,57 @@ enum TemplateValues {
         case .object(let object): make(object, escape)
         default: json.text
         }
+    }
+}
+
+/// Sends mails by Mailgun's HTTP interface: a form, with the key as a password.
+struct MailgunTransport: MailTransport {
+    let account: Configuration.Mailgun
+    let caller: HTTPCaller
+
+    func send(_ message: MailMessage) async throws -> MailReceipt {
+        guard let sender = MailAddress(message.sender) else { throw MailFailure.addressIsNone }
+        let recipients = message.recipients.compactMap { MailAddress($0) }
+        guard !recipients.isEmpty, recipients.count == message.recipients.count else { throw MailFailure.addressIsNone }
+        var fields = [
+            ("from", sender.text), ("to", recipients.map(\.address).joined(separator: ",")),
+            ("subject", message.subject), ("text", message.text),
+        ]
+        if let html = message.html { fields.append(("html", html)) }
+        if let replyTo = message.replyTo.flatMap({ MailAddress($0) }) { fields.append(("h:Reply-To", replyTo.text)) }
+        let form = fields.map { "\(PercentEncoding.encode($0.0))=\(PercentEncoding.encode($0.1))" }
+        let key = Data("api:\(account.apiKey)".utf8).base64EncodedString()
+        return try await MailRequest.send(
+            HTTPCall(
+                "POST", "https://\(account.host)/v3/\(PercentEncoding.encode(account.domain))/messages",
+                headers: [
+                    ("Authorization", "Basic \(key)"), ("Content-Type", "application/x-www-form-urlencoded"),
+                ], body: Array(form.joined(separator: "&").utf8)), by: caller)
+    }
+}
+
+/// Sends mails by the HTTP interface of Amazon SES (version 2), which takes them in the form that travels.
+struct SESTransport: MailTransport {
+    let account: Configuration.SES
+    let caller: HTTPCaller
+
+    func send(_ message: MailMessage) async throws -> MailReceipt {
+        guard let sender = MailAddress(message.sender),
+            let bytes = MIMEMessage.bytes(message, date: Date(), id: Identifiers.hexadecimal(32))
+        else { throw MailFailure.addressIsNone }
+        let recipients = message.recipients.compactMap { MailAddress($0)?.address }
+        let body: JSONValue = [
+            "FromEmailAddress": .string(sender.address),
+            "Destination": ["ToAddresses": .array(recipients.map { .string($0) })],
+            "Content": ["Raw": ["Data": .string(Data(bytes).base64EncodedString())]],
+        ]
+        var call = HTTPCall(
+            "POST", account.endpoint + "/v2/email/outbound-emails", headers: [("Content-Type", "application/json")],
+            body: body.serialized())
+        let signature = AWSSignature(
+            accessKeyId: account.accessKeyId, secretAccessKey: account.secretAccessKey,
+            sessionToken: account.sessionToken, region: account.region, service: "ses")
+        call.headers += signature.headers(for: call, at: Date())
+        return try await MailRequest.send(call, by: caller)
     }
 }

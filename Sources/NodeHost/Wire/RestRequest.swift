@@ -65,6 +65,6 @@ enum RestRequest {
         writer.raw(#","body":"#)
         if reply.body.isEmpty { writer.null() } else { writer.raw(reply.body) }
         writer.raw("}")
-        return writer.bytes
+        return writer.take()
     }
 }

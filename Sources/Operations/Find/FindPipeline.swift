@@ -40,7 +40,11 @@ struct FindPipeline {
             find.options.condition = try await backend.findTriggers.answeringSubqueries(
                 in: find.options.condition, find.context)
         }
-        let found = try await search(find)
+        let asked = find
+        // What is found for triggers becomes values, which are held until the answer is written.
+        let found =
+            meetsTriggers
+            ? try await HeldMemory.reading(size: \.valueSize) { try await search(asked) } : try await search(find)
         let members = try await ClassRules.reading(find.target)?.members(of: found, find, backend.permissions) ?? []
         guard meetsTriggers else { return try await write(found, members, find) }
         return try await present(
@@ -142,9 +146,9 @@ struct FindPipeline {
             let answered = ClassRules.reading(find.target)?.answered(find) ?? [:]
             let all = extra(0) + answered.map { JSONValue.member($0.key, $0.value) }
             return try await HeavyWork.run(if: found.isHeavy) {
-                var writer = JSONWriter(capacity: 1024)
+                var writer = JSONWriter(capacity: max(1024, found.size))
                 try found.write(0, extra: all, into: &writer)
-                return writer.bytes
+                return writer.take()
             }
         }
         let countsNothing = found.count == 0 && backend.permissions.countsNothing(find.target, find.caller)
@@ -156,7 +160,6 @@ struct FindPipeline {
     private static func write(
         _ found: ObjectStore.Found, extra: (Int) -> [[UInt8]], countsNothing: Bool
     ) throws(ParseError) -> [UInt8] {
-        // Growing would hold what is written twice.
         var writer = JSONWriter(capacity: 64 + max(min(found.rowCount, 1_000) * 512, found.size))
         writer.raw("{\"results\":[")
         try found.writeAll(extra: extra, into: &writer)
@@ -170,7 +173,7 @@ struct FindPipeline {
             }
         }
         writer.byte(UInt8(ascii: "}"))
-        return writer.bytes
+        return writer.take()
     }
 
     /// What each object has besides its fields: where it is of another class than was asked for, its class.

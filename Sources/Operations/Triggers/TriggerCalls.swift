@@ -59,7 +59,7 @@ public struct Triggers: Sendable {
     /// - Returns: nil without a user.
     public func userRecord(_ context: RequestContext) async throws -> JSONObject? {
         guard context.caller.user != nil else { return nil }
-        let bytes = try await ownRecords.me(context)
+        let bytes = try await HeldMemory.reading(size: \.count) { try await ownRecords.me(context) }
         var record = try await HeavyWork.makeValues(of: bytes.count) {
             try JSONValue(parsing: bytes).objectValue ?? [:]
         }

@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 
 /// `$relativeTime`: a time told from now, such as `3 days 2 hours ago` or `in 1 week`.
@@ -46,5 +47,12 @@ enum RelativeTime {
             throw bad("Invalid time string. Dangling unit or number.")
         }
         return isFuture ? now + milliseconds : now - milliseconds
+    }
+}
+
+extension ParseDate {
+    /// The present time.
+    public static var now: ParseDate {
+        ParseDate(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }
 }

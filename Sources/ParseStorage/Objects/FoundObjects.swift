@@ -77,10 +77,10 @@ extension ObjectStore {
         /// - Throws: 116 when the object is too large, or nested deeper than values are: whoever decides by what stands
         ///   in it would decide by less.
         public func object(_ row: Int, extra: [[UInt8]] = []) throws(ParseError) -> JSONObject {
-            var writer = JSONWriter(capacity: 512)
+            var writer = JSONWriter(capacity: max(512, size / max(1, rowCount)))
             try write(row, extra: extra, into: &writer)
             do {
-                return try JSONValue(parsing: writer.bytes).objectValue ?? [:]
+                return try JSONValue(parsing: writer.take()).objectValue ?? [:]
             } catch {
                 throw AnswerSize.tooDeep
             }

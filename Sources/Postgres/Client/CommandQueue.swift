@@ -1,6 +1,14 @@
 import Synchronization
 import Tasks
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// The commands of callers to the I/O thread, with a way to wake the thread from its sleep.
 final class CommandQueue: Sendable {
     /// What the I/O thread is asked to do.
@@ -157,5 +165,62 @@ final class LeaseRequest: @unchecked Sendable {
         self.prelude = prelude
         self.conflictKey = conflictKey
         self.end = end
+    }
+}
+
+/// Which requests the I/O thread wakes up for.
+///
+/// A request that nothing can be done about before an answer comes may lie until then: the answer wakes the thread, and it
+/// finds all that came meanwhile. To wake a thread costs both sides more than to hand in a request.
+struct WakeCondition {
+    /// Whether requests that only read can be sent.
+    var reads = true
+    /// Whether reads that may take long can be sent.
+    var searches = true
+    /// Whether requests that change one row each can be sent.
+    var changes = true
+
+    /// Whether to wake up, now that a command was handed in.
+    func isMet(by command: CommandQueue.Command) -> Bool {
+        guard case .submit(let request) = command else { return true }
+        if request.isReadOnly { return request.isSearch ? searches : reads }
+        return request.sharesTransaction ? changes : true
+    }
+}
+
+/// What gets a thread out of `poll`: a pipe, as every system has it.
+final class WakeUp: Sendable {
+    /// What to poll for reading; -1 when the system gave no pipe.
+    let descriptor: Int32
+    private let writer: Int32
+
+    init() {
+        var ends: [Int32] = [-1, -1]
+        if pipe(&ends) == 0 {
+            for end in ends {
+                _ = fcntl(end, F_SETFL, O_NONBLOCK)
+                _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            }
+        }
+        (descriptor, writer) = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(descriptor)
+        close(writer)
+    }
+
+    /// Makes the descriptor readable.
+    func signal() {
+        var byte: UInt8 = 1
+        // A full pipe is as good: it is readable.
+        _ = write(writer, &byte, 1)
+    }
+
+    /// Makes the descriptor unreadable again.
+    func clear() {
+        withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
+            while read(descriptor, buffer.baseAddress, buffer.count) == buffer.count {}
+        }
     }
 }

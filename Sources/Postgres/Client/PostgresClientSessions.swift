@@ -167,3 +167,32 @@ extension PostgresClient {
         return PostgresSession(lease: number, commandQueue: commandQueue)
     }
 }
+
+/// What a transaction is for. Each purpose has connections of its own, so that none starves another.
+public enum TransactionPurpose: Sendable {
+    /// One request does several things at once.
+    case request
+    /// A caller sent several requests that are to be one.
+    case batch
+    /// Classes are changed; there is no limit of time for that.
+    case administration
+
+    /// The connections that it may have.
+    var poolPurpose: PoolPurpose {
+        switch self {
+        case .request: .transactions
+        case .batch: .batches
+        case .administration: .administration
+        }
+    }
+}
+
+/// How much a transaction sees of others.
+public enum Isolation: String, Sendable {
+    /// Each statement sees what was committed before it began.
+    case readCommitted = "READ COMMITTED"
+    /// All statements see what was committed before the first one began.
+    case repeatableRead = "REPEATABLE READ"
+    /// As if transactions ran one after the other.
+    case serializable = "SERIALIZABLE"
+}

@@ -58,6 +58,8 @@ final class Connection {
     var resultsTaken = 0
     /// Whether the server was told to stop the first of those under way, since its result is too large.
     var isOutgrown = false
+    /// Whether libpq keeps a buffer for it that has become large, as it does until the connection is closed.
+    var isSwollen = false
     /// When the server was told to stop something for the last time: it may be late, and stop what comes after.
     var stoppedAt: MonotonicInstant?
     /// Why it can no longer be used; it is cleared away when no function is in the middle of using it.
@@ -189,6 +191,10 @@ final class Connection {
         isBlocked = false
         watch = ResultWatch()
         isOutgrown = false
+        isSwollen = false
         stoppedAt = nil
     }
+
+    /// From how many bytes of a message on a connection is closed and made anew once it is idle, for its buffer.
+    static let largeMessage = 1024 * 1024
 }

@@ -29,6 +29,8 @@ extension Connection {
             watch.isBeyond(context.configuration.resultLimit) || watch.isBeyond(expected: head.sizeLimit)
         guard isBeyond, !isOutgrown, let handle else { return }
         isOutgrown = true
+        // What came of its first row may be all there is of it.
+        isSwollen = true
         stoppedAt = context.now
         pool.didOutgrow(self, handle)
     }
@@ -50,6 +52,8 @@ extension Connection {
 
     private func take(_ result: OpaquePointer) {
         resultsTaken += 1
+        // A row is one message, and libpq has all of it before it makes a part of the result of it.
+        if Int(PQresultMemorySize(result)) / max(1, Int(PQntuples(result))) > Self.largeMessage { isSwollen = true }
         guard let request = inFlight.first else { return PQclear(result) }
         switch PQresultStatus(result) {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:

@@ -8,6 +8,8 @@ final class ExclusivePool: ConnectionPool {
     private(set) var connections: [Connection] = []
     /// Connections that are not lent, the one used last at the end, with the time since when.
     private var idle: [(connection: Connection, since: MonotonicInstant)] = []
+    /// Connections that are lent no more, for what libpq keeps of large messages.
+    private var retired: [Connection] = []
     private var leases: [Int: Lease] = [:]
     private var lastNumber: Int
     /// Requests that wait for a connection.
@@ -93,6 +95,7 @@ final class ExclusivePool: ConnectionPool {
 
     /// Lends a clean connection to the request whose turn it is, or keeps it.
     private func offer(_ connection: Connection) {
+        guard !connection.isSwollen else { return retired.append(connection) }
         connection.deallocateDropped()
         if !lend(connection) { idle.append((connection, context.now)) }
     }
@@ -363,6 +366,11 @@ final class ExclusivePool: ConnectionPool {
             if withdraw(first) { giveUp(first) }
         }
         lendIdle()
+        for connection in retired where connection.failure == nil {
+            connections.removeAll { $0 === connection }
+            connection.close()
+        }
+        retired.removeAll()
         while let oldest = idle.first, oldest.since.isOlder(than: Self.idleTimeout, at: context.now) {
             idle.removeFirst()
             connections.removeAll { $0 === oldest.connection }

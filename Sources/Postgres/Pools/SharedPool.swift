@@ -153,6 +153,10 @@ final class SharedPool: ConnectionPool {
     func tick() {
         for index in connections.indices {
             connections[index].checkDeadline()
+            if connections[index].isSwollen, connections[index].isReady, connections[index].inFlight.isEmpty {
+                connections[index].close()
+                reopenings[index] = context.now
+            }
             if let due = reopenings[index], due <= context.now, !context.isStopping {
                 reopenings[index] = nil
                 connections[index].open()

@@ -71,3 +71,104 @@ extension PostgresResult {
         }
     }
 }
+
+/// The texts of a PostgreSQL array where they lie in a result, so that going through them allocates nothing.
+public struct TextList {
+    let result: PostgresResult
+    let row: Int
+    let column: Int
+
+    /// Gives the bytes of each text that is not NULL, in order. They are valid only during the call.
+    public func visit(_ body: (UnsafeRawBufferPointer) -> Void) {
+        _ = contains { text in
+            body(text)
+            return false
+        }
+    }
+
+    /// How many bytes the list takes.
+    public var size: Int { result.withBytes(row, column) { $0.count } }
+
+    /// The texts, each once.
+    public var set: Set<[UInt8]> {
+        var set: Set<[UInt8]> = []
+        visit { set.insert(Array($0)) }
+        return set
+    }
+
+    /// Whether one of the texts is the same, byte for byte.
+    public func contains(_ text: UnsafeRawBufferPointer) -> Bool {
+        contains { $0.count == text.count && $0.elementsEqual(text) }
+    }
+
+    /// Whether there is a text for which `isWanted` is true; the texts after it are not looked at.
+    private func contains(where isWanted: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+        result.withBytes(row, column) { bytes in
+            // No dimension is no element; of more than one, the elements follow each other all the same.
+            guard bytes.count >= 12 else { return false }
+            let dimensions = Int(BinaryValue(bytes).integer(0, as: Int32.self))
+            var position = 12 + 8 * max(0, dimensions)
+            while position + 4 <= bytes.count {
+                let length = Int(BinaryValue(bytes).integer(position, as: Int32.self))
+                position += 4
+                guard length >= 0 else { continue }
+                guard position + length <= bytes.count else { break }
+                if isWanted(UnsafeRawBufferPointer(rebasing: bytes[position..<position + length])) { return true }
+                position += length
+            }
+            return false
+        }
+    }
+}
+
+/// A value in PostgreSQL's binary form, valid as long as the bytes are. Each reader gives nil for bytes that no value of
+/// its type has.
+public struct BinaryValue {
+    let bytes: UnsafeRawBufferPointer
+
+    /// Takes the bytes of a value that is not NULL.
+    public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    /// An integer of two, four or eight bytes.
+    public var integer: Int64? {
+        switch bytes.count {
+        case 2: Int64(integer(0, as: Int16.self))
+        case 4: Int64(integer(0, as: Int32.self))
+        case 8: integer(0, as: Int64.self)
+        default: nil
+        }
+    }
+
+    /// A floating-point number or an integer.
+    ///
+    /// - Parameter type: The object id of the value's type.
+    public func double(type: UInt32) -> Double? {
+        switch PostgresType(rawValue: type) {
+        case .float8: bytes.count == 8 ? Double(bitPattern: integer(0, as: UInt64.self)) : nil
+        case .float4: bytes.count == 4 ? Double(Float(bitPattern: integer(0, as: UInt32.self))) : nil
+        default: integer.map(Double.init)
+        }
+    }
+
+    /// A time in milliseconds since 1970, rounded down. Infinity is a time beyond all others.
+    public var milliseconds: Int64? {
+        guard bytes.count == 8 else { return nil }
+        let microseconds = integer(0, as: Int64.self)
+        return microseconds / 1000 - (microseconds % 1000 < 0 ? 1 : 0) + ParameterEncoding.epoch
+    }
+
+    /// A point.
+    public var point: (x: Double, y: Double)? { bytes.count == 16 ? point(0) : nil }
+
+    func point(_ offset: Int) -> (x: Double, y: Double) {
+        (
+            Double(bitPattern: integer(offset, as: UInt64.self)),
+            Double(bitPattern: integer(offset + 8, as: UInt64.self))
+        )
+    }
+
+    @inline(__always)
+    func integer<I: FixedWidthInteger>(_ offset: Int, as: I.Type) -> I {
+        I(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: I.self))
+    }
+}

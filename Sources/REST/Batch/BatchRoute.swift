@@ -6,6 +6,7 @@ import ParseModel
 import ParseStorage
 import Postgres
 import Rules
+import Tasks
 
 extension RouteTable {
     static let batch = Route(.post, "batch") { routes, call in try await routes.batch(call.envelope, call.context) }
@@ -42,9 +43,11 @@ extension ParseRoutes {
         if let limits { try await limits.count(elements, context.caller.user) }
         if let declared = declaredLimits?.limiter { try await declared.count(elements, context.caller.user) }
         let isTransaction = envelope.body["transaction"] == true
+        let memory = HeldMemory(in: .answers, depth: envelope.origin.memoryDepth)
+        defer { memory.leave() }
         var results =
             isTransaction
-            ? try await together(elements, context) : try await sideBySide(elements, context)
+            ? try await together(elements, context) : try await sideBySide(elements, context, memory)
         var writer = JSONWriter(capacity: results.reduce(16) { $0 + $1.count + 1 })
         writer.byte(UInt8(ascii: "["))
         for index in results.indices {
@@ -54,7 +57,7 @@ extension ParseRoutes {
             results[index] = []
         }
         writer.byte(UInt8(ascii: "]"))
-        return .json(writer.bytes)
+        return .json(writer.take())
     }
 
     /// One call of a batch, with the credentials of the whole.
@@ -135,7 +138,9 @@ extension ParseRoutes {
     private static let callsAtOnce = 50
 
     /// All calls at once, each for itself.
-    private func sideBySide(_ elements: [Envelope], _ context: RequestContext) async throws -> [[UInt8]] {
+    private func sideBySide(
+        _ elements: [Envelope], _ context: RequestContext, _ memory: HeldMemory
+    ) async throws -> [[UInt8]] {
         if elements.count > 1, elements.allSatisfy(Self.isPlainCreation),
             // Triggers are called for all objects at once, and not for one after the other.
             !elements.contains(where: { backend.triggers.callsSaveTriggers($0.path[1]) })
@@ -149,22 +154,30 @@ extension ParseRoutes {
                 }
             }
         }
+        let reads = elements.contains { $0.method == .get }
+        let most = reads ? Self.readsAtOnce : backend.triggers.callsTriggers ? Self.callsAtOnce : elements.count
         return try await withThrowingTaskGroup(of: (Int, [UInt8]).self) { group in
             var waiting = elements.enumerated().makeIterator()
-            func begin() {
-                guard let (index, element) = waiting.next() else { return }
-                group.addTask { (index, try await self.outcome(of: element, context)) }
+            var open = 0
+            func begin(upTo limit: Int) {
+                while open < limit, let (index, element) = waiting.next() {
+                    group.addTask { (index, try await self.outcome(of: element, context, memory)) }
+                    open += 1
+                }
             }
-            let reads = elements.contains { $0.method == .get }
-            let limit = reads ? Self.readsAtOnce : backend.triggers.callsTriggers ? Self.callsAtOnce : elements.count
-            for _ in 0..<min(limit, elements.count) { begin() }
+            // Nobody knows before how large the answers to reads are: as long as they are small, more are asked for at a time.
+            var limit = reads ? 1 : most
+            begin(upTo: limit)
             var results = [[UInt8]](repeating: [], count: elements.count)
             var size = 0
             for try await (index, bytes) in group {
                 results[index] = bytes
+                open -= 1
                 size += bytes.count
                 try AnswerSize.check(size, configuration.maxResponseSize)
-                begin()
+                if size >= HeldMemory.smallest { memory.count(size) }
+                if reads { limit = size > HeavyWork.answerSize ? 1 : min(most, 2 * limit) }
+                begin(upTo: limit)
             }
             return results
         }
@@ -180,7 +193,7 @@ extension ParseRoutes {
         writer.raw("{\"success\":")
         writer.raw(bytes)
         writer.byte(UInt8(ascii: "}"))
-        return writer.bytes
+        return writer.take()
     }
 
     /// Whether a call makes an object of a class without rules of its own.
@@ -189,9 +202,13 @@ extension ParseRoutes {
             && !element.path[1].hasPrefix("_")
     }
 
-    private func outcome(of element: Envelope, _ context: RequestContext) async throws -> [UInt8] {
+    /// - Parameter memory: Holds the answers of the batch: the first large one to a read waits for those of others.
+    private func outcome(
+        of element: Envelope, _ context: RequestContext, _ memory: HeldMemory
+    ) async throws -> [UInt8] {
         do {
-            return Self.success(try await route(element, context))
+            guard element.method == .get else { return Self.success(try await route(element, context)) }
+            return try await memory.reading(size: \.count) { Self.success(try await route(element, context)) }
         } catch {
             return try errors.element(for: error, requestID: element.id)
         }

@@ -4,12 +4,16 @@ import Foundation
 import HTTP
 import JSON
 import ParseModel
+import Tasks
 
 /// `POST /functions/<name>`.
 extension RouteTable {
     static let functions = [
         Route(.post, "functions/:name", [.batchable, .idempotent, .form]) { routes, call in
-            try await routes.callFunction(call)
+            // The caller's record is held until the answer is whole.
+            try await HeldMemory.run(in: .values, depth: call.envelope.origin.memoryDepth) {
+                try await routes.callFunction(call)
+            }
         }
     ]
 }

@@ -95,6 +95,9 @@ extension RequestOrigin: RequestFacts {
 
     /// A key tells servers of webhooks from clients: whose request is believed does not wait for the places of others.
     public var isOfCloudCode: Bool { parent != nil || power != .client }
+
+    /// In how many calls of cloud code the request stands, as far as that is known: what clients say does not count.
+    var memoryDepth: Int { isOfCloudCode ? cloudDepth : 0 }
 }
 
 /// What a client says of its SDK: `js1.10.0`, `i1.19.2`, `php1.6.0`.

@@ -56,9 +56,9 @@ public struct OwnRecords: Sendable {
             return JSONValue.object(known.merging(members) { $1 }).serialized()
         }
         return try await HeavyWork.run(if: found.isHeavy) {
-            var writer = JSONWriter(capacity: 1024)
+            var writer = JSONWriter(capacity: max(1024, found.size))
             try found.write(0, extra: members.map { JSONValue.member($0.key, $0.value) }, into: &writer)
-            return writer.bytes
+            return writer.take()
         }
     }
 

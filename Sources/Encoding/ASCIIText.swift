@@ -19,3 +19,13 @@ extension StringProtocol {
         return String(decoding: utf8.map { range.contains($0) ? change($0) : $0 }, as: UTF8.self)
     }
 }
+
+extension StringProtocol {
+    /// The text without the spaces and tabs around it.
+    public func trimmingSpaces() -> Substring {
+        var result = Substring(self)
+        while let first = result.first, first == " " || first == "\t" { result.removeFirst() }
+        while let last = result.last, last == " " || last == "\t" { result.removeLast() }
+        return result
+    }
+}

@@ -1,0 +1,119 @@
+import Synchronization
+
+/// The memory that a request holds while others wait for theirs: values that were made of large rows, and parts of its answer.
+///
+/// A request waits once, before it holds anything; what it needs besides is counted and never waited for, so that no two
+/// requests wait for each other. Nothing may be held in a ``MemoryBudget`` while a request waits: what is not known before it
+/// was read is thrown away and read again (``reading(size:_:)``).
+public final class HeldMemory: Sendable {
+    /// What the request holds that the current task carries out; nil where nothing is counted.
+    @TaskLocal public static var current: HeldMemory?
+
+    /// How many bytes are not counted.
+    public static let smallest = 64 * 1024
+
+    private let gate: Gate
+    private let sender: Sender
+    /// Lets one part of the request wait at a time: the others follow it without waiting.
+    private let turn = Gate(capacity: 1)
+    private let weight = Mutex(0)
+
+    /// - Parameters:
+    ///   - budget: Whose bytes it takes.
+    ///   - depth: In how many calls of cloud code the request stands.
+    public init(in budget: MemoryBudget, depth: Int) {
+        gate = budget.gate(depth: depth)
+        sender = .current
+    }
+
+    deinit { leave() }
+
+    /// Runs a request, or a part of one, that may hold memory until it is over.
+    ///
+    /// - Throws: What `body` throws.
+    public nonisolated(nonsending) static func run<R>(
+        in budget: MemoryBudget, depth: Int, _ body: nonisolated(nonsending) () async throws -> R
+    ) async rethrows -> R {
+        let held = HeldMemory(in: budget, depth: depth)
+        defer { held.leave() }
+        return try await $current.withValue(held) { try await body() }
+    }
+
+    /// How many bytes it holds.
+    var used: Int { weight.withLock { $0 } }
+
+    /// Makes sure that it holds so many bytes, and waits for them if it holds none.
+    ///
+    /// - Throws: `CancellationError` when the task was cancelled, or the caller left, before.
+    public nonisolated(nonsending) func hold(_ bytes: Int) async throws {
+        guard !holdNow(bytes) else { return }
+        try await turn.run(of: .server) {
+            guard !holdNow(bytes) else { return }
+            try await gate.enter(weight: bytes, of: sender)
+            weight.withLock { $0 += bytes }
+        }
+    }
+
+    /// Counts that it holds so many bytes, for which it is too late to wait.
+    public func count(_ bytes: Int) {
+        weight.withLock { weight in
+            guard bytes > weight else { return }
+            gate.add(weight: bytes - weight, of: sender)
+            weight = bytes
+        }
+    }
+
+    /// Holds so many bytes if that takes no waiting.
+    ///
+    /// - Returns: Whether it does.
+    private func holdNow(_ bytes: Int) -> Bool {
+        weight.withLock { weight in
+            if weight == 0 {
+                guard bytes == 0 || gate.tryEnter(weight: bytes, of: sender) else { return false }
+            } else if bytes > weight {
+                gate.add(weight: bytes - weight, of: sender)
+            }
+            weight = max(weight, bytes)
+            return true
+        }
+    }
+
+    /// Reads something whose size is known once it is read. Where there is no room for it, it is thrown away, and read again
+    /// when there is.
+    ///
+    /// - Parameters:
+    ///   - size: Gives how many bytes it takes.
+    ///   - read: Reads it, and changes nothing.
+    /// - Throws: What `read` throws; `CancellationError` when the task was cancelled, or the caller left, before.
+    public nonisolated(nonsending) func reading<Value>(
+        size: (Value) -> Int, _ read: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> Value {
+        let first = try await read()
+        let bytes = size(first)
+        if bytes < Self.smallest || holdNow(bytes) { return first }
+        _ = consume first
+        try await hold(bytes)
+        let second = try await read()
+        try await hold(size(second))
+        return second
+    }
+
+    /// Reads something as ``reading(size:_:)`` does, in the memory of the request that the current task carries out.
+    ///
+    /// - Throws: What `read` throws; `CancellationError` when the task was cancelled, or the caller left, before.
+    public nonisolated(nonsending) static func reading<Value>(
+        size: (Value) -> Int, _ read: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> Value {
+        guard let current else { return try await read() }
+        return try await current.reading(size: size, read)
+    }
+
+    /// Gives all of it back.
+    public func leave() {
+        let before = weight.withLock { weight in
+            defer { weight = 0 }
+            return weight
+        }
+        if before > 0 { gate.leave(weight: before, of: sender) }
+    }
+}

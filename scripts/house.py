@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Measures the sources: lines, files, functions of a type, long files, full folders, words, repetitions.
+
+    scripts/house.py            prints the table
+    scripts/house.py --verbose  names what is above the bounds, too
+    scripts/house.py --check    exits with 1 when a bound is exceeded
+
+Beside what is wanted of each measure stands the bound that holds today. Lower it when the sources allow it: the first
+number is the goal."""
+import argparse
+import collections
+import os
+import re
+import sys
+
+root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+# Measure: what is wanted, and the bound until then.
+BOUNDS = {
+    "lines": (61_361, 68_500),
+    "files": (640, 725),
+    "types with more than 40 functions": (0, 5),
+    "functions of the largest type": (40, 265),
+    "folders with more than 15 files": (0, 5),
+    "files with more than 300 lines": (0, 9),
+    "comments with words of the dialect": (0, 620),
+    "names with words of the dialect": (0, 82),
+    "repetitions of 8 lines": (0, 0),
+    "paths in docs/architecture.md that do not exist": (0, 0),
+}
+
+MOST_FUNCTIONS = 40
+MOST_FILES = 15
+MOST_LINES = 300
+REPETITION = 8
+
+# For each there is a word of the field: see CONTRIBUTING.md.
+DIALECT = {
+    "told", "tell", "tells", "telling", "seen", "meet", "meets", "deaf", "stranger", "strangers", "turns", "places",
+    "whoever", "somebody", "nobody",
+}
+# What a function turns into something is no queue.
+VERB = re.compile(r"\b[Tt]urns (?:[\w`]+ ){1,8}into\b|\bturns out\b")
+
+WORD = re.compile(r"[A-Za-z]+")
+CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+TYPE = re.compile(r"\b(struct|class|enum|actor|protocol|extension)\s+([A-Z][\w.]*)")
+DECLARATION = re.compile(
+    r"\b(?:func|var|let|case|struct|class|enum|actor|protocol|typealias|associatedtype)\s+`?([A-Za-z_]\w*)")
+TOKEN = re.compile(
+    r"\b(?:struct|class|enum|actor|protocol|extension)\s+[A-Z][\w.]*|\bfunc\s+[^\s(<]+|[{}]")
+
+
+def swift_files():
+    for folder, folders, names in os.walk(os.path.join(root, "Sources")):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith(".swift"):
+                yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def split(text):
+    """The code without comments and texts, the code without comments, and the comments by line."""
+    code, full, comments = [], [], []
+    position, line = 0, 1
+    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|(#*)"""(?:.|\n)*?"""\1|(#+)"(?:[^\n])*?"\2|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+    for match in pattern.finditer(text):
+        code.append(text[position:match.start()])
+        full.append(text[position:match.start()])
+        line += text.count("\n", position, match.start())
+        found = match.group()
+        if found.startswith("//") or found.startswith("/*"):
+            comments.append((line, found))
+            code.append("\n" * found.count("\n"))
+            full.append("\n" * found.count("\n"))
+        else:
+            full.append(found)
+            code.append('""' + "\n" * found.count("\n"))
+        line += found.count("\n")
+        position = match.end()
+    code.append(text[position:])
+    full.append(text[position:])
+    return "".join(code), "".join(full), comments
+
+
+def count_functions(code, counts):
+    """Adds the functions of each type, its extensions included; functions inside of functions are no others'."""
+    scopes, pending = [], None
+    for match in TOKEN.finditer(code):
+        token = match.group()
+        if token == "{":
+            scopes.append(pending)
+            pending = None
+        elif token == "}":
+            if scopes:
+                scopes.pop()
+            pending = None
+        else:
+            declared = TYPE.match(token)
+            if declared:
+                outer = [scope for scope in scopes if scope]
+                pending = f"{outer[-1]}.{declared.group(2)}" if outer else declared.group(2)
+            elif token.startswith("func"):
+                if scopes and scopes[-1]:
+                    counts[scopes[-1]] += 1
+                pending = None
+
+
+def significant_lines(code):
+    """The lines that say something, with their numbers: no imports, no lone brackets."""
+    for number, line in enumerate(code.split("\n"), 1):
+        line = line.strip()
+        if len(line) > 2 and not re.match(r"(public |package )?import ", line):
+            yield number, line
+
+
+def repetitions(codes):
+    """Pairs of places of at least eight same lines one after the other."""
+    lines = {path: list(significant_lines(code)) for path, code in codes.items()}
+    windows = collections.defaultdict(list)
+    for path, content in lines.items():
+        for start in range(len(content) - REPETITION + 1):
+            key = tuple(line for _, line in content[start:start + REPETITION])
+            windows[key].append((path, start))
+    pairs = set()
+    for found in windows.values():
+        for index, (path, start) in enumerate(found):
+            for other, other_start in found[index + 1:]:
+                if path == other and other_start - start < REPETITION:
+                    continue
+                pairs.add((path, start, other, other_start))
+    # A longer repetition is found once for each of its lines: its first counts.
+    return sorted(
+        (path, lines[path][start][0], other, lines[other][other_start][0])
+        for path, start, other, other_start in pairs
+        if (path, start - 1, other, other_start - 1) not in pairs)
+
+
+def missing_paths():
+    modules = set(os.listdir(os.path.join(root, "Sources")))
+    with open(os.path.join(root, "docs/architecture.md")) as file:
+        named = re.findall(r"`([\w/]+\.swift)`", file.read())
+    return [
+        path for path in named
+        if path.split("/")[0] in modules and "/" in path and not os.path.exists(os.path.join(root, "Sources", path))]
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Measures the sources.")
+    parser.add_argument("--check", action="store_true", help="exit with 1 when a bound is exceeded")
+    parser.add_argument("--verbose", action="store_true", help="name what is above the bounds")
+    arguments = parser.parse_args()
+
+    codes, modules = {}, collections.defaultdict(lambda: [0, 0])
+    functions, folders = collections.Counter(), collections.Counter()
+    long_files, spoken, names = [], [], []
+    for path in swift_files():
+        with open(os.path.join(root, path)) as file:
+            text = file.read()
+        length = text.count("\n")
+        module = path.split("/")[1]
+        modules[module][0] += 1
+        modules[module][1] += length
+        folders[os.path.dirname(path)] += 1
+        if length > MOST_LINES:
+            long_files.append((path, length))
+        code, codes[path], comments = split(text)
+        own = collections.Counter()
+        count_functions(code, own)
+        for name, count in own.items():
+            functions[f"{module}.{name}"] += count
+        for line, comment in comments:
+            words = sorted(DIALECT & {word.lower() for word in WORD.findall(VERB.sub("", comment))})
+            if words:
+                spoken.append((f"{path}:{line}", ", ".join(words)))
+        declared = set(DECLARATION.findall(code)) | {os.path.basename(path)[:-len(".swift")]}
+        for name in sorted(declared):
+            if DIALECT & {part.lower() for part in CAMEL.findall(name)}:
+                names.append((path, name))
+    large = [(name, count) for name, count in functions.most_common() if count > MOST_FUNCTIONS]
+    full = [(folder, count) for folder, count in folders.most_common() if count > MOST_FILES]
+    repeated, missing = repetitions(codes), missing_paths()
+
+    print(f"{'module':<22}{'files':>6}{'lines':>8}")
+    for module, (count, length) in sorted(modules.items(), key=lambda item: -item[1][1]):
+        print(f"{module:<22}{count:>6}{length:>8}")
+
+    details = {
+        "types with more than 40 functions": [f"{name}: {count}" for name, count in large],
+        "folders with more than 15 files": [f"{folder}: {count}" for folder, count in full],
+        "files with more than 300 lines": [f"{path}: {length}" for path, length in long_files],
+        "comments with words of the dialect": [f"{place}: {words}" for place, words in spoken],
+        "names with words of the dialect": [f"{path}: {name}" for path, name in names],
+        "repetitions of 8 lines": [f"{a}:{i} and {b}:{j}" for a, i, b, j in repeated],
+        "paths in docs/architecture.md that do not exist": missing,
+    }
+    values = {
+        "lines": sum(length for _, length in modules.values()),
+        "files": len(codes),
+        "functions of the largest type": max(functions.values()),
+        **{measure: len(entries) for measure, entries in details.items()},
+    }
+    print(f"\n{'measure':<50}{'now':>7}{'wanted':>8}{'bound':>8}")
+    exceeded = []
+    for measure, (wanted, accepted) in BOUNDS.items():
+        value, bound = values[measure], max(wanted, accepted)
+        if value > bound:
+            exceeded.append(measure)
+        remark = "  EXCEEDED" if value > bound else "" if value <= wanted else "  (goal)"
+        print(f"{measure:<50}{value:>7}{wanted:>8}{bound:>8}{remark}")
+    few = {"types with more than 40 functions", "folders with more than 15 files", "files with more than 300 lines"}
+    for measure, entries in details.items():
+        if entries and (arguments.verbose or measure in few or measure in exceeded):
+            print(f"\n{measure}:")
+            for entry in entries:
+                print(f"  {entry}")
+    if arguments.check and exceeded:
+        sys.exit(f"house: exceeded: {', '.join(exceeded)}")
+
+
+main()
