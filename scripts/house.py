@@ -18,10 +18,10 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
     "lines": (61_361, 68_500),
-    "files": (640, 725),
-    "types with more than 40 functions": (0, 5),
-    "functions of the largest type": (40, 265),
-    "folders with more than 15 files": (0, 5),
+    "files": (640, 650),
+    "types with more than 40 functions": (0, 4),
+    "functions of the largest type": (40, 63),
+    "folders with more than 15 files": (0, 0),
     "files with more than 300 lines": (0, 9),
     "comments with words of the dialect": (0, 620),
     "names with words of the dialect": (0, 82),
