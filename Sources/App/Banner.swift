@@ -10,12 +10,12 @@ struct Banner {
     let port: Int
     let dataFolder: String
     let filesFolder: String
-    /// Whether the keys themselves may be seen.
+    /// Whether the keys themselves are shown.
     let showsKeys: Bool
     /// Whether mails are shown here.
     var showsMails = false
 
-    /// Whether the keys may be seen: the output is a terminal, and the configuration is one of the examples.
+    /// Whether the keys may be shown: the output is a terminal, and the configuration is one of the examples.
     ///
     /// - Parameters:
     ///   - configurationFolder: Where the configuration file is; nil when there is none.

@@ -5,13 +5,13 @@ import UnixSignals
 package enum Interruption {
     /// Why a command ended early.
     package struct Signalled: Error, CustomStringConvertible {
-        /// What to tell the operator who stopped it.
+        /// The message for the operator who stopped it.
         package var description: String { "stopped by a signal" }
     }
 
     private static let kept = Mutex<[UnixSignalsSequence]>([])
 
-    /// Runs `body`, and cancels it when the process is told to end.
+    /// Runs `body`, and cancels it when the process gets a signal to end.
     ///
     /// - Throws: ``Signalled`` once a cancelled `body` has cleaned up; else what it throws.
     package static func guarding<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {

@@ -5,7 +5,7 @@ import ServerConfiguration
 
 /// Where log lines go, and in which form.
 package enum LogOutput {
-    /// The server's logger, and what writes its lines. It never sees passwords, tokens or keys, because nobody hands
+    /// The server's logger, and what writes its lines. It never sees passwords, tokens or keys, because no code hands
     /// them to it.
     static func start(_ configuration: Configuration) -> (logger: Logger, writer: LogWriter) {
         let writer = LogWriter(format: configuration.jsonLogs ? .json : .text)
@@ -15,7 +15,7 @@ package enum LogOutput {
         return (logger, writer)
     }
 
-    /// For parts whose news nobody needs.
+    /// For parts whose news are not needed.
     package static var quiet: Logger {
         var logger = Logger(label: "roost.lifecycle")
         logger.logLevel = .error

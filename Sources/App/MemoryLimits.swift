@@ -4,11 +4,11 @@
 
 /// What glibc keeps of memory that was freed.
 package enum MemoryLimits {
-    /// Tells glibc to take large pieces from the system and to give back the ends of its arenas. To be called before there
+    /// Makes glibc take large pieces from the system and to give back the ends of its arenas. To be called before there
     /// are other threads.
     ///
-    /// Left alone, glibc raises both limits with the largest piece that was ever freed, and keeps what a large answer took
-    /// for good.
+    /// Left alone, glibc raises both limits with the largest piece that was ever freed, and keeps what a large answer
+    /// took for good.
     package static func set() {
         #if canImport(Glibc)
             mallopt(M_MMAP_THRESHOLD, 1024 * 1024)

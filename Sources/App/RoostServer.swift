@@ -30,9 +30,9 @@ public struct RoostServer: Service {
     private let backend: Backend
     private let mailQueue: MailQueue?
     private let pushQueue: PushQueue?
-    /// What tells clients of changes; nil where changes of no class are told.
+    /// What notifies clients of changes; nil where no class is published.
     private let liveQueries: LiveQueryServer?
-    /// What asks servers of others; nil where nobody is to be asked.
+    /// What asks servers of others; nil where none is asked.
     private let caller: HTTPCaller?
     private let cloud: CloudEngine
     /// What runs `cloud/main.js`; nil where there is none.
@@ -50,8 +50,8 @@ public struct RoostServer: Service {
     ///   - filesDirectory: The folder of uploaded files.
     ///   - passwordCost: The cost of new password hashes; below 10 for tests only.
     ///   - extensions: What the deployment adds, or puts in place of the server's parts.
-    /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration, `ConfigurationError` for a login
-    ///   provider that there is not, `ServerCertificate.Unusable` for files of `https` that cannot be used.
+    /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration, `ConfigurationError` for a
+    ///   login provider that there is not, `ServerCertificate.Unusable` for files of `https` that cannot be used.
     public init(
         configuration: Configuration, connectionString: String, filesDirectory: String, passwordCost: Int = 10,
         extensions: ServerExtensions = ServerExtensions(), logger: Logger
@@ -191,7 +191,7 @@ public struct RoostServer: Service {
         }
     }
 
-    /// A replica that is out of reach keeps nobody from starting: the client goes on trying to reach it.
+    /// A replica that is out of reach keeps the server from nothing: the client goes on trying to reach it.
     private func connectReplica() async {
         do {
             try await replica?.start()
@@ -218,7 +218,7 @@ public struct RoostServer: Service {
         // Requests are served meanwhile: an index only makes them faster.
         async let _ = indexer.run()
         async let _ = backend.sweeps.run()
-        async let _ = tellAddress()
+        async let _ = announceAddress()
         async let _ = liveQueries?.run()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await backend.caches.follow() }
@@ -260,9 +260,9 @@ public struct RoostServer: Service {
         return { try await mail.send($0) }
     }
 
-    /// Cloud code uploads files by HTTP, as soon as there is a port. With TLS it does so at an address that the certificate
-    /// can name.
-    private func tellAddress() async {
+    /// Cloud code uploads files by HTTP, as soon as there is a port. With TLS it does so at an address that the
+    /// certificate can name.
+    private func announceAddress() async {
         guard let nodeHost, let port = try? await http.boundPort else { return }
         if configuration.https != nil {
             return nodeHost.serve(at: configuration.publicServerURL ?? configuration.serverURL)
@@ -275,7 +275,7 @@ public struct RoostServer: Service {
     /// Class definitions that the binary does not have.
     public struct UnknownDefinitions: Error, CustomStringConvertible {
         let name: String
-        /// What to tell the operator.
+        /// The message for the operator.
         public var description: String { "option classDefinitions: there are no definitions named \(name)" }
     }
 }

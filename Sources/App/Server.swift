@@ -36,7 +36,7 @@ package struct Server {
         self.extensions = extensions(logger)
     }
 
-    /// Serves until it is told to stop; the private PostgreSQL outlives the last request.
+    /// Serves until it is stopped; the private PostgreSQL outlives the last request.
     package func run() async throws {
         defer { logWriter.flush() }
         for warning in deployment.warnings { logger.warning("\(warning)") }

@@ -11,7 +11,7 @@ package struct TestMail {
 
     /// Sends the mail.
     ///
-    /// - Returns: What to tell: that it was taken, and the words of the server.
+    /// - Returns: A message: that it was taken, and the words of the server.
     /// - Throws: `ConfigurationError` without an `emailAdapter`; `MailTrial.Refused` when the mail is not taken.
     package func send(to address: String) async throws -> String {
         guard let delivery = configuration.accountMail.delivery else {

@@ -2,7 +2,7 @@ import JSON
 
 /// Reads BSON documents out of bytes.
 ///
-/// Every length that the bytes tell is compared with what is left before anything is read by it, so that nothing outside
+/// Every length in the bytes is compared with what is left before anything is read by it, so that nothing outside
 /// of the input is touched, and nothing is allocated that the input does not fill. Open documents are counted.
 public struct BSONReader {
     /// How many documents and arrays may be open at once. MongoDB itself allows 100.
@@ -93,7 +93,7 @@ public struct BSONReader {
         let last = try documentEnd(depth: depth)
         var elements: [BSONValue] = []
         while let type = try nextType(before: last) {
-            // The keys of elements are their places, which their order tells as well.
+            // The keys of elements are their positions, which their order gives as well.
             try skipKey()
             elements.append(try value(type, depth: depth))
         }
@@ -192,7 +192,7 @@ public struct BSONReader {
         var length = Int(try int32())
         let subtype = try byte()
         try need(length)
-        // The old form of binary data tells its length once more.
+        // The old form of binary data has its length once more.
         if subtype == 2 {
             let inner = Int(try int32())
             guard inner == length - 4 else { throw failure("a length that does not fit") }

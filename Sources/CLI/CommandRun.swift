@@ -15,7 +15,7 @@ enum CommandRun {
 
     /// Runs a command to its end, which a signal brings early.
     ///
-    /// - Parameter isForScripts: Whether the reason of a failure is told as JSON on the standard output too.
+    /// - Parameter isForScripts: Whether the reason of a failure is written as JSON to the standard output too.
     /// - Throws: `ExitCode`.
     static func run(isForScripts: Bool, _ body: @escaping @Sendable () async throws -> Int32) async throws {
         let status: Int32

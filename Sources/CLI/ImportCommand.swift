@@ -21,7 +21,7 @@ struct ImportCommand: AsyncParsableCommand {
             Each class appears when all of it is there. What cannot be kept exactly stands in the file of rejects. The \
             same command goes on where it was interrupted, and changes nothing once it is done.
 
-            \(CommandRun.exitHelp), 2 done but for what stands in the file of rejects or was told. See \
+            \(CommandRun.exitHelp), 2 done but for what stands in the file of rejects or was reported. See \
             docs/import-export.md.
             """)
 
@@ -131,7 +131,7 @@ struct ImportCommand: AsyncParsableCommand {
         ).run()
         display.cancel()
         await display.value
-        lines.tell(report)
+        lines.finish(report)
         return report.exitCode
     }
 }

@@ -3,10 +3,10 @@ import JSON
 import Migration
 import Synchronization
 
-/// Tells how far an import is: a bar at a terminal, a line for each class elsewhere, JSON for scripts.
+/// Shows how far an import is: a bar at a terminal, a line for each class elsewhere, JSON for scripts.
 final class ImportLines: Sendable {
     private struct State {
-        var toldClasses = 0
+        var shownClasses = 0
         var isLineOpen = false
         var step = ""
         var began = ContinuousClock.now
@@ -25,7 +25,7 @@ final class ImportLines: Sendable {
         isTerminal = isatty(STDERR_FILENO) == 1
     }
 
-    /// Tells, until the task is cancelled.
+    /// Shows it until the task is cancelled.
     func follow() async {
         while !Task.isCancelled {
             show()
@@ -44,11 +44,11 @@ final class ImportLines: Sendable {
         let now = ContinuousClock.now
         let text: String = state.withLock { state in
             var text = ""
-            for line in figures.finished.dropFirst(state.toldClasses) where !isForScripts {
+            for line in figures.finished.dropFirst(state.shownClasses) where !isForScripts {
                 text += (state.isLineOpen ? "\r\u{1B}[K" : "") + line + "\n"
                 state.isLineOpen = false
             }
-            state.toldClasses = figures.finished.count
+            state.shownClasses = figures.finished.count
             if state.step != figures.step {
                 state.step = figures.step
                 state.began = now
@@ -88,8 +88,8 @@ final class ImportLines: Sendable {
         return line
     }
 
-    /// Tells the end.
-    func tell(_ report: ImportReport) {
+    /// Shows the end.
+    func finish(_ report: ImportReport) {
         if isForScripts {
             ProgressLines.printLine(report.json.merging(["event": "done"]) { $1 })
             return

@@ -36,7 +36,7 @@ struct MailPreview: AsyncParsableCommand {
     }
 }
 
-/// `roost mail test`: sends one mail, and tells what the server said.
+/// `roost mail test`: sends one mail, and shows what the server said.
 struct MailTest: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",

@@ -2,7 +2,7 @@ import Foundation
 import JSON
 import Synchronization
 
-/// Tells how far a command is: one line that changes at a terminal, a line for each thing done elsewhere, JSON for
+/// Shows how far a command is: one line that changes at a terminal, a line for each thing done elsewhere, JSON for
 /// scripts.
 final class ProgressLines: Sendable {
     private struct State {
@@ -20,7 +20,7 @@ final class ProgressLines: Sendable {
         isTerminal = isatty(STDERR_FILENO) == 1
     }
 
-    /// Tells that something is under way; at a terminal only, ten times a second at most.
+    /// Shows that something is under way; at a terminal only, ten times a second at most.
     func step(_ name: String, _ count: Int, of total: Int?, unit: String) {
         guard isTerminal, !isForScripts else { return }
         let text: String? = state.withLock { state in
@@ -45,9 +45,9 @@ final class ProgressLines: Sendable {
         return text
     }
 
-    /// Tells that something is done.
+    /// Shows that something is done.
     ///
-    /// - Parameter event: What scripts are told.
+    /// - Parameter event: What scripts get.
     func done(_ text: String, _ event: JSONObject) {
         if isForScripts { return Self.printLine(event) }
         let wasOpen = state.withLock { state in

@@ -23,9 +23,9 @@ public enum ByteEquality {
     }
 }
 
-/// Comparison of secrets in a time that does not tell where they differ.
+/// Comparison of secrets in a time that does not depend on where they differ.
 public enum ConstantTime {
-    /// Whether a text that a client sent is the secret, byte by byte. An empty secret is nobody's.
+    /// Whether a text that a client sent is the secret, byte by byte. An empty secret matches nothing.
     public static func areEqual(_ given: String, _ secret: String) -> Bool {
         guard !secret.isEmpty else { return false }
         var difference = given.utf8.count ^ secret.utf8.count

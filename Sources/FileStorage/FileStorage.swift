@@ -89,7 +89,7 @@ public struct FileDetails: Sendable, Equatable {
     public var metadata: JSONObject
     /// Words to find the file by.
     public var tags: JSONObject
-    /// The content type; only kept when the name's extension does not tell it.
+    /// The content type; only kept when the name's extension does not imply it.
     public var contentType: String?
 
     /// Describes a file; empty when nothing is given.

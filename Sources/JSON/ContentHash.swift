@@ -1,11 +1,11 @@
-/// A hash of an answer's bytes, by which its next reader can tell whether it changed.
+/// A hash of an answer's bytes, by which its next reader knows whether it changed.
 public enum ContentHash {
     /// The hash of some bytes: the same in every process and on every machine. It is no defence against those who make
     /// two texts of one hash on purpose.
     ///
     /// Every byte of every JSON answer goes through it, so it takes four words of eight bytes at a time, whose
-    /// multiplications do not wait for each other. Reading them as numbers needs an unsafe pointer; it stays inside of the
-    /// closure and of the array.
+    /// multiplications do not wait for each other. Reading them as numbers needs an unsafe pointer; it stays inside of
+    /// the closure and of the array.
     public static func of(_ bytes: [UInt8]) -> UInt64 {
         bytes.withUnsafeBytes { buffer in
             func word(_ offset: Int) -> UInt64 {

@@ -90,9 +90,9 @@ extension LocalPostgres {
     /// The files at the top of a cluster that are data: where its log of changes begins, and what version it is of.
     private static let dataFiles: Set<String> = ["PG_VERSION", "backup_label"]
 
-    /// Gives a copy the configuration of a new cluster. Its own may name programs that PostgreSQL runs (`archive_command`,
-    /// `restore_command`), libraries that it loads, places elsewhere (`tablespace_map`), and processes that pg_ctl ends
-    /// (`postmaster.pid`): so of the files at its top, which hold all that, only data stay.
+    /// Gives a copy the configuration of a new cluster. Its own may name programs that PostgreSQL runs
+    /// (`archive_command`, `restore_command`), libraries that it loads, folders elsewhere (`tablespace_map`), and
+    /// processes that pg_ctl ends (`postmaster.pid`): so of the files at its top, which hold all that, only data stay.
     private static func renewConfiguration(in folder: String, _ account: Account) async throws {
         let files = FileManager.default
         let (cluster, fresh) = (folder + "/cluster/", folder + "/fresh/")

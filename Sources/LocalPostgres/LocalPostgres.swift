@@ -4,7 +4,7 @@ import Logging
 
 /// The embedded default: a private PostgreSQL cluster beside the server.
 ///
-/// It listens on a Unix socket only, in a folder that nobody else can read, and belongs to one server at a time.
+/// It listens on a Unix socket only, in a folder that no other user can read, and belongs to one server at a time.
 public actor LocalPostgres {
     /// Why the cluster could not be had, in words for the operator.
     public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
@@ -138,7 +138,7 @@ public actor LocalPostgres {
             logger.error("PostgreSQL could not be stopped", metadata: ["reason": "\(error)"])
             return
         }
-        // Inside of the data folder it stays; elsewhere nobody would know whose it was.
+        // Inside of the data folder it stays; elsewhere it would not be known whose it was.
         try? FileManager.default.removeItem(atPath: outsideSocketFolder)
     }
 
@@ -198,7 +198,8 @@ extension LocalPostgres {
 
     /// Starts the cluster, or uses it beside the process that started it.
     ///
-    /// - Returns: The connection string, and whether the cluster belongs to another process; only who started it stops it.
+    /// - Returns: The connection string, and whether the cluster belongs to another process; only who started it stops
+    ///   it.
     /// - Throws: ``Failure``.
     public func startOrShare() async throws -> (connectionString: String, isShared: Bool) {
         let deadline = ContinuousClock.now + .seconds(60)

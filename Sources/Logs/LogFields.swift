@@ -2,8 +2,8 @@ import Logging
 
 /// Several fields of a log line in one metadata value.
 ///
-/// A line for each request is made on an event loop. Its fields become text where the line is written or read, not there.
-/// It is a class, since every value is asked whether it is one: that is quickly told of a class alone.
+/// A line for each request is made on an event loop. Its fields become text where the line is written or read, not
+/// there. It is a class, since every value is asked whether it is one: of a class alone that is quickly known.
 public final class LogFields: CustomStringConvertible, Sendable {
     private let make: @Sendable () -> [(name: String, value: String)]
 

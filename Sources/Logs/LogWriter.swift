@@ -5,13 +5,13 @@ import Synchronization
 
 /// Writes log lines to the standard error, on a thread of its own.
 ///
-/// A caller that logs only adds a line to a list. A full disk or a slow reader of the standard error stops nobody:
+/// A caller that logs only adds a line to a list. A full disk or a slow reader of the standard error stops no caller:
 /// while the list is full, lines are dropped and counted.
 package final class LogWriter: Sendable {
     private struct State {
         var lines: [LogLine] = []
         var dropped = 0
-        /// Whether the thread was told that there are lines.
+        /// Whether the thread was notified of lines.
         var isSignalled = false
         /// The lines that were taken and are not written yet.
         var underWay = 0

@@ -2,8 +2,8 @@ public import JSON
 public import Outgoing
 public import ServerConfiguration
 
-/// Sends the mails that cloud code writes (`Parse.Cloud.sendEmail`), at once, so that the code is told of one that is not
-/// taken.
+/// Sends the mails that cloud code writes (`Parse.Cloud.sendEmail`), at once, so that the code gets an error for one
+/// that is not taken.
 public struct CloudMail: Sendable {
     private let delivery: Configuration.MailDelivery
     private let transport: any MailTransport
@@ -20,15 +20,15 @@ public struct CloudMail: Sendable {
 
     /// Why a mail was not sent.
     public struct Refused: Error, CustomStringConvertible {
-        /// What to tell the code.
+        /// The message for the code.
         public let description: String
     }
 
     /// Sends a mail.
     ///
-    /// - Parameter mail: `to` (an address, or several), `from`, `subject`, `text`, `html`, as adapters of parse-server take
-    ///   them.
-    /// - Throws: `Refused` for what is no mail, and when nobody took it.
+    /// - Parameter mail: `to` (an address, or several), `from`, `subject`, `text`, `html`, as adapters of parse-server
+    ///   take them.
+    /// - Throws: `Refused` for what is no mail, and when no server took it.
     public func send(_ mail: JSONObject) async throws {
         let message = try message(mail)
         do {

@@ -22,7 +22,7 @@ public final class MailQueue: Mailer {
     static let lease = 60.0
     /// How many mails are sent side by side.
     static let atOnce = 8
-    /// How many of them go to addresses of one domain: one whose server is slow leaves places to the others.
+    /// How many of them go to addresses of one domain: one whose server is slow leaves slots to the others.
     static let atOnceToDomain = 4
 
     /// How many mails are under way, by domain.
@@ -97,7 +97,7 @@ public final class MailQueue: Mailer {
         return mail
     }
 
-    /// The domains that have all their places; nil where all places are taken.
+    /// The domains whose slots are all taken; nil where no slot at all is free.
     private var domainsWithoutPlace: [Name]? {
         underWay.withLock { counts in
             guard counts.values.reduce(0, +) < Self.atOnce else { return nil }

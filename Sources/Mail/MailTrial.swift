@@ -36,7 +36,7 @@ public struct MailTrial: Sendable {
 
     /// Why a mail was not taken.
     public struct Refused: Error, CustomStringConvertible {
-        /// What to tell the operator.
+        /// The message for the operator.
         public var description: String
     }
 }
@@ -55,7 +55,7 @@ extension MailWriter {
 
     /// All mails in all languages that there are, with made-up values.
     ///
-    /// - Throws: `MailFailure`, which none of these meets.
+    /// - Throws: `MailFailure`.
     public func samples() throws -> [Sample] {
         try locales.flatMap { locale in
             try names.map { name in

@@ -65,7 +65,8 @@ public struct MailWriter: Sendable {
 
     /// A mail in words.
     ///
-    /// - Parameter content: What waits in the queue: `kind`, `to`, `link`, `token`, `username`, `email`, `user`, `locales`.
+    /// - Parameter content: What waits in the queue: `kind`, `to`, `link`, `token`, `username`, `email`, `user`,
+    ///   `locales`.
     /// - Throws: `MailFailure` for what is no mail.
     func message(_ content: JSONObject) throws(MailFailure) -> MailMessage {
         guard let kind = content["kind"]?.stringValue.flatMap(AccountMail.Kind.init(rawValue:)),
@@ -130,7 +131,8 @@ public struct MailWriter: Sendable {
         return .english
     }
 
-    /// What places show. Those of the mail outweigh the columns of the user, and these what is the same for all.
+    /// The values of placeholders. Those of the mail outweigh the columns of the user, and these what is the same for
+    /// all.
     private func values(
         _ content: JSONObject, _ recipient: String, _ locales: [String], _ template: Configuration.MailTemplate?
     ) -> JSONObject {

@@ -45,11 +45,11 @@ public struct HTTPReply: Sendable {
     }
 }
 
-/// Why a server of others gave no answer. Tells nothing of what was sent.
+/// Why a server of others gave no answer. Contains nothing of what was sent.
 public struct HTTPCallFailure: Error, CustomStringConvertible {
     /// What went wrong.
     public enum Kind: Sendable {
-        /// There is no such host, or nobody listens there.
+        /// There is no such host, or no server listens there.
         case unreachable
         /// The connection ended before the answer did.
         case closed
@@ -59,7 +59,7 @@ public struct HTTPCallFailure: Error, CustomStringConvertible {
         case other
     }
 
-    /// What to tell the operator.
+    /// The message for the operator.
     public var description: String
     /// What went wrong.
     public var kind: Kind

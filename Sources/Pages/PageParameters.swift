@@ -1,6 +1,6 @@
 import Encoding
 
-/// What a page is told, in the order in which addresses carry it.
+/// The parameters of a page, in the order in which addresses carry it.
 public struct PageParameters: Sendable, Equatable {
     /// The names that parse-server gives parameters.
     public enum Key: String, Sendable, CaseIterable {
@@ -29,7 +29,7 @@ public struct PageParameters: Sendable, Equatable {
         }
     }
 
-    /// The header fields that tell programs what the page shows to people.
+    /// The header fields by which programs get what the page shows to people.
     ///
     /// - Parameter encodes: Whether values are percent-encoded. Otherwise control characters are left out.
     public func headers(encodes: Bool) -> [(String, String)] {

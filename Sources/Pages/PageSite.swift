@@ -16,7 +16,7 @@ public struct PageSite: Sendable {
     private let folder: String
     private let appURL: String
     private let styleAddress: String
-    /// Who may show the pages in a frame: the deployment's own page for that, or nobody.
+    /// Who may show the pages in a frame: the deployment's own page for that, or none.
     private let frameAncestors: String
 
     /// The name of the file of the style.

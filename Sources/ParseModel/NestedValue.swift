@@ -1,9 +1,10 @@
 public import JSON
 
-/// Places inside of values, as dotted keys name them.
+/// Paths into values, as dotted keys name them.
 extension JSONValue {
-    /// Puts a value at a path: members of objects are made where they are missing, and a list is filled with nulls up to
-    /// the place that a step of at most six digits names. What is neither an object nor such a list becomes an object.
+    /// Puts a value at a path: members of objects are made where they are missing, and a list is filled with nulls up
+    /// to the place that a step of at most six digits names. What is neither an object nor such a list becomes an
+    /// object.
     public mutating func set(_ value: JSONValue, at steps: ArraySlice<String>) {
         guard let step = steps.first else {
             self = value
@@ -23,8 +24,8 @@ extension JSONValue {
         self = .object(object)
     }
 
-    /// Takes away what is at a path: a member of an object is gone, an element of a list becomes null, so that the others
-    /// keep their places.
+    /// Takes away what is at a path: a member of an object is gone, an element of a list becomes null, so that the
+    /// others keep their positions.
     public mutating func remove(at steps: ArraySlice<String>) {
         guard let step = steps.first else { return }
         let rest = steps.dropFirst()

@@ -104,7 +104,7 @@ public struct ParseRoutes: RequestHandler {
 
     /// Takes the id of a request, so that no other request is served under it.
     ///
-    /// - Throws: 159 for a request whose id was seen.
+    /// - Throws: 159 for a request whose id was used before.
     private func claim(_ envelope: Envelope, _ context: RequestContext) async throws {
         guard !envelope.isBatchElement, let id = envelope.credentials.requestID, !id.isEmpty else { return }
         // The Objective-C SDKs send one id for the whole life of the process: it says nothing about a request.

@@ -3,7 +3,8 @@ import JSON
 import Logging
 public import OrderedCollections
 
-/// Calls of cloud code in tests, without a server: checks, time limit and errors are those of the server, and there are no data.
+/// Calls of cloud code in tests, without a server: checks, time limit and errors are those of the server, and there are
+/// no data.
 ///
 /// ```swift
 /// let greeting = try await app.cloud.test.call("hello", ["name": "Kim"], as: .user(kim))
@@ -11,7 +12,7 @@ public import OrderedCollections
 public struct CloudTest: Sendable {
     /// Who calls.
     public enum Caller: Sendable {
-        /// Nobody.
+        /// An anonymous client.
         case anonymous
         /// The master key.
         case master

@@ -19,8 +19,8 @@ package enum ClassPath {
     /// The class whose own path begins with a name, in small letters; nil for any other name.
     package static func className(ofPath name: Name) -> Name? { classOfPath[name] }
 
-    /// The path below which objects of a class are, as the answers to their creation tell it: users alone are told by their
-    /// own.
+    /// The path below which objects of a class are, as the answers to their creation have it: only users have one of
+    /// their own.
     package static func told(of className: String) -> String {
         className == "_User" ? "users" : "classes/\(className)"
     }

@@ -53,8 +53,8 @@ public struct JobSchedule: Sendable {
         interval = minutes >= 1 ? Int64(minutes) : nil
     }
 
-    /// Whether the job is to run now: a time of the schedule has come since it ran last. Times that nobody was there for
-    /// count as one.
+    /// Whether the job is to run now: a time of the schedule has come since it ran last. Times at which no process was
+    /// there count as one.
     public func isDue(at now: ParseDate) -> Bool {
         guard let time = latest(until: Self.minute(now.milliseconds)) else { return false }
         guard let lastRun else { return true }

@@ -130,7 +130,7 @@ public struct Configuration: Sendable {
     /// By what the server speaks TLS; nil for plain HTTP.
     public var https: HTTPS?
 
-    /// Of which classes changes are told to live queries, and to whom.
+    /// The classes whose changes live queries get, and who may subscribe.
     public var liveQuery = LiveQuery()
 
     /// How notifications are sent; nil where they are not.

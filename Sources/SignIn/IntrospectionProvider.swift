@@ -5,7 +5,7 @@ import Outgoing
 import ParseModel
 import ServerConfiguration
 
-/// A service of the deployment that tells whom a token belongs to (RFC 7662): any name in `auth` with `oauth2: true`.
+/// A service of the deployment that says whom a token belongs to (RFC 7662): any name in `auth` with `oauth2: true`.
 struct IntrospectionProvider: AuthProvider {
     let caller: HTTPCaller
 

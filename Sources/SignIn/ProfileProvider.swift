@@ -5,8 +5,8 @@ import Outgoing
 import ParseModel
 import ServerConfiguration
 
-/// A provider that is asked who an access token belongs to. The client brings a code, which only this app can exchange for
-/// a token; or, where the deployment allows it, a token, which may be another app's.
+/// A provider that is asked who an access token belongs to. The client brings a code, which only this app can exchange
+/// for a token; or, where the deployment allows it, a token, which may be another app's.
 struct ProfileProvider: AuthProvider {
     let service: ProfileService
     /// Whether tokens are taken from clients unless the provider's options say otherwise.
@@ -75,7 +75,7 @@ struct ProfileProvider: AuthProvider {
 
     /// Whom a token belongs to.
     ///
-    /// - Parameter ofCode: Whether the token was exchanged for a code: then the client is told what failed.
+    /// - Parameter ofCode: Whether the token was exchanged for a code: then the client gets what failed.
     private func profileId(_ token: String, _ data: JSONObject, ofCode: Bool) async throws -> String {
         let reply: HTTPReply
         do {
@@ -144,7 +144,7 @@ struct ProfileProvider: AuthProvider {
         }
         guard reply.isSuccess else { throw noToken(reply.reason) }
         if let token = ProviderOptions.text(reply.json?["access_token"]) { return token }
-        // Some services tell that a code is none with a status that says otherwise.
+        // Some services report an invalid code with a status that says otherwise.
         if let error = ProviderOptions.text(reply.json?["error"]), service.failures != .short {
             let text = ProviderOptions.text(reply.json?["error_description"]) ?? error
             throw TokenCheck.refused(String(text.prefix(200)))
@@ -153,7 +153,7 @@ struct ProfileProvider: AuthProvider {
     }
 }
 
-/// A service that tells whom an access token belongs to.
+/// A service that says whom an access token belongs to.
 struct ProfileService: Sendable {
     /// How a code is exchanged for a token.
     struct Codes: Sendable {
@@ -165,7 +165,7 @@ struct ProfileService: Sendable {
         var hasGrantType = true
     }
 
-    /// What clients are told when a service refuses.
+    /// The message for clients when a service refuses.
     enum Failures: Sendable {
         /// Which request failed, and why.
         case detailed
@@ -230,7 +230,7 @@ struct ProfileService: Sendable {
             title: "Google Play Games Services", oldTitle: "Google Play Games Services", id: ["playerId"],
             failures: .ofExchange,
             codes: Codes(url: "https://oauth2.googleapis.com/token"),
-            // Under its own id a player may be looked up by everybody's token: only `me` tells whose token it is.
+            // Under its own id a player may be looked up by everybody's token: only `me` shows whose token it is.
             profile: bearer("https://www.googleapis.com/games/v1/players/me")),
     ]
 }

@@ -22,7 +22,7 @@ actor SharedFetches<Value: Sendable> {
     /// When something was fetched again before its time.
     private var renewals: [String: ContinuousClock.Instant] = [:]
 
-    /// How long nobody is asked after a failure.
+    /// How long no request is sent after a failure.
     private static var failurePause: Duration { .seconds(2) }
     /// How long what was fetched before its time is taken for current, whatever it lacks.
     private static var renewalPause: Duration { .seconds(60) }

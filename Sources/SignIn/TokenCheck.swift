@@ -36,7 +36,7 @@ struct TokenCheck: Sendable {
     /// - Returns: The claims.
     /// - Throws: 101.
     func claims(_ text: String, of id: String?, nonce: String?, _ issuer: IssuerKeys) async throws -> JSONObject {
-        // What a token says must be understood is understood by nobody here (RFC 7515, section 4.1.11).
+        // What a token says must be understood is not understood here (RFC 7515, section 4.1.11).
         guard let token = JSONWebToken(text), let keyId = token.header["kid"]?.stringValue, token.header["crit"] == nil
         else {
             throw Self.refused("provided token does not decode as JWT")

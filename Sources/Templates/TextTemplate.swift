@@ -1,9 +1,9 @@
 import Mustache
 
-/// A text of Mustache's with places that are filled by values.
+/// A text of Mustache's with placeholders that values fill.
 ///
-/// In HTML and in JSON, values are escaped before they come here, so that templates of parse-server 7, which ask for them
-/// unescaped (`{{{token}}}`), are safe as they are.
+/// In HTML and in JSON, values are escaped before they come here, so that templates of parse-server 7, which ask for
+/// them unescaped (`{{{token}}}`), are safe as they are.
 public struct TextTemplate: Sendable {
     /// What a text is part of.
     public enum Kind: Sendable {
@@ -27,7 +27,7 @@ public struct TextTemplate: Sendable {
         }
     }
 
-    /// Fills the places. A name that there is not gives nothing.
+    /// Fills the placeholders. A name that there is not gives nothing.
     public func render(_ values: [String: any Sendable]) -> String { template.render(values) }
 
     /// What is no template of Mustache's.

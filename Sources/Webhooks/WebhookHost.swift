@@ -18,7 +18,7 @@ public final class WebhookHost: CloudHost {
         var reading = 0
         var lastReading = 0
         var services: CloudServices?
-        /// How many calls are under way to each host: one that is slow makes its own callers wait, and nobody else's.
+        /// How many calls are under way to each host: one that is slow makes only its own callers wait.
         var gates: [Name: CallGate] = [:]
     }
 
@@ -36,7 +36,7 @@ public final class WebhookHost: CloudHost {
         self.backend = backend
         self.logger = logger
         options = configuration.webhooks
-        encoder = WebhookRequest(tellsMore: configuration.preset >= 9)
+        encoder = WebhookRequest(sendsNewMembers: configuration.preset >= 9)
         caller = try HTTPCaller(
             configuration.outgoing, connectionsPerHost: options.connections * 16, keptFor: .seconds(4))
     }
@@ -123,7 +123,7 @@ public final class WebhookHost: CloudHost {
         }
     }
 
-    /// What is told of a failure: nothing of where the webhook is.
+    /// The words of a failure: nothing of where the webhook is.
     private static func text(_ kind: HTTPCallFailure.Kind) -> String {
         switch kind {
         case .unreachable: "Webhook could not be reached."

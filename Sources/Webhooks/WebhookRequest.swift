@@ -5,14 +5,14 @@ import JSON
 
 /// The body of a call, with the members that parse-server's has.
 struct WebhookRequest: Sendable {
-    /// Whether calls tell what servers before 9 did not: the class of a query, the read-only key.
-    let tellsMore: Bool
+    /// Whether calls contain what servers before 9 did not send: the class of a query, the read-only key.
+    let sendsNewMembers: Bool
 
     func body(of call: CloudCall) -> [UInt8] {
         if let members = liveQueryMembers(of: call) { return JSONValue.object(members).serialized() }
         var body = members(of: call)
         body["master"] = .bool(call.caller.isMaster)
-        if tellsMore { body["isReadOnly"] = .bool(call.caller.isReadOnly) }
+        if sendsNewMembers { body["isReadOnly"] = .bool(call.caller.isReadOnly) }
         if let user = call.caller.user { body["user"] = .object(user) }
         if let id = call.caller.installationId { body["installationId"] = .string(id) }
         body["headers"] = .object(call.headers)
@@ -20,7 +20,8 @@ struct WebhookRequest: Sendable {
         return JSONValue.object(body).serialized()
     }
 
-    /// What is told of live queries, as parse-server does: neither keys nor header fields. Nil for other calls.
+    /// The members of calls about live queries, as parse-server sends them: neither keys nor header fields. Nil for
+    /// other calls.
     private func liveQueryMembers(of call: CloudCall) -> JSONObject? {
         guard case .trigger(let event, _) = call.target,
             [.beforeConnect, .beforeSubscribe, .afterEvent].contains(event)
@@ -53,7 +54,7 @@ struct WebhookRequest: Sendable {
         switch event {
         case .beforeFind, .afterFind:
             body["query"] = .object(call.query ?? [:])
-            if tellsMore { body["className"] = .string(className.text) }
+            if sendsNewMembers { body["className"] = .string(className.text) }
             if event == .beforeFind {
                 body["count"] = .bool(call.isCount)
                 body["isGet"] = .bool(call.isGet)

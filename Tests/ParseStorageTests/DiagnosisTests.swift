@@ -90,13 +90,13 @@ import Testing
 
     @Test("Permissions that no ACL gives back are told apart from those that one does")
     func permissions() {
-        #expect(ExactPermissions.isTold(nil, nil))
-        #expect(ExactPermissions.isTold([], []))
-        #expect(ExactPermissions.isTold(["a", "b"], ["b", "c", "d"]))
-        #expect(!ExactPermissions.isTold(nil, []))
-        #expect(!ExactPermissions.isTold([], nil))
-        #expect(!ExactPermissions.isTold(["a", "b"], ["b", "a"]))
-        #expect(!ExactPermissions.isTold(["a", "a"], []))
-        #expect(!ExactPermissions.isTold(["a"], ["c", "a"]))
+        #expect(ExactPermissions.isExact(nil, nil))
+        #expect(ExactPermissions.isExact([], []))
+        #expect(ExactPermissions.isExact(["a", "b"], ["b", "c", "d"]))
+        #expect(!ExactPermissions.isExact(nil, []))
+        #expect(!ExactPermissions.isExact([], nil))
+        #expect(!ExactPermissions.isExact(["a", "b"], ["b", "a"]))
+        #expect(!ExactPermissions.isExact(["a", "a"], []))
+        #expect(!ExactPermissions.isExact(["a"], ["c", "a"]))
     }
 }

@@ -1,5 +1,5 @@
-/// The header of an entry of a tar archive (POSIX.1-1988 ustar, with the records of POSIX.1-2001 for long names and large
-/// files). Files and folders only.
+/// The header of an entry of a tar archive (POSIX.1-1988 ustar, with the records of POSIX.1-2001 for long names and
+/// large files). Files and folders only.
 struct TarHeader: Equatable {
     /// What an entry is.
     enum Kind: UInt8 {
@@ -17,7 +17,7 @@ struct TarHeader: Equatable {
     /// Seconds since 1970.
     var modified: Int
 
-    /// The size that a header can tell by itself.
+    /// The size that a header can hold by itself.
     private static let largestSize = 0o77777777777
 
     /// The blocks of the header, with records before it where it needs them.
@@ -60,7 +60,7 @@ struct TarHeader: Equatable {
         return block
     }
 
-    /// A record tells its own length, in which the digits of the length count.
+    /// A record begins with its own length, in which the digits of the length count.
     private static func record(_ key: String, _ value: String) -> [UInt8] {
         let rest = " \(key)=\(value)\n"
         var length = rest.utf8.count + 1

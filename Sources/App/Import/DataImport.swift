@@ -24,7 +24,7 @@ package struct DataImport: Sendable {
     ///
     /// - Parameters:
     ///   - source: Where the data come from.
-    ///   - progress: Is told how far it is.
+    ///   - progress: Gets how far it is.
     package init(
         _ deployment: Deployment, from source: Source, _ options: ImportOptions, progress: ImportProgress,
         logger: Logger

@@ -3,7 +3,7 @@ public import NIOCore
 import _NIOFileSystem
 
 /// Uploaded files in a folder on disk, laid out as parse-server's file-system adapter does: one folder, each file named
-/// by its percent-encoded name. What a client says about a file (metadata, tags, a type that the name does not tell)
+/// by its percent-encoded name. What a client says about a file (metadata, tags, a type that the name does not imply)
 /// lies beside it in the subfolder `.metadata`.
 ///
 /// No name reaches outside the folder: percent-encoding leaves no slash in it, and names that begin with a dot are

@@ -1,10 +1,10 @@
 import Synchronization
 import Tasks
 
-/// Files in the clear: one decryption for all who ask at once, so many bytes at a time in turns by sender, and the
-/// latest are kept, so that a client that asks for parts has the file decrypted once.
+/// Files in the clear: one decryption for all who ask at once, so many bytes at a time in a queue that is fair to
+/// senders; the latest are kept, so that a client that asks for parts has the file decrypted once.
 final class DecryptedFiles: Sendable {
-    /// What tells one content from another.
+    /// What distinguishes one content from another.
     struct Key: Hashable {
         /// The bytes of the name.
         var name: [UInt8]

@@ -5,7 +5,7 @@ import NIOPosix
 
 /// A storage whose files are encrypted before another storage keeps them. What is said about a file is not.
 ///
-/// A file is held in memory whole while it is written and read, since its last bytes tell whether it is authentic.
+/// A file is held in memory whole while it is written and read, since its last bytes show whether it is authentic.
 public struct EncryptedStorage: FileStorage {
     private let storage: any FileStorage
     private let cipher: FileCipher
@@ -86,7 +86,8 @@ public struct FileCipher: Sendable {
 
     /// A cipher with the key that belongs to a secret.
     ///
-    /// parse-server takes the first 32 characters of the Base64 text of the secret's SHA-256 for the key, and so must we.
+    /// parse-server takes the first 32 characters of the Base64 text of the secret's SHA-256 for the key, and so must
+    /// we.
     public init(secret: String) {
         let digest = Data(SHA256.hash(data: Data(secret.utf8))).base64EncodedString()
         key = SymmetricKey(data: Data(digest.utf8.prefix(32)))

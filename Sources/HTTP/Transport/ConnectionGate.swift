@@ -12,7 +12,7 @@ import NIOPosix
 /// listening socket, on whose event loop it is used.
 ///
 /// SwiftNIO leaves a socket that failed to accept in the poll, which reports it again at once: it would spin. Here the
-/// socket is taken out of the poll for a moment, while connections that nobody uses are closed.
+/// socket is taken out of the poll for a moment, while idle connections are closed.
 final class ConnectionGate: ChannelInboundHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
@@ -98,8 +98,8 @@ public enum DescriptorLimit {
         private static let most = rlim_t(OPEN_MAX)
     #endif
 
-    /// Raises the limit in force to what the process may have at most. Shells begin with 1,024, for the sake of programs
-    /// that use `select`.
+    /// Raises the limit in force to what the process may have at most. Shells begin with 1,024, for the sake of
+    /// programs that use `select`.
     public static func raise() {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return }

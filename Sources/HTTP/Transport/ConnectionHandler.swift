@@ -72,7 +72,7 @@ struct ConnectionHandler: Sendable {
                 do {
                     try await answerRequests(on: connection)
                 } catch {
-                    // The client is gone: there is nobody to tell.
+                    // The client is gone: no answer can reach it.
                     logger.trace("connection ended", metadata: ["error": "\(error)"])
                 }
                 connection.close()
@@ -83,7 +83,7 @@ struct ConnectionHandler: Sendable {
     private func answerRequests(on connection: HTTPConnection) async throws {
         do {
             while let part = try await connection.nextPart() {
-                // Ends of requests come by here when nobody asked for their bodies.
+                // Ends of requests come by here when the handler did not ask for their bodies.
                 guard case .head(let head) = part else { continue }
                 let isUsable = try await responder.respond(to: head, on: connection)
                 if connection.activity.withLock({ $0.finishRequest(at: .now) }) || !isUsable { break }
@@ -99,8 +99,8 @@ struct ConnectionHandler: Sendable {
     }
 }
 
-/// Passes on what the parser makes of a connection, keeps the connection in the list of open ones, and tells it what its
-/// client does. What comes after HTTP goes to the handlers behind it.
+/// Passes on what the parser makes of a connection, keeps the connection in the list of open ones, and reports to it
+/// what its client does. What comes after HTTP goes to the handlers behind it.
 final class ConnectionReader: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = ByteBuffer
@@ -198,8 +198,8 @@ final class HandshakeTimeout: ChannelInboundHandler, RemovableChannelHandler {
 
 /// The end of an event loop's turn, when the answers that were written during it are sent, one right after the other.
 ///
-/// The first answer that is sent wakes a client. On a machine of few processors it pushes the server aside at once, finds
-/// that one answer, and waits again; and so it goes for each. When the others follow closely, it finds several.
+/// The first answer that is sent wakes a client. On a machine of few processors it pushes the server aside at once,
+/// finds that one answer, and waits again; and so it goes for each. When the others follow closely, it finds several.
 final class FlushCoalescer: Sendable {
     private let eventLoop: any EventLoop
     /// The channels with something to send.
@@ -210,8 +210,8 @@ final class FlushCoalescer: Sendable {
         channels = .makeBoxSendingValue([], eventLoop: eventLoop)
     }
 
-    /// Sends what was written to a channel of the event loop, when its turn ends; at once from elsewhere, where nobody
-    /// knows of turns.
+    /// Sends what was written to a channel of the event loop, when its iteration ends; at once from
+    /// elsewhere.
     func flush(_ channel: any Channel) {
         guard eventLoop.inEventLoop else { return channel.flush() }
         channels.value.append(channel)

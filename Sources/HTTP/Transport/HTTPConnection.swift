@@ -9,7 +9,7 @@ final class HTTPConnection: Sendable {
     let channel: any Channel
     /// The IP address of the other end; empty when there is none.
     let peer: String
-    /// Tells slow statements when the client leaves.
+    /// Notifies slow statements when the client leaves.
     let caller: CallerPresence
     /// What the client sends.
     let parts = RequestParts()

@@ -35,7 +35,7 @@ package struct IncomingRequest {
     package var isConditional: Bool { method == "GET" || method == "HEAD" }
 }
 
-/// A short id under which the log speaks about a request; its text is made where it is told.
+/// A short id under which the log speaks about a request; its text is made where it is logged.
 public struct RequestID: Sendable, CustomStringConvertible {
     private let number: UInt64
 

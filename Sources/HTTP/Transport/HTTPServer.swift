@@ -7,8 +7,8 @@ import Tasks
 
 /// The HTTP server: listens, has requests answered, and turns replies into responses.
 ///
-/// Run it as a service. On a graceful shutdown it takes no more connections, finishes the requests under way, and closes
-/// what is still open after ``Limits/shutdown``.
+/// Run it as a service. On a graceful shutdown it takes no more connections, finishes the requests under way, and
+/// closes what is still open after ``Limits/shutdown``.
 public struct HTTPServer: Service {
     /// How long things may take, and how large they may be.
     public struct Limits: Sendable {
@@ -63,7 +63,7 @@ public struct HTTPServer: Service {
     ///   - host: The address to listen on.
     ///   - port: The port to listen on; 0 for any that is free.
     ///   - handler: Answers the requests.
-    ///   - crossOrigin: What pages of other origins are told.
+    ///   - crossOrigin: The header fields for pages of other origins.
     ///   - maximumBodySize: The most bytes of a body that is no file.
     ///   - certificate: By what it speaks TLS; nil for plain HTTP.
     ///   - limits: How long things may take.
@@ -82,7 +82,7 @@ public struct HTTPServer: Service {
         transferTimeout = TransferTimeout(limits: limits)
         HeavyWork.executor = LongWork.large
         // They stay for long: requests get the other half.
-        let webSockets = WebSocketPlaces(most: max(1, limits.connections / 2))
+        let webSockets = WebSocketSlots(most: max(1, limits.connections / 2))
         connections = OpenConnections(transferTimeout: transferTimeout, webSockets: webSockets)
         responder = Responder(
             handler: handler, crossOrigin: crossOrigin, maximumBodySize: maximumBodySize,

@@ -3,18 +3,18 @@ import NIOPosix
 
 /// Threads for requests that take longer than an event loop may be kept from the others: those with large bodies.
 ///
-/// The task of such a request runs on them instead of on the event loop of its connection, all through: reading the body,
-/// checking it, making statements of it, and freeing it.
+/// The task of such a request runs on them instead of on the event loop of its connection, all through: reading the
+/// body, checking it, making statements of it, and freeing it.
 package final class LongWork: TaskExecutor {
     /// For bodies of usual size.
     package static let large = LongWork(threads: max(1, System.coreCount / 2))
-    /// For bodies that take a thread for long: nobody else waits behind them.
+    /// For bodies that take a thread for long: no other work waits behind them.
     package static let huge = LongWork(threads: 1)
 
     /// For changes that are compared with what clients of live queries want to know.
     package static let changes = LongWork(threads: max(2, System.coreCount / 2))
 
-    /// For what processes tell each other of changes: it does not wait behind the comparisons.
+    /// For changes between processes: they do not wait behind the comparisons.
     package static let relay = LongWork(threads: 1)
 
     private let pool: NIOThreadPool

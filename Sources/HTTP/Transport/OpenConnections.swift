@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The connections that are open, so that those that nobody uses can be closed, and the last of them when a shutdown
-/// takes too long.
+/// The connections that are open, so that idle ones can be closed, and all that are left when a shutdown takes
+/// too long.
 final class OpenConnections: Sendable {
     private struct State {
         var connections: [ObjectIdentifier: HTTPConnection] = [:]
@@ -13,12 +13,12 @@ final class OpenConnections: Sendable {
 
     private let state = Mutex(State())
     private let transferTimeout: TransferTimeout
-    private let webSockets: WebSocketPlaces
+    private let webSockets: WebSocketSlots
 
     /// - Parameters:
     ///   - transferTimeout: Knows the transfers on the connections.
     ///   - webSockets: Knows those of them that are WebSocket's.
-    init(transferTimeout: TransferTimeout, webSockets: WebSocketPlaces) {
+    init(transferTimeout: TransferTimeout, webSockets: WebSocketSlots) {
         self.transferTimeout = transferTimeout
         self.webSockets = webSockets
     }
@@ -71,8 +71,9 @@ final class OpenConnections: Sendable {
         }
     }
 
-    /// Closes so many connections, to make room for others: those that have been without a request for the longest time,
-    /// and when there are not enough of them, those with the slowest transfers, and WebSocket's whose clients are not known.
+    /// Closes so many connections, to make room for others: those that have been without a request for the longest
+    /// time, and when there are not enough of them, those with the slowest transfers, and WebSocket's whose clients are
+    /// not known.
     func closeUnused(_ count: Int) {
         let idle = list.compactMap { connection in
             connection.activity.withLock { $0.idleTime }.map { (since: $0, connection: connection) }

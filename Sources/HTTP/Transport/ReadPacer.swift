@@ -11,24 +11,24 @@ final class ReadPacer: ChannelDuplexHandler {
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
 
-    /// What the handlers behind are told besides.
+    /// The events that the handlers behind get besides.
     enum Event {
-        /// The client sends no more than what waits. The end itself is told behind the last of that.
+        /// The client sends no more than what waits. The end itself is passed on behind the last of that.
         case inputEnds
     }
 
     /// The bytes of a slice that is not all of a body. Most requests fit into one.
     static let sliceSize = 4096
-    /// The bytes that may wait uncounted. More come only with the end of what a client sends, when SwiftNIO reads all that
-    /// the system holds.
+    /// The bytes that may wait uncounted. More come only with the end of what a client sends, when SwiftNIO reads all
+    /// that the system holds.
     static let mostUncounted = 128 * 1024
 
     private let transferTimeout: TransferTimeout
     private let bodyToCome: () -> Int
-    /// What the client sent and nobody has asked for.
+    /// What the client sent and no handler has asked for yet.
     private var waiting = Deque<ByteBuffer>()
     private var waitingBytes = 0
-    /// Whether the client sends no more, and what waits is to be passed on before that is told.
+    /// Whether the client sends no more, and what waits is to be passed on before the end.
     private var hidesEnd = false
     /// Whether the connection is being closed. What comes then no longer follows what was passed on.
     private var isRefused = false
@@ -81,7 +81,7 @@ final class ReadPacer: ChannelDuplexHandler {
         }
     }
 
-    /// Passes on slices for as long as they are asked for, and then asks for more, or tells that there is no more.
+    /// Passes on slices for as long as they are asked for, and then asks for more, or passes on the end.
     private func deliver(_ context: ChannelHandlerContext) {
         isDelivering = true
         while isAsked, let slice = takeSlice() {

@@ -4,8 +4,8 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// What the parser makes of a connection, on its way to the task that answers: the head of a request, pieces of its body,
-/// its end, the head of the next one.
+/// What the parser makes of a connection, on its way to the task that answers: the head of a request, pieces of its
+/// body, its end, the head of the next one.
 ///
 /// One task takes the parts. It waits on the event loop that adds them, so that taking one is not a change of threads.
 final class RequestParts: Sendable {
@@ -17,8 +17,8 @@ final class RequestParts: Sendable {
         var end: Result<Void, any Error>?
         var consumer: CheckedContinuation<HTTPServerRequestPart?, any Error>?
 
-        /// Adds a part behind the others. Pieces of a body become one: a client may send each byte as a piece of its own,
-        /// and to take a piece costs far more than a byte does.
+        /// Adds a part behind the others. Pieces of a body become one: a client may send each byte as a piece of its
+        /// own, and to take a piece costs far more than a byte does.
         mutating func append(_ part: HTTPServerRequestPart) {
             guard case .body(var piece) = part else { return parts.append(part) }
             bodyBytes += piece.readableBytes
@@ -44,7 +44,7 @@ final class RequestParts: Sendable {
     /// The number of parts, and of bytes of bodies, that may wait before nothing more is read from the connection.
     private static let most = (parts: 16, bodyBytes: 128 * 1024)
 
-    /// Whether nothing more should be read: so much waits, or what comes can no longer be told apart, and would be thrown
+    /// Whether nothing more should be read: so much waits, or requests can no longer be separated, and would be thrown
     /// away for as long as the requests before it take.
     var isFull: Bool {
         state.withLock { state in
@@ -95,7 +95,7 @@ final class RequestParts: Sendable {
     }
 }
 
-/// A request that cannot be told apart from what follows it, or could be understood otherwise by a proxy in front. The
+/// A request that cannot be separated from what follows it, or could be understood otherwise by a proxy in front. The
 /// client hears why, and the connection is closed.
 struct MalformedRequest: Error, Equatable {
     let reason: String

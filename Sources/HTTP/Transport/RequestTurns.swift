@@ -2,12 +2,12 @@ import Tasks
 
 /// Where and when requests are carried out, by the sizes of their bodies.
 ///
-/// What is small is carried out at once, on the event loop of its connection. What is large takes a place among others of
-/// its size, and what would keep an event loop busy for long runs on threads of its own (``LongWork``). What a body becomes
-/// on its way to the database, values and statements, takes ten times its size: a wave of batches would fill the memory with
-/// work that the database cannot do any faster for being begun.
+/// What is small is carried out at once, on the event loop of its connection. What is large takes a place among others
+/// of its size, and what would keep an event loop busy for long runs on threads of its own (``LongWork``). What a body
+/// becomes on its way to the database, values and statements, takes ten times its size: a wave of batches would fill
+/// the memory with work that the database cannot do any faster for being begun.
 ///
-/// One sender never has all places. A request gives its place back while cloud code runs for it (``HeldPlace``).
+/// One sender never has all slots. A request gives its slot back while cloud code runs for it (``HeldPlace``).
 package final class RequestTurns: Sendable {
     private let large = Gate(capacity: largeBytes, share: largeBytes / 4 * 3)
     private let huge = Gate(capacity: 3, share: 2)
@@ -22,7 +22,8 @@ package final class RequestTurns: Sendable {
     package static let largeSize = 8 * 1024
     /// From how many bytes on reading a body takes longer than an event loop should.
     package static let longSize = HeavyWork.size
-    /// From how many bytes on a body waits among others of its kind, so that the merely large ones need not wait for it.
+    /// From how many bytes on a body waits among others of its kind, so that the merely large ones need not wait for
+    /// it.
     package static let hugeSize = 1024 * 1024
 
     /// Carries out a request with a body of so many bytes.

@@ -12,7 +12,7 @@ struct Responder: Sendable {
     private let crossOrigin: CrossOrigin
     private let maximumBodySize: Int
     private let transferTimeout: TransferTimeout
-    private let webSockets: WebSocketPlaces
+    private let webSockets: WebSocketSlots
     private let additions: HTTPServer.Additions
     private let metrics: RequestMetrics?
     /// Whether connections speak TLS.
@@ -22,7 +22,7 @@ struct Responder: Sendable {
 
     init(
         handler: some HTTPHandler, crossOrigin: CrossOrigin, maximumBodySize: Int, transferTimeout: TransferTimeout,
-        webSockets: WebSocketPlaces, additions: HTTPServer.Additions, isSecure: Bool, logger: Logger
+        webSockets: WebSocketSlots, additions: HTTPServer.Additions, isSecure: Bool, logger: Logger
     ) {
         self.handler = handler
         self.crossOrigin = crossOrigin
@@ -88,7 +88,7 @@ struct Responder: Sendable {
         return keepsConnection
     }
 
-    /// Whether the parser reads nothing behind a request: it expects another protocol there, which nobody serves.
+    /// Whether the parser reads nothing behind a request: it expects another protocol there, which is not served.
     private static func endsParsing(_ head: HTTPRequestHead) -> Bool {
         head.method == .CONNECT || head.offersUpgrade
     }
@@ -106,8 +106,8 @@ struct Responder: Sendable {
         return false
     }
 
-    /// Begins to watch an answer that does not fit into one piece, or is made while it is sent. When there is no memory for
-    /// it until its client has read it, another answer says so instead.
+    /// Begins to watch an answer that does not fit into one piece, or is made while it is sent. When there is no memory
+    /// for it until its client has read it, another answer says so instead.
     private func watch(_ reply: inout Reply, on connection: HTTPConnection) -> TransferTimeout.Ticket? {
         let held = reply.body.bytesInMemory
         if case .stream(let stream) = reply.body {
@@ -196,8 +196,8 @@ struct RequestFields: Sendable {
     let status: Int
     let duration: Duration
 
-    /// Takes of a target what lines keep: the path, without the query string, which may hold secrets, and not all of one
-    /// that is long.
+    /// Takes of a target what lines keep: the path, without the query string, which may hold secrets, and not all of
+    /// one that is long.
     init(id: RequestID, method: String, target: String, status: Int, duration: Duration) {
         self.id = id
         self.method = method

@@ -9,12 +9,12 @@ import Synchronization
     import Musl
 #endif
 
-/// The certificate and the key by which the server speaks TLS. They can be read anew: connections that come afterwards get
-/// the new ones, those that are open go on as they are.
+/// The certificate and the key by which the server speaks TLS. They can be read anew: connections that come afterwards
+/// get the new ones, those that are open go on as they are.
 public final class ServerCertificate: Sendable {
     /// Files that the server cannot use.
     public struct Unusable: Error, CustomStringConvertible {
-        /// What to tell the operator.
+        /// The message for the operator.
         public let description: String
     }
 
@@ -52,7 +52,7 @@ public final class ServerCertificate: Sendable {
     /// What a new connection speaks TLS by.
     var context: NIOSSLContext { current.withLock { $0.context } }
 
-    /// What to tell the operator of a certificate that clients refuse since its time is over; nil for another one.
+    /// The warning about a certificate that clients refuse since its time is over; nil for another one.
     public var warning: String? {
         let end = current.withLock { $0.end }
         guard end < Int(time(nil)) else { return nil }
@@ -62,8 +62,8 @@ public final class ServerCertificate: Sendable {
     /// How long the client may take to confirm that a connection ends.
     private static let shutdownTime: Int64 = 2
 
-    /// The cipher suites of TLS 1.2 that encrypt and authenticate in one step, with keys that are drawn for a connection.
-    /// Those of TLS 1.3 are all of that kind.
+    /// The cipher suites of TLS 1.2 that encrypt and authenticate in one step, with keys that are drawn for a
+    /// connection. Those of TLS 1.3 are all of that kind.
     private static let cipherSuites: [NIOTLSCipher] = [
         .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
@@ -82,7 +82,7 @@ public final class ServerCertificate: Sendable {
         }
         let key: NIOSSLPrivateKey
         do {
-            // Nobody is there to type a passphrase, which BoringSSL would ask the terminal for.
+            // A server has no user who types a passphrase, which BoringSSL would ask the terminal for.
             key = try NIOSSLPrivateKey(file: keyFile, format: .pem) { $0([UInt8]()) }
         } catch {
             throw Unusable(description: "the key \(keyFile) cannot be read: \(error)")

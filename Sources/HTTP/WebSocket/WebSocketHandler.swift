@@ -6,11 +6,11 @@ public protocol WebSocketHandler: Sendable {
     /// request.
     func accepts(_ request: WebSocketRequest) -> Bool
 
-    /// Whether clients say who they are by what they send: until the handler calls ``WebSocketConnection/noteKnown()``, a
-    /// connection makes room for others. Without a word of the handler's, no connection does.
+    /// Whether clients say who they are by what they send: until the handler calls ``WebSocketConnection/noteKnown()``,
+    /// a connection makes room for others. Without a word of the handler's, no connection does.
     var knowsClientsLater: Bool { get }
 
-    /// On whose behalf a connection is opened: no network has most of the places for connections.
+    /// On whose behalf a connection is opened: no network has most of the slots.
     func sender(of request: WebSocketRequest) -> Sender
 
     /// Serves a connection. It is closed when the function returns, and ends when the client closes it or the server is

@@ -5,7 +5,8 @@ import NIOWebSocket
 import ServiceLifecycle
 
 extension HTTPRequestHead {
-    /// Whether the client offers to leave HTTP: it names another protocol, and says that this is meant for the connection.
+    /// Whether the client offers to leave HTTP: it names another protocol, and says that this is meant for the
+    /// connection.
     var offersUpgrade: Bool {
         headers.contains(name: "Upgrade")
             && headers[canonicalForm: "Connection"].contains { $0.asciiLowercased == "upgrade" }
@@ -37,12 +38,12 @@ struct WebSocketUpgrade {
     /// Answers the request, and serves the connection until it ends.
     ///
     /// - Parameters:
-    ///   - places: Of which the connection takes one; where there is none, the client hears so (503).
+    ///   - slots: The slots, of which the connection takes one; where none is free, the client gets 503.
     ///   - transferTimeout: Watches what is sent.
     /// - Returns: The status of the answer.
     /// - Throws: The error of the connection.
     func serve(
-        on connection: HTTPConnection, _ places: WebSocketPlaces, _ transferTimeout: TransferTimeout
+        on connection: HTTPConnection, _ slots: WebSocketSlots, _ transferTimeout: TransferTimeout
     ) async throws -> Int {
         let channel = connection.channel
         // The upgrader of SwiftNIO checks the request, and computes the answer to its key.
@@ -58,19 +59,19 @@ struct WebSocketUpgrade {
             _ = connection.write(Self.badRequest)
             return 400
         }
-        guard let place = places.take(channel, of: handler.sender(of: request), isUnknown: handler.knowsClientsLater)
+        guard let slot = slots.take(channel, of: handler.sender(of: request), isUnknown: handler.knowsClientsLater)
         else {
             _ = connection.write(Self.unavailable)
             return 503
         }
-        defer { places.leave(place) }
+        defer { slots.leave(slot) }
         let frames = try await channel.eventLoop.flatSubmit {
             changeProtocol(of: connection, headers, messageLimit: transferTimeout.stall)
         }.get()
         try await frames.executeThenClose { inbound, outbound in
             let webSocket = WebSocketConnection(
                 request, frames: inbound, writer: outbound, channel: channel, transferTimeout: transferTimeout
-            ) { places.know(place) }
+            ) { slots.know(slot) }
             try await withGracefulShutdownHandler {
                 do {
                     try await handler.serve(webSocket)

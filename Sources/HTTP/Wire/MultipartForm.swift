@@ -169,7 +169,7 @@ public struct FormFile: Sendable, Equatable {
     /// The bytes.
     public let bytes: [UInt8]
 
-    /// The type of a file of which nobody said another.
+    /// The type of a file for which the form names none.
     package static let unknownType = "application/octet-stream"
 
     /// Puts a file together.

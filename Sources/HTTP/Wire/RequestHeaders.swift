@@ -1,24 +1,24 @@
 import Encoding
 import NIOHTTP1
 
-/// The header fields of a request as they came, with the places of those that Roost knows: a request is asked for two
-/// dozen fields, of which it has a handful.
+/// The header fields of a request as they came, with the positions of those that Roost knows: a request is asked for
+/// two dozen fields, of which it has a handful.
 package struct RequestHeaders: Sendable {
     private let fields: HTTPHeaders
-    /// For each known name, the place of the first field with it, counted from one; zero where there is none. There
+    /// For each known name, the position of the first field with it, counted from one; zero where there is none. There
     /// are at most 64 names, and a request has at most a thousand fields.
-    private var places = SIMD64<UInt16>()
+    private var positions = SIMD64<UInt16>()
     /// Whether a known name occurs twice.
     private var hasRepetitions = false
 
     package init(_ fields: HTTPHeaders) {
         self.fields = fields
-        var place: UInt16 = 0
+        var position: UInt16 = 0
         for field in fields {
-            place += 1
+            position += 1
             guard let name = HeaderName(field: field.name) else { continue }
-            if places[Int(name.rawValue)] == 0 {
-                places[Int(name.rawValue)] = place
+            if positions[Int(name.rawValue)] == 0 {
+                positions[Int(name.rawValue)] = position
             } else {
                 hasRepetitions = true
             }
@@ -30,12 +30,12 @@ package struct RequestHeaders: Sendable {
         self.init(HTTPHeaders(fields.map { ($0.name, $0.value) }))
     }
 
-    /// The value of a field; those of several fields of one name with commas between them (RFC 9110, 5.3); nil when there
-    /// is none.
+    /// The value of a field; those of several fields of one name with commas between them (RFC 9110, 5.3); nil when
+    /// there is none.
     package subscript(name: HeaderName) -> String? {
-        let place = Int(places[Int(name.rawValue)])
-        guard place > 0 else { return nil }
-        let first = fields.index(fields.startIndex, offsetBy: place - 1)
+        let position = Int(positions[Int(name.rawValue)])
+        guard position > 0 else { return nil }
+        let first = fields.index(fields.startIndex, offsetBy: position - 1)
         guard hasRepetitions else { return Self.withoutTrailingSpaces(fields[first].value) }
         return fields[first...].lazy.filter { name.matches($0.name) }.map { Self.withoutTrailingSpaces($0.value) }
             .joined(separator: ", ")
@@ -43,9 +43,9 @@ package struct RequestHeaders: Sendable {
 
     /// How many fields have a name.
     func count(of name: HeaderName) -> Int {
-        let place = Int(places[Int(name.rawValue)])
-        guard place > 0, hasRepetitions else { return place > 0 ? 1 : 0 }
-        return fields[fields.index(fields.startIndex, offsetBy: place - 1)...].lazy.filter { name.matches($0.name) }
+        let position = Int(positions[Int(name.rawValue)])
+        guard position > 0, hasRepetitions else { return position > 0 ? 1 : 0 }
+        return fields[fields.index(fields.startIndex, offsetBy: position - 1)...].lazy.filter { name.matches($0.name) }
             .count
     }
 

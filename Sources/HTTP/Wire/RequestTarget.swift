@@ -1,6 +1,6 @@
 import Encoding
 
-/// The path and query string of a request, seen from the mount path.
+/// The path and query string of a request, relative to the mount path.
 package struct RequestTarget: Sendable, Equatable {
     /// The path below the mount as it came; empty or beginning with a slash.
     package let path: Substring

@@ -14,7 +14,7 @@ struct ResponseHead {
 
     var status: Int
     var content: Content
-    /// Whether it goes over TLS, and clients are told to come by no other way.
+    /// Whether it goes over TLS, and clients are required to use it (`Strict-Transport-Security`).
     var isSecure = false
     private var fields: [(name: String, value: String)]
     /// The fields for other origins, as they go on the wire.
@@ -59,7 +59,7 @@ struct ResponseHead {
         if request.isHead { content = .none }
     }
 
-    /// Tells the client whether another request will be answered on the connection; clients of HTTP/1.1 take that for
+    /// Says whether another request will be answered on the connection; clients of HTTP/1.1 take that for
     /// granted, those of HTTP/1.0 do not.
     mutating func announce(keepsConnection: Bool, to version: HTTPVersion) {
         if !keepsConnection {
@@ -125,7 +125,7 @@ struct ResponseHead {
     }
 }
 
-/// Tags that tell whether an answer is the same as before (`ETag`, `If-None-Match`).
+/// Tags that show whether an answer is the same as before (`ETag`, `If-None-Match`).
 package enum EntityTag {
     /// A weak tag for some bytes: their number and a 64-bit hash. It is the same in every process.
     package static func weak(_ bytes: [UInt8]) -> String {

@@ -22,7 +22,7 @@ public enum JavaScriptNumber {
         return writer.text
     }
 
-    /// Places the decimal point, or chooses the form with an exponent, by the standard's rules.
+    /// Sets the decimal point, or chooses the form with an exponent, by the standard's rules.
     private static func write(_ number: DecimalNumber, into writer: inout JSONWriter) {
         DecimalDigits.withDigits(of: number.significand) { digits in
             let pointPosition = digits.count + number.exponent

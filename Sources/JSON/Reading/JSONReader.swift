@@ -3,7 +3,7 @@ import OrderedCollections
 /// A reader of one JSON document.
 ///
 /// It does not recurse: open arrays and objects are on a stack of its own, and their elements wait on another until
-/// the closing bracket tells how many there are, so that each collection is allocated once, at its size.
+/// the closing bracket shows how many there are, so that each collection is allocated once, at its size.
 ///
 /// Unsafe pointers, because every byte of every request passes here: the cursor moves without bounds checks of its own.
 /// Each read of a byte follows a comparison with `end`, and `read(_:maximumDepth:)` keeps the memory alive meanwhile.
@@ -141,7 +141,7 @@ struct JSONReader: ~Copyable {
         for index in 0..<word.utf8CodeUnitCount { try expect(word.utf8Start[index]) }
     }
 
-    /// Steps over the byte if it is next, and tells whether it was.
+    /// Steps over the byte if it is next, and returns whether it was.
     @inline(__always)
     private mutating func skip(_ byte: UInt8) -> Bool {
         guard cursor < end, cursor.pointee == byte else { return false }

@@ -48,6 +48,6 @@ extension JSONValue {
     public static let greatestDepth = 256
 
     /// How deep a value may be nested that comes from outside, in a request or piece by piece into a field. What stands
-    /// around it when it is stored, told or handed to cloud code has the levels that are left.
+    /// around it when it is stored, answered or handed to cloud code has the levels that are left.
     public static let greatestDepthFromOutside = 200
 }

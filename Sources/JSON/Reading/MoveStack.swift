@@ -1,7 +1,7 @@
 /// A stack whose elements are moved in and out, without the counting of references that copying them would take.
 ///
 /// It owns raw memory, because a Swift array can only copy a run of its elements into another collection. The first
-/// `count` places are initialized, the others are not; every member keeps to that.
+/// `count` slots are initialized, the others are not; every member keeps to that.
 struct MoveStack<Element>: ~Copyable {
     private var base: UnsafeMutablePointer<Element>
     private var capacity: Int

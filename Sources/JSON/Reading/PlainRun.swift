@@ -13,23 +13,23 @@ enum PlainRun {
         from start: UnsafePointer<UInt8>, limit: UnsafePointer<UInt8>
     ) -> (end: UnsafePointer<UInt8>, isASCII: Bool) {
         var cursor = start
-        var seen: UInt64 = 0
+        var combined: UInt64 = 0
         while limit - cursor >= 8 {
             let word = UInt64(littleEndian: UnsafeRawPointer(cursor).loadUnaligned(as: UInt64.self))
             let stops = stopBits(in: word)
             if stops != 0 {
                 let bitsBeforeStop = (stops & (0 &- stops)) &- 1
-                seen |= word & bitsBeforeStop
-                return (cursor + stops.trailingZeroBitCount / 8, seen & topBits == 0)
+                combined |= word & bitsBeforeStop
+                return (cursor + stops.trailingZeroBitCount / 8, combined & topBits == 0)
             }
-            seen |= word
+            combined |= word
             cursor += 8
         }
         while cursor < limit, !isStop(cursor.pointee) {
-            seen |= UInt64(cursor.pointee)
+            combined |= UInt64(cursor.pointee)
             cursor += 1
         }
-        return (cursor, seen & topBits == 0)
+        return (cursor, combined & topBits == 0)
     }
 
     private static let topBits: UInt64 = 0x8080_8080_8080_8080

@@ -20,7 +20,7 @@ import OrderedCollections
 /// A token is appended without an allocation of its own; the one exception is a number that needs 16 or 17 digits.
 ///
 /// The buffer is memory of the writer's own, because an array asks before each of a thousand small pieces whether it is
-/// shared and where it ends. Nobody else has a pointer to it: a writer cannot be copied, and gives out copies of its
+/// shared and where it ends. Nothing else has a pointer to it: a writer cannot be copied, and gives out copies of its
 /// bytes. That is why it may go from task to task, which the compiler cannot see of a pointer (`@unchecked Sendable`).
 public struct JSONWriter: ~Copyable, @unchecked Sendable {
     @usableFromInline var start: UnsafeMutablePointer<UInt8>

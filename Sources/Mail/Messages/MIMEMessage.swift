@@ -2,16 +2,17 @@ import Encoding
 import Foundation
 import JSON
 
-/// A mail in the form that travels (RFC 5322, 2045 to 2047): plain text in UTF-8, and HTML beside it where there is some.
+/// A mail in the form that travels (RFC 5322, 2045 to 2047): plain text in UTF-8, and HTML beside it where there is
+/// some.
 ///
-/// No field can hold a line break, whatever a user's name or the app's has in it. The bodies travel in Base64, so that no
-/// server breaks a link in two, and no text can hold the line that ends it.
+/// No field can hold a line break, whatever a user's name or the app's has in it. The bodies travel in Base64, so that
+/// no server breaks a link in two, and no text can hold the line that ends it.
 enum MIMEMessage {
     /// The bytes of a mail.
     ///
     /// - Parameters:
     ///   - date: When it was written, in seconds since 1970.
-    ///   - id: What tells it apart from all others.
+    ///   - id: A text that no other mail has.
     static func bytes(_ mail: MailMessage, date: Date, id: String) -> [UInt8]? {
         guard let sender = MailAddress(mail.sender) else { return nil }
         let recipients = mail.recipients.compactMap { MailAddress($0) }
@@ -60,7 +61,8 @@ enum MIMEMessage {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.value == 0x2028 || scalar.value == 0x2029
     }
 
-    /// A text of a field: as it is where it is plain, else in encoded words of UTF-8 (RFC 2047), each of whole characters.
+    /// A text of a field: as it is where it is plain, else in encoded words of UTF-8 (RFC 2047), each of whole
+    /// characters.
     static func encodedText(_ text: String) -> String {
         let bytes = text.utf8
         if bytes.count <= 60, bytes.allSatisfy({ (0x20...0x7E).contains($0) && !"=?\"<>,;:@()[]\\".utf8.contains($0) })

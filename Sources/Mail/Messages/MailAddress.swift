@@ -23,7 +23,8 @@ struct MailAddress: Equatable {
         } else {
             address = String(decoding: bytes, as: UTF8.self)
         }
-        // What ends the address for SMTP is no part of one, and who is asked for nothing before or after the @ is nobody.
+        // What ends the address for SMTP is no part of one, and an address without a text on both sides of the @ is
+        // none.
         guard let at = address.utf8.lastIndex(of: UInt8(ascii: "@")), at != address.utf8.startIndex,
             address.utf8.index(after: at) != address.utf8.endIndex, address.utf8.count <= 320,
             !address.utf8.contains(where: { " <>,;\"".utf8.contains($0) })

@@ -8,8 +8,8 @@ struct MailPart: Sendable {
     private var base: PlaceholderText?
     private var byLocale: [Name: PlaceholderText] = [:]
 
-    /// Reads a part. Of a file, those of the same name are read, too, that lie in folders beside it which are named after
-    /// languages.
+    /// Reads a part. Of a file, those of the same name are read, too, that lie in folders beside it which are named
+    /// after languages.
     ///
     /// - Throws: `ConfigurationError` for a file that cannot be read, or is no template.
     init(_ text: Configuration.MailText, _ syntax: Configuration.MailTemplates.Syntax, isHTML: Bool)
@@ -52,7 +52,7 @@ struct MailPart: Sendable {
             case .inline: "a text"
             case .file(let path), .optionalFile(let path): path
             }
-        // What Mustache would send as it is belongs to Nunjucks, which has more than places.
+        // What Mustache would send as it is belongs to Nunjucks, which has more than placeholders.
         if case .mustache = syntax, text.utf8.firstRange(of: "{%".utf8) != nil {
             throw ConfigurationError(
                 "option emailAdapter: \(name) has tags such as {% if %} in it, which cannot be shown. Write it with the "

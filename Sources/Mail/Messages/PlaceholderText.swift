@@ -2,7 +2,7 @@ import Encoding
 import ServerConfiguration
 import Templates
 
-/// A text with places, in one of the ways in which parse-server's adapters write them.
+/// A text with placeholders, in one of the ways in which parse-server's adapters write them.
 enum PlaceholderText: Sendable {
     case mustache(TextTemplate)
     case marked([Piece])
@@ -26,7 +26,7 @@ enum PlaceholderText: Sendable {
         }
     }
 
-    /// The text with its places filled. In HTML, values are escaped before.
+    /// The text with its placeholders filled. In HTML, values are escaped before.
     func render(_ values: [String: any Sendable]) -> String {
         switch self {
         case .mustache(let template): template.render(values)

@@ -50,9 +50,9 @@ struct HTTPMailBody: Sendable {
     }
 
     private enum Form: Sendable {
-        /// A text of JSON, or of another kind, with places.
+        /// A text of JSON, or of another kind, with placeholders.
         case text(TextTemplate)
-        /// JSON whose strings have places.
+        /// JSON whose strings have placeholders.
         case json(Part)
     }
 
@@ -92,7 +92,7 @@ struct HTTPMailBody: Sendable {
         }
     }
 
-    /// What the places of bodies may show of a mail; nil when it has no address that can be sent to.
+    /// What the placeholders of bodies may show of a mail; nil when it has no address that can be sent to.
     static func values(of message: MailMessage) -> JSONObject? {
         guard let sender = MailAddress(message.sender), let to = message.recipients.first.flatMap({ MailAddress($0) })
         else { return nil }
@@ -119,7 +119,7 @@ struct HTTPMailBody: Sendable {
         }
     }
 
-    /// A part with its places filled; nil for a text that is empty then.
+    /// A part with its placeholders filled; nil for a text that is empty then.
     private static func filled(_ part: Part, _ values: [String: any Sendable]) -> JSONValue? {
         switch part {
         case .template(let template):

@@ -83,8 +83,8 @@ actor MailAccessTokens {
 
     /// How long a token is kept: a minute less than it is good for, and never more than a day.
     private static func age(_ seconds: JSONValue?) -> Duration {
-        let told = seconds?.numberValue ?? seconds?.stringValue.flatMap { Double($0) } ?? 3600
-        let good = min(max(told.isFinite ? told : 0, 0), 86_400)
+        let lifetime = seconds?.numberValue ?? seconds?.stringValue.flatMap { Double($0) } ?? 3600
+        let good = min(max(lifetime.isFinite ? lifetime : 0, 0), 86_400)
         return .seconds(max(good - 60, good / 2))
     }
 }

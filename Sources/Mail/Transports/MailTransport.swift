@@ -6,24 +6,24 @@ import ServerConfiguration
 protocol MailTransport: Sendable {
     /// Sends a mail.
     ///
-    /// - Throws: `MailFailure`; `CancellationError` when the task is cancelled meanwhile, and nobody knows whether the mail
-    ///   was taken.
+    /// - Throws: `MailFailure`; `CancellationError` when the task is cancelled meanwhile, and it is not known whether
+    ///   the mail was taken.
     func send(_ message: MailMessage) async throws -> MailReceipt
 }
 
 /// What a server said that took a mail.
 struct MailReceipt: Sendable {
-    /// Its words, for a trial. They may tell of the mail.
+    /// Its words, for a trial. They may quote the mail.
     var answer: String
 }
 
 /// Why a mail was not sent.
 struct MailFailure: Error {
-    /// What to tell the operator; never what is in the mail.
+    /// The message for the operator; never what is in the mail.
     var reason: String
     /// Whether the same mail will never be taken.
     var isFinal: Bool
-    /// The words of the server, for a trial. They may tell of the mail.
+    /// The words of the server, for a trial. They may quote the mail.
     var answer = ""
     /// Whether the mail may have been taken all the same: its end was sent, and nothing was heard.
     var isOpen = false
@@ -86,7 +86,7 @@ struct TerminalTransport: MailTransport {
         return MailReceipt(answer: "printed")
     }
 
-    /// A mail as the terminal shows it: without control characters, which would change what is seen.
+    /// A mail as the terminal shows it: without control characters, which would change what is shown.
     static func shown(_ message: MailMessage) -> String {
         func line(_ text: String) -> String { MIMEMessage.line(text) }
         let body = message.text.split(separator: "\n", omittingEmptySubsequences: false).map {

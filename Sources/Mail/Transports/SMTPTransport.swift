@@ -15,7 +15,7 @@ struct SMTPTransport: MailTransport {
     /// A PEM file of certificates that are trusted beside those of the system; nil for none.
     private let trustedCertificates: String?
     private let login: Login
-    /// Threads that wait for mail servers, and keep nobody else waiting who needs a thread.
+    /// Threads that wait for mail servers, and keep no other work waiting that needs a thread.
     private static let threads = {
         let threads = NIOThreadPool(numberOfThreads: MailQueue.atOnce)
         threads.start()
@@ -111,7 +111,7 @@ struct SMTPTransport: MailTransport {
         var error: String
         /// The last line of the server.
         var answer = ""
-        /// What the server was told last.
+        /// The last command to the server.
         var command = Command.other
         /// Whether the whole mail was sent.
         var isWhole = false
@@ -209,7 +209,7 @@ struct SMTPTransport: MailTransport {
         }
     }
 
-    /// A line of a server. Why a token is refused is told as a challenge, in base64.
+    /// A line of a server. The reason of a refused token comes as a challenge, in base64.
     private static func readable(_ line: String) -> String {
         let text = line.filter { !$0.isNewline }
         guard text.hasPrefix("334 "), let challenge = Data(base64Encoded: String(text.dropFirst(4))) else {
@@ -218,7 +218,7 @@ struct SMTPTransport: MailTransport {
         return "334 " + String(decoding: challenge, as: UTF8.self)
     }
 
-    /// Whether nobody waits for a transfer any more.
+    /// Whether no caller waits for a transfer any more.
     private final class GivenUp: Sendable {
         let flag = Atomic(false)
     }

@@ -1,6 +1,6 @@
 /// Bytes that come one piece after the other.
 protocol ByteSource: AnyObject {
-    /// How many bytes of the file behind it have been read, which tells how far an import is.
+    /// How many bytes of the file behind it have been read, which shows how far an import is.
     var bytesRead: Int64 { get }
 
     /// The next bytes, up to a number of them; none at the end.

@@ -74,7 +74,7 @@ final class FileBytes: ByteSource {
     }
 }
 
-/// What tells a file from itself once something was written to it: its size, and when that was.
+/// What changes of a file once something was written to it: its size, and when that was.
 struct FileVersion: Sendable, Equatable {
     /// How many bytes it has.
     let size: Int64

@@ -4,8 +4,8 @@ import ParseModel
 
 /// Fetches all of a parse-server into a folder, in the form of an export, from which it is imported.
 ///
-/// Objects are asked for in windows by `createdAt` and `objectId`: skipping would be slower with each page, and would miss
-/// objects when others go meanwhile. A class whose file is whole is not fetched again after an interruption.
+/// Objects are asked for in windows by `createdAt` and `objectId`: skipping would be slower with each page, and would
+/// miss objects when others go meanwhile. A class whose file is whole is not fetched again after an interruption.
 package struct LiveDownload: Sendable {
     private let server: LiveServer
     private let folder: String
@@ -28,7 +28,7 @@ package struct LiveDownload: Sendable {
 
     /// Fetches.
     ///
-    /// - Returns: What is told: files that could not be had, and what the server does not show.
+    /// - Returns: Notes for the report: files that could not be fetched, and what the server does not show.
     /// - Throws: `LiveServer.Failure`, and what keeps the folder from being written.
     package func run() async throws -> [String] {
         if let notes = try fetchedNotes() { return notes }
@@ -77,7 +77,7 @@ package struct LiveDownload: Sendable {
 
     private var manifestPath: String { "\(folder)/\(SourceCatalog.manifest)" }
 
-    /// What an earlier run that fetched everything told; nil when there was none.
+    /// The notes of an earlier run that fetched everything; nil when there was none.
     private func fetchedNotes() throws -> [String]? {
         guard let data = FileManager.default.contents(atPath: manifestPath) else { return nil }
         return try JSONValue(parsing: Array(data))["notes"]?.arrayValue?.compactMap(\.stringValue) ?? []

@@ -6,9 +6,9 @@ import Outgoing
 
 /// The uploaded files that objects name, fetched from where they lie.
 ///
-/// The addresses in fields of type File are made by the old server. Whatever else looks like a file may be what somebody
-/// saved in an object or a list, and can name any address for any file: it counts only where no field names the file, and
-/// its address is one of the old server's own, or begins as that of a file that a field names.
+/// The addresses in fields of type File are made by the old server. Whatever else looks like a file may be what a
+/// client saved in an object or a list, and can name any address for any file: it counts only where no field names the
+/// file, and its address is one of the old server's own, or begins as that of a file that a field names.
 struct LiveFiles {
     let server: LiveServer
     let folder: String
@@ -29,7 +29,7 @@ struct LiveFiles {
     private static let mostStrays = 10_000
     private static let mostBases = 100
     private static let longestAddress = 2048
-    /// How many of them are told one by one.
+    /// How many of them are reported one by one.
     private static let mostNotes = 100
 
     init(server: LiveServer, folder: String) {
@@ -95,7 +95,8 @@ struct LiveFiles {
         return Name(url[..<end])
     }
 
-    /// Where each file lies: fields say it first, then the old server's own addresses, then those that begin as fields' do.
+    /// Where each file lies: fields say it first, then the old server's own addresses, then those that begin as fields'
+    /// do.
     private var addresses: [Name: String] {
         var addresses = otherAddresses.merging(addressesOfFields) { _, ofField in ofField }
         for (name, urls) in strays where addresses[name] == nil {
@@ -125,7 +126,7 @@ struct LiveFiles {
 
     /// Fetches those that are not there yet.
     ///
-    /// - Returns: What is told of those that could not be had.
+    /// - Returns: Notes on those that could not be fetched.
     func fetch(_ progress: ImportProgress) async throws -> [String] {
         var notes: [String] = []
         let addresses = addresses
@@ -152,7 +153,7 @@ struct LiveFiles {
         return notes + notesOfStrays(addresses)
     }
 
-    /// What is told of files whose addresses are not the old server's.
+    /// The note on files whose addresses are not the old server's.
     private func notesOfStrays(_ addresses: [Name: String]) -> [String] {
         let left = strays.keys.filter { addresses[$0] == nil }.sorted()
         var notes = left.prefix(Self.mostNotes).map { name in

@@ -27,7 +27,7 @@ package struct LiveServer: Sendable {
 
     /// Why a server cannot be read.
     package struct Failure: Error, CustomStringConvertible {
-        /// What to tell the operator who imports.
+        /// The message for the operator who imports.
         package let description: String
     }
 

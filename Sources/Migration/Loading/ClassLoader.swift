@@ -43,10 +43,10 @@ struct ClassLoader {
         return record
     }
 
-    /// Reads all objects, and tells what would become of them.
+    /// Reads all objects, and reports what would become of them.
     ///
-    /// - Parameter tell: Takes a line of rejects.
-    func look(_ tell: (String) throws -> Void) throws -> ImportReport.Class {
+    /// - Parameter report: Takes a line of rejects.
+    func look(_ report: (String) throws -> Void) throws -> ImportReport.Class {
         let reader = try collection.open()
         var meter = Meter(progress, 0)
         let mapper = RowMapper(plan: plan)
@@ -58,7 +58,7 @@ struct ClassLoader {
             for loss in mapped.losses.list {
                 let line = RejectLine.text(plan.name, id: mapped.id, loss)
                 if isStrict { throw InexactObject(line: line) }
-                try tell(line)
+                try report(line)
                 figures.rejects += 1
             }
             try meter.count(reader.bytesRead)
@@ -99,7 +99,7 @@ struct ClassLoader {
                     plan.name, id: $0, field: nil, reason: "an object before it has its id: the object is left out")
             }
             if isStrict, let line = lines.first { throw InexactObject(line: line) }
-            record = try storage.tell(lines, of: record, removedRows: ids.count)
+            record = try storage.report(lines, of: record, removedRows: ids.count)
             refused = try storage.makeIndexes(record)
         }
         let lines = refused.map {
@@ -107,18 +107,18 @@ struct ClassLoader {
                 plan.name, id: nil, field: nil, reason: "the index \($0.name) cannot be made: \($0.reason)")
         }
         if isStrict, let line = lines.first { throw InexactObject(line: line) }
-        return try storage.tell(lines, of: record)
+        return try storage.report(lines, of: record)
     }
 
-    /// Counts objects and bytes, and tells now and then.
+    /// Counts objects and bytes, and reports now and then.
     private struct Meter {
         private let progress: ImportProgress
-        private var told: Int64
+        private var reported: Int64
         private var documents: Int64 = 0
 
         init(_ progress: ImportProgress, _ bytes: Int64) {
             self.progress = progress
-            told = bytes
+            reported = bytes
             progress.add(bytes: bytes, documents: 0)
         }
 
@@ -128,8 +128,8 @@ struct ClassLoader {
         }
 
         mutating func flush(_ bytes: Int64) throws {
-            progress.add(bytes: bytes - told, documents: documents)
-            told = bytes
+            progress.add(bytes: bytes - reported, documents: documents)
+            reported = bytes
             documents = 0
             try progress.check()
         }

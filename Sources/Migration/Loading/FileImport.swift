@@ -5,7 +5,8 @@ import JSON
 import NIOCore
 import NIOPosix
 
-/// Brings uploaded files: from the folder `files` of an export, and from the two collections in which MongoDB keeps them.
+/// Brings uploaded files: from the folder `files` of an export, and from the two collections in which MongoDB keeps
+/// them.
 struct FileImport: Sendable {
     let catalog: SourceCatalog
     let files: any FileStorage
@@ -28,7 +29,7 @@ struct FileImport: Sendable {
 
     /// Stores all files. One that is there with the same size is left as it is.
     ///
-    /// - Returns: How many were stored, and what is told of those that could not be.
+    /// - Returns: How many were stored, and notes on those that could not be.
     func run(_ pool: NIOThreadPool) async throws -> (Int, [String]) {
         var stored = 0
         var notes: [String] = []
@@ -48,19 +49,19 @@ struct FileImport: Sendable {
         }
         if let list = catalog.gridFiles, let chunks = catalog.gridChunks {
             let grid = GridFiles(list: list, chunks: chunks, folder: scratch + "/grid")
-            let (count, told) = try await grid.run(thread, progress) { name, path, size in
+            let (count, damaged) = try await grid.run(thread, progress) { name, path, size in
                 let entry = SourceEntry(path: name, size: size) { try FileBytes(path) }
                 return try await store(entry, as: name, in: storedFiles, FileDetails())
             }
             stored += count
-            notes += told
+            notes += damaged
         }
         return (stored, notes)
     }
 
     private func details(of entry: SourceEntry, _ pool: NIOThreadPool) async throws -> FileDetails {
-        guard let told = catalog.fileDetails[Name(entry.path)] else { return FileDetails() }
-        return try await pool.runIfActive { FileDetails(parsing: try told.contents(limit: 4 * 1024 * 1024)) }
+        guard let details = catalog.fileDetails[Name(entry.path)] else { return FileDetails() }
+        return try await pool.runIfActive { FileDetails(parsing: try details.contents(limit: 4 * 1024 * 1024)) }
     }
 
     private func store(

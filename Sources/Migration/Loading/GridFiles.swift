@@ -25,7 +25,7 @@ struct GridFiles: Sendable {
     /// - Parameters:
     ///   - thread: Where the pieces are read.
     ///   - store: Takes a whole file by its name, where it lies and its size; says whether it was new.
-    /// - Returns: How many were new, and what is told of those that are not whole.
+    /// - Returns: How many were new, and notes on those that are not whole.
     func run(
         _ thread: ThreadExecutor, _ progress: ImportProgress, _ store: (String, String, Int64) async throws -> Bool
     ) async throws -> (Int, [String]) {
@@ -33,7 +33,7 @@ struct GridFiles: Sendable {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let reading = GridReading(chunks, folder: folder, thread)
         var stored = 0
-        var told: [String] = []
+        var notes: [String] = []
         var wholes = try await reading.open(list)
         var isAtEnd = false
         while true {
@@ -43,7 +43,7 @@ struct GridFiles: Sendable {
                 } catch let error as SourceDamage {
                     throw error
                 } catch {
-                    told.append("the file \(whole.name) is left out: \(error)")
+                    notes.append("the file \(whole.name) is left out: \(error)")
                 }
                 try? FileManager.default.removeItem(atPath: whole.path)
             }
@@ -54,9 +54,9 @@ struct GridFiles: Sendable {
             progress.add(bytes: step.bytes, documents: 0)
         }
         for file in await reading.incomplete {
-            told.append("the file \(file.name) is left out: only \(file.received) of \(file.size) bytes are there")
+            notes.append("the file \(file.name) is left out: only \(file.received) of \(file.size) bytes are there")
         }
-        return (stored, told)
+        return (stored, notes)
     }
 }
 

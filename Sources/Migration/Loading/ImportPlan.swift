@@ -19,7 +19,7 @@ struct ImportPlan: Sendable {
     var jobs: [Job] = []
     /// Classes that the source knows and that have no objects.
     var emptyClasses: [ClassSchema] = []
-    /// What is told.
+    /// The notes for the report.
     var notes: [String] = []
 
     /// Makes the plan of a source.
@@ -64,7 +64,8 @@ struct ImportPlan: Sendable {
         return plan
     }
 
-    /// Refuses classes that the caller names and the source does not have: a name that was mistyped would import nothing.
+    /// Refuses classes that the caller names and the source does not have: a name that was mistyped would import
+    /// nothing.
     private static func checkNames(_ catalog: SourceCatalog, _ options: ImportOptions) throws {
         let known = Set(catalog.collections.map { owner($0.name) }).union(catalog.schema.classes.keys)
         let unknown = (options.classes ?? []).union(options.replaces).union(options.types.keys).subtracting(known)
@@ -107,14 +108,14 @@ struct ImportPlan: Sendable {
                     try await pool.runIfActive {
                         var inference = TypeInference()
                         let reader = try collection.open()
-                        var told: Int64 = 0
+                        var reported: Int64 = 0
                         var count = 0
                         while let record = try reader.next() {
                             inference.add(record, of: collection.name)
                             count += 1
                             if count % 1000 == 0 {
-                                progress.add(bytes: reader.bytesRead - told, documents: 0)
-                                told = reader.bytesRead
+                                progress.add(bytes: reader.bytesRead - reported, documents: 0)
+                                reported = reader.bytesRead
                                 try progress.check()
                             }
                         }
@@ -131,7 +132,7 @@ struct ImportPlan: Sendable {
 
 /// What an import is to do.
 package struct ImportOptions: Sendable {
-    /// Whether nothing is written: all is read, and told what would become of it.
+    /// Whether nothing is written: all is read, and the report says what would become of it.
     package var isDryRun = false
     /// Whether the first object that cannot be kept exactly ends the import.
     package var isStrict = false
@@ -145,7 +146,7 @@ package struct ImportOptions: Sendable {
     package var types: [Name: [Name: FieldType]] = [:]
     /// How many classes are loaded at the same time.
     package var jobs = 2
-    /// The file that tells what could not be kept exactly.
+    /// The file of what could not be kept exactly.
     package var rejects = "roost-rejects.jsonl"
     /// A folder for what must be unpacked or fetched before it is read.
     package var scratch = "import"

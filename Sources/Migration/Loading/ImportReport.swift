@@ -27,7 +27,7 @@ package struct ImportReport: Sendable {
     package var classes: [Class] = []
     /// How many uploaded files were stored.
     package var files = 0
-    /// What else is told.
+    /// Other notes.
     package var notes: [String] = []
     /// The file of rejects; nil when there is nothing in it.
     package var rejects: String?
@@ -41,8 +41,8 @@ package struct ImportReport: Sendable {
     /// How often something could not be kept exactly.
     package var rejectCount: Int64 { classes.reduce(0) { $0 + $1.rejects } }
 
-    /// What the process that imported ends with: 0 when everything was kept exactly, 2 when something was not, which was
-    /// told or stands in the file of rejects, 1 when a class was not imported.
+    /// What the process that imported ends with: 0 when everything was kept exactly, 2 when something was not, which
+    /// was reported or stands in the file of rejects, 1 when a class was not imported.
     package var exitCode: Int32 {
         guard isComplete else { return 1 }
         return rejectCount > 0 || !notes.isEmpty ? 2 : 0
@@ -78,7 +78,7 @@ package final class ImportProgress: Sendable {
         package var bytes: Int64 = 0
         /// How many objects have been looked at by this process.
         package var documents: Int64 = 0
-        /// Classes that are done, each with what is told of it.
+        /// Classes that are done, each with its notes.
         package var finished: [String] = []
     }
 

@@ -12,7 +12,7 @@ import Synchronization
 package struct ImportRun: Sendable {
     /// Why an import does not begin.
     package struct Refusal: Error, CustomStringConvertible {
-        /// What to tell the operator who imports.
+        /// The message for the operator who imports.
         package let description: String
     }
 
@@ -29,7 +29,7 @@ package struct ImportRun: Sendable {
         self.logger = logger
     }
 
-    /// Reads all, and tells what would become of it. Nothing is written but the file of rejects.
+    /// Reads all, and reports what would become of it. Nothing is written but the file of rejects.
     ///
     /// - Throws: When the source cannot be read.
     package func look() async throws -> ImportReport {

@@ -1,7 +1,7 @@
 import Foundation
 import JSON
 
-/// The file that tells what could not be kept exactly. It is made with its first line.
+/// The file of what could not be kept exactly. It is made with its first line.
 struct RejectFile {
     private let path: String
     private var file: FileHandle?
@@ -37,7 +37,7 @@ struct RejectFile {
 
 /// One line of the file of rejects.
 enum RejectLine {
-    /// Values that take more than this are told by their beginning.
+    /// Of values that take more than this, the beginning is written.
     private static let longestValue = 1024 * 1024
 
     static func text(_ className: Name, id: String?, _ loss: Loss) -> String {
@@ -63,6 +63,6 @@ enum RejectLine {
 package struct InexactObject: Error, CustomStringConvertible {
     /// The line that the file of rejects would have.
     package let line: String
-    /// What to tell the operator who imports.
+    /// The message for the operator who imports.
     package var description: String { "not exact, and --strict stops there: \(line)" }
 }

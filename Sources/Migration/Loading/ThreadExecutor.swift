@@ -6,7 +6,7 @@ import ParseStorage
 final class ThreadExecutor: SerialExecutor {
     private let pool = NIOThreadPool(numberOfThreads: 1)
 
-    /// Starts the thread, which ends when nobody has the executor any more.
+    /// Starts the thread, which ends when the executor is released.
     init() { pool.start() }
 
     deinit { pool.shutdownGracefully { _ in } }

@@ -11,7 +11,7 @@ struct ClassPlanner {
         let name: Name
         /// What the source says of it, with what can have no place left out.
         var schema: ClassSchema
-        /// What is told about fields that have no place; their values are told object by object.
+        /// Notes on fields that have no column; their values are reported object by object.
         var notes: [String] = []
     }
 

@@ -15,12 +15,12 @@ struct Losses: Sendable {
     /// In the order in which they were met.
     private(set) var list: [Loss] = []
 
-    /// How many of one object are told one by one: a list may hold a million values that cannot be kept.
+    /// How many of one object are reported one by one: a list may hold a million values that cannot be kept.
     private static let most = 1000
-    /// How many bytes of a path are told.
+    /// How many bytes of a path are written.
     private static let longestPath = 1024
 
-    /// Notes one. Behind the last that is told stands that there are more.
+    /// Notes one. The last one that is written says that there are more.
     ///
     /// - Parameter field: The field, with the path inside of it.
     mutating func add(_ field: @autoclosure () -> String?, _ reason: String, _ value: JSONValue) {

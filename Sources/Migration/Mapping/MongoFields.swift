@@ -30,7 +30,7 @@ enum MongoFields {
         return acl
     }
 
-    /// The value for a column of a type; nil for null, and for what cannot be kept, which is told.
+    /// The value for a column of a type; nil for null, and for what cannot be kept, which is noted.
     static func parameter(_ value: BSONValue, _ type: FieldType, _ field: String, _ losses: inout Losses)
         -> PostgresParameter?
     {
@@ -43,7 +43,7 @@ enum MongoFields {
         case (.boolean, .bool(let flag)): return .bool(flag)
         case (.date, .date(let milliseconds)):
             if MongoValues.isDate(milliseconds) { return .timestamp(milliseconds: milliseconds) }
-            losses.add(field, "a date that is out of range", MongoValues.told(value))
+            losses.add(field, "a date that is out of range", MongoValues.shown(value))
             return nil
         case (.object, .document), (.array, .array):
             return .jsonb(MongoValues.json(value, field, &losses).serialized())
@@ -57,16 +57,16 @@ enum MongoFields {
         case (.geoPoint, .array(let pair)):
             if pair.count == 2, let x = pair[0].numberValue, let y = pair[1].numberValue {
                 let place = GeoPoint(latitude: y, longitude: x)
-                return PlaceFields.point(place, field, &losses, MongoValues.told(value))
+                return PlaceFields.point(place, field, &losses, MongoValues.shown(value))
             }
         case (.geoPoint, .document(let document)):
             if let x = document["longitude"]?.numberValue, let y = document["latitude"]?.numberValue {
                 let place = GeoPoint(latitude: y, longitude: x)
-                return PlaceFields.point(place, field, &losses, MongoValues.told(value))
+                return PlaceFields.point(place, field, &losses, MongoValues.shown(value))
             }
         case (.polygon, .document(let document)):
             if let corners = corners(document) {
-                return PlaceFields.polygon(corners, field, &losses, MongoValues.told(value))
+                return PlaceFields.polygon(corners, field, &losses, MongoValues.shown(value))
             }
         case (.bytes, .binary(_, let bytes)): return self.bytes(Base64.encode(bytes))
         // What servers of the first years kept as text.
@@ -75,7 +75,7 @@ enum MongoFields {
         case (.relation, _), (.acl, _): return nil
         default: break
         }
-        losses.add(field, "expected \(type), found \(value.typeName)", MongoValues.told(value))
+        losses.add(field, "expected \(type), found \(value.typeName)", MongoValues.shown(value))
         return nil
     }
 

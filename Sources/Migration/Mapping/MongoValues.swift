@@ -3,11 +3,11 @@ import Foundation
 import JSON
 import ParseModel
 
-/// MongoDB's values as Parse's REST interface tells them.
+/// MongoDB's values as Parse's REST interface writes them.
 enum MongoValues {
-    /// The value as JSON. What JSON cannot hold becomes the nearest that it can, or null, and is told.
+    /// The value as JSON. What JSON cannot hold becomes the nearest that it can, or null, and is noted.
     ///
-    /// - Parameter field: The field, with the path inside of it, for what is told. It is put together only then: a list
+    /// - Parameter field: The field, with the path inside of it, for the note. It is put together only then: a list
     ///   may have a million elements, and a key a million letters.
     static func json(_ value: BSONValue, _ field: @autoclosure () -> String, _ losses: inout Losses) -> JSONValue {
         switch value {
@@ -29,7 +29,7 @@ enum MongoValues {
         case .document(let document): return .object(object(document, field(), &losses))
         case .symbol(let text): return .string(self.text(text, field(), &losses))
         case .regularExpression, .dbPointer, .code, .codeWithScope, .timestamp, .minKey, .maxKey, .malformedText:
-            losses.add(field(), "a \(value.typeName), which Parse does not have", told(value))
+            losses.add(field(), "a \(value.typeName), which Parse does not have", shown(value))
             return .null
         }
     }
@@ -100,8 +100,8 @@ enum MongoValues {
         (-210_866_803_200_000...8_640_000_000_000_000).contains(milliseconds)
     }
 
-    /// A value as it is told in the file of rejects, with nothing left out that can be told.
-    static func told(_ value: BSONValue) -> JSONValue {
+    /// A value as the file of rejects shows it, as whole as possible.
+    static func shown(_ value: BSONValue) -> JSONValue {
         switch value {
         case .int64(let number) where Double(exactly: number) == nil: ["$numberLong": .string("\(number)")]
         case .decimal128(let number): ["$numberDecimal": .string(number.text)]
@@ -109,7 +109,7 @@ enum MongoValues {
         case .date(let milliseconds): ["$date": ["$numberLong": .string("\(milliseconds)")]]
         case .regularExpression(let pattern, let options): ["$regex": .string(pattern), "$options": .string(options)]
         case .code(let code): ["$code": .string(code)]
-        case .codeWithScope(let code, let scope): ["$code": .string(code), "$scope": told(.document(scope))]
+        case .codeWithScope(let code, let scope): ["$code": .string(code), "$scope": shown(.document(scope))]
         case .timestamp(let time):
             ["$timestamp": ["t": .number(Double(time >> 32)), "i": .number(Double(time & 0xFFFF_FFFF))]]
         case .dbPointer(let collection, let id): ["$ref": .string(collection), "$id": .string(id.hexadecimal)]
@@ -118,8 +118,8 @@ enum MongoValues {
         case .malformedText(let bytes): ["base64": .string(Base64.encode(bytes))]
         case .document(let document):
             .object(
-                JSONObject(document.members.map { ($0.key, told($0.value)) }) { _, last in last })
-        case .array(let elements): .array(elements.map { told($0) })
+                JSONObject(document.members.map { ($0.key, shown($0.value)) }) { _, last in last })
+        case .array(let elements): .array(elements.map { shown($0) })
         default: plain(value)
         }
     }

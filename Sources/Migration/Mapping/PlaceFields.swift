@@ -2,32 +2,32 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Places as columns take them, from sources of all forms.
+/// GeoPoints and polygons as columns take them, from sources of all forms.
 ///
-/// Databases hold places that are none, with numbers such as NaN. PostgreSQL has no distance to them, so that a query for
-/// what is near would fail for all objects of the class.
+/// Databases hold points that are none, with numbers such as NaN. PostgreSQL has no distance to them, so that a query
+/// for what is near would fail for all objects of the class.
 enum PlaceFields {
-    /// A point; nil for one that is not on earth, which is told.
+    /// A point; nil for one that is not on earth, which is noted.
     ///
-    /// - Parameter told: The value as the source has it.
-    static func point(_ place: GeoPoint, _ field: String, _ losses: inout Losses, _ told: @autoclosure () -> JSONValue)
+    /// - Parameter shown: The value as the source has it.
+    static func point(_ place: GeoPoint, _ field: String, _ losses: inout Losses, _ shown: @autoclosure () -> JSONValue)
         -> PostgresParameter?
     {
         guard place.isOnEarth else {
-            losses.add(field, "a place that is out of range", told())
+            losses.add(field, "a place that is out of range", shown())
             return nil
         }
         return .point(x: place.longitude, y: place.latitude)
     }
 
-    /// A polygon; nil for one with a corner that is not on earth, which is told.
+    /// A polygon; nil for one with a corner that is not on earth, which is noted.
     ///
-    /// - Parameter told: The value as the source has it.
+    /// - Parameter shown: The value as the source has it.
     static func polygon(
-        _ corners: [GeoPoint], _ field: String, _ losses: inout Losses, _ told: @autoclosure () -> JSONValue
+        _ corners: [GeoPoint], _ field: String, _ losses: inout Losses, _ shown: @autoclosure () -> JSONValue
     ) -> PostgresParameter? {
         guard corners.allSatisfy(\.isOnEarth) else {
-            losses.add(field, "a polygon with a corner that is out of range", told())
+            losses.add(field, "a polygon with a corner that is out of range", shown())
             return nil
         }
         return .polygon(corners.map { (x: $0.longitude, y: $0.latitude) })

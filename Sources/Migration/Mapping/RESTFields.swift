@@ -9,7 +9,7 @@ enum RESTFields {
         value.stringValue ?? value.numberValue.flatMap { Int64(exactly: $0) }.map { "\($0)" }
     }
 
-    /// The value for a column of a type; nil for null, and for what cannot be kept, which is told.
+    /// The value for a column of a type; nil for null, and for what cannot be kept, which is noted.
     static func parameter(_ value: JSONValue, _ type: FieldType, _ field: String, _ losses: inout Losses)
         -> PostgresParameter?
     {

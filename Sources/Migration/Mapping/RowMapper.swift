@@ -40,7 +40,7 @@ struct RowMapper: Sendable {
                     // What cannot be read opens nothing.
                     row.losses.add(
                         member.key.text, "permissions that are no list: only keys of servers have access",
-                        MongoValues.told(member.value))
+                        MongoValues.shown(member.value))
                     texts = []
                 }
                 row.setPrincipals(place, member.key, texts)
@@ -50,10 +50,10 @@ struct RowMapper: Sendable {
                 guard let provider = member.key.dropping(prefix: "_auth_data_") else { break }
                 row.setAuthData(Name(provider), MongoValues.json(member.value, member.key.text, &row.losses))
             case .nothing: break
-            case nil: row.miss(member.key, MongoValues.told(member.value))
+            case nil: row.miss(member.key, MongoValues.shown(member.value))
             }
         }
-        return row.finish { MongoValues.told(.document(document)) }
+        return row.finish { MongoValues.shown(.document(document)) }
     }
 
     // MARK: The REST form

@@ -24,7 +24,7 @@ struct RowPlan: Sendable {
     /// A row without values.
     let empty: [PostgresParameter]
     private let routes: [Name: Route]
-    /// The places of the lists of principals, where the class has them.
+    /// The positions of the lists of principals, where the class has them.
     let readers: Int?
     let writers: Int?
     /// The place of the login data of users.

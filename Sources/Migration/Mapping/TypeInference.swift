@@ -8,7 +8,7 @@ struct TypeInference: Sendable {
     /// By field, how many values of each type there are.
     private(set) var types: OrderedDictionary<Name, [FieldType: Int]> = [:]
 
-    /// Of a class nobody has more fields than this; what comes later is told as unknown.
+    /// No real class has more fields than this; what comes later is reported as unknown.
     private static let mostFields = 5000
 
     /// Looks at an object.
@@ -79,6 +79,6 @@ struct TypeInference: Sendable {
         }
     }
 
-    /// What the type of a value is called in what is told.
+    /// What the type of a value is called in notes.
     static func name(of value: JSONValue) -> String { type(of: value)?.description ?? "null" }
 }

@@ -49,14 +49,14 @@ final class JSONRecordReader: RecordReader {
     /// The length of the object that is next; nil when it is too long, or has no end.
     private func objectLength() throws -> Int? {
         var splitter = JSONSplitter()
-        var seen = 0
+        var searched = 0
         while true {
             let start = reader.start
-            if let end = splitter.end(in: reader.buffer, from: start + seen) {
+            if let end = splitter.end(in: reader.buffer, from: start + searched) {
                 return end - start <= Self.largestDocument ? end - start : nil
             }
-            seen = reader.available
-            guard seen <= Self.largestDocument, try reader.readMore() else { return nil }
+            searched = reader.available
+            guard searched <= Self.largestDocument, try reader.readMore() else { return nil }
         }
     }
 

@@ -41,7 +41,7 @@ struct SourceCatalog: Sendable {
     /// The two collections in which MongoDB keeps files.
     private(set) var gridFiles: Collection?
     private(set) var gridChunks: Collection?
-    /// What is told about things that are left out.
+    /// Notes on things that are left out.
     private(set) var notes: [String]
 
     /// Collections that stand for nothing that is to be kept.
@@ -51,7 +51,7 @@ struct SourceCatalog: Sendable {
 
     /// Reads what a source says of itself.
     ///
-    /// - Parameter notes: What is told of files that were left out when they were listed.
+    /// - Parameter notes: Notes on files that were left out when they were listed.
     /// - Throws: ``SourceDamage`` when that cannot be read, and when it is not clear what is meant.
     init(_ entries: [SourceEntry], notes: [String]) throws {
         self.notes = notes

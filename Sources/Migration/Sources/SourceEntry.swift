@@ -35,9 +35,9 @@ enum FolderEntries {
     struct Listing {
         /// The files, in the order of their paths.
         var entries: [SourceEntry] = []
-        /// What tells the files from others, and from themselves once one was changed.
+        /// What distinguishes the files from others, and from themselves once one was changed.
         var versions = ""
-        /// What is told of those that are left out.
+        /// Notes on those that are left out.
         var notes: [String] = []
     }
 

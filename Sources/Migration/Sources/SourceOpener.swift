@@ -7,9 +7,9 @@ enum SourceOpener {
     struct Opened: Sendable {
         /// The files, those of a container included.
         var entries: [SourceEntry]
-        /// What tells this source from others, and from itself once it has changed.
+        /// What distinguishes this source from others, and from itself once it has changed.
         var fingerprint: String
-        /// What is told of files that are left out.
+        /// Notes on files that are left out.
         var notes: [String] = []
         /// The archive that was unpacked to be read; nil where none was.
         var unpacked: String?

@@ -5,7 +5,7 @@ import JSON
 enum SourceRecord: Sendable {
     /// As parse-server keeps it in MongoDB.
     case mongo(BSONDocument)
-    /// As the REST interface tells it.
+    /// As the REST interface writes it.
     case rest(JSONObject)
     /// Bytes between which objects stand that can be read.
     case unreadable(reason: String)

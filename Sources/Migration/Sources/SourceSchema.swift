@@ -105,7 +105,7 @@ struct SourceSchema: Sendable {
 
     /// Adds the indexes that mongodump's metadata list and `_SCHEMA` does not.
     ///
-    /// - Returns: What is told of those that have no place in a class.
+    /// - Returns: Notes on those that have no place in a class.
     mutating func addIndexes(_ metadata: JSONValue, of className: Name) -> [String] {
         guard var found = classes[className] else { return [] }
         var notes: [String] = []

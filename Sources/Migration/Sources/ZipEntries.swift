@@ -62,7 +62,7 @@ enum ZipEntries {
         else { throw damage }
         var found = (count, Int64(start), Int64(length))
         if count == 0xFFFF || length == .max || start == .max {
-            // The larger form: its end record is told by a locator before this one.
+            // The larger form: a locator before this one points to its end record.
             guard tail.uint32(place - 20) == 0x0706_4B50, let record = tail.int64(place - 12), record <= size - 56
             else {
                 throw damage
@@ -203,7 +203,7 @@ final class CheckedBytes: ByteSource {
         let bytes = try source.read(most)
         checksum = bytes.withUnsafeBufferPointer { crc32(checksum, $0.baseAddress, UInt32($0.count)) }
         left -= Int64(bytes.count)
-        // Told before the last bytes are handed on, not after.
+        // Reported before the last bytes are handed on, not after.
         if left == 0, UInt32(checksum) != expected {
             throw SourceDamage(place: place, reason: "it is damaged: its checksum is another")
         }

@@ -2,7 +2,7 @@ import JSON
 
 /// Who may read and who may write an object, as the two lists that the table keeps.
 ///
-/// An object without an ACL is public; an ACL with empty lists lets nobody but the master key in.
+/// An object without an ACL is public; an ACL with empty lists admits the master key only.
 public struct ACL: Hashable, Sendable {
     /// Principals that may read: `*`, user ids, `role:<name>`.
     public var readers: [Name]

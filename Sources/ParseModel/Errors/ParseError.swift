@@ -17,7 +17,7 @@ public struct ParseError: Error, Sendable, Equatable {
         self.publicMessage = publicMessage
     }
 
-    /// An error whose exact text tells about permissions: a sanitising server answers `Permission denied` instead.
+    /// An error whose exact text reveals permissions: a sanitising server answers `Permission denied` instead.
     public static func denied(_ code: Int, _ detail: String) -> ParseError {
         ParseError(code, detail, publicMessage: "Permission denied")
     }

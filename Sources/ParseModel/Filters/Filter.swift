@@ -233,9 +233,9 @@ public struct Subquery: Sendable, Hashable {
     public var limit: Int?
     /// How many objects to leave out first.
     public var skip: Int
-    /// Whose eyes the objects are seen with: the caller's principals, or nil for all objects.
+    /// To whom the objects are visible: the caller's principals, or nil for all objects.
     public var readers: [Name]?
-    /// Set when no object may be seen at all.
+    /// Set when no object is visible at all.
     public var isClosed = false
 }
 

@@ -1,6 +1,6 @@
 import JSON
 
-/// Reads the constraints on places.
+/// Reads the constraints on GeoPoints.
 enum GeoConstraint {
     /// The earth's radius as the SDKs take it.
     private static let milesPerRadian = 3959.0

@@ -1,7 +1,7 @@
 import Foundation
 import JSON
 
-/// `$relativeTime`: a time told from now, such as `3 days 2 hours ago` or `in 1 week`.
+/// `$relativeTime`: a time relative to now, such as `3 days 2 hours ago` or `in 1 week`.
 enum RelativeTime {
     private static let seconds: [Name: Int64] = [
         "yr": 31_536_000, "yrs": 31_536_000, "year": 31_536_000, "years": 31_536_000,

@@ -6,8 +6,8 @@ enum ColumnCondition {
     case isMissing(Bool)
     /// One of some values; null among them stands for a missing one.
     case isOneOf(Set<ColumnValue>, orMissing: Bool)
-    /// One of some places, which are not compared exactly.
-    case isOneOfPlaces([ColumnValue], orMissing: Bool)
+    /// One of some GeoPoints, which are not compared exactly.
+    case isOneOfPoints([ColumnValue], orMissing: Bool)
     case stands(Comparison, ColumnValue)
     case isFound(TextPattern)
     case startsWith([Name])
@@ -47,7 +47,7 @@ enum ColumnCondition {
     private static func membership(_ values: [JSONValue], _ type: FieldType) -> ColumnCondition {
         let orMissing = values.contains { $0.isNull }
         let known = values.compactMap { ColumnValue($0, type) }
-        if type == .geoPoint || type == .polygon { return .isOneOfPlaces(known, orMissing: orMissing) }
+        if type == .geoPoint || type == .polygon { return .isOneOfPoints(known, orMissing: orMissing) }
         return .isOneOf(Set(known), orMissing: orMissing)
     }
 
@@ -57,11 +57,11 @@ enum ColumnCondition {
         switch (self, value) {
         case (.never, _): return false
         case (.isMissing(let isMissing), _): return (value == nil) == isMissing
-        case (.isOneOf(_, let orMissing), nil), (.isOneOfPlaces(_, let orMissing), nil): return orMissing
+        case (.isOneOf(_, let orMissing), nil), (.isOneOfPoints(_, let orMissing), nil): return orMissing
         case (.isOneOf(let values, _), let value?):
             if case .text(let text) = value { try budget.spend(text.utf8.count >> 5) }
             return values.contains(value)
-        case (.isOneOfPlaces(let values, _), let value?):
+        case (.isOneOfPoints(let values, _), let value?):
             try budget.spend(values.count)
             for place in values where try value.isSame(place, &budget) { return true }
             return false

@@ -51,7 +51,7 @@ enum ColumnValue: Hashable {
         }
     }
 
-    /// Whether it stands so to another of its kind; places have no order.
+    /// Whether it stands so to another of its kind; GeoPoints have no order.
     func stands(_ comparison: Comparison, _ other: ColumnValue) -> Bool {
         switch (self, other) {
         case (.text(let left), .text(let right)): comparison.holds(left, right)

@@ -1,10 +1,10 @@
 import Foundation
 
 extension GeoPoint {
-    /// How far apart two numbers of places may be that count as the same, in degrees: what PostgreSQL takes.
+    /// How far apart two coordinates may be that count as the same, in degrees: what PostgreSQL takes.
     fileprivate static let tolerance = 1e-6
 
-    /// Whether two places count as the same.
+    /// Whether two points count as the same.
     func isSame(_ other: GeoPoint) -> Bool {
         abs(latitude - other.latitude) <= Self.tolerance && abs(longitude - other.longitude) <= Self.tolerance
     }
@@ -38,7 +38,7 @@ extension GeoPolygon {
     func contains(_ place: GeoPoint, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         try budget.spend(corners.count)
         guard var from = corners.last else { return false }
-        var turns = 0
+        var windings = 0
         for to in corners {
             defer { from = to }
             let (x, y) = (to.longitude - from.longitude, to.latitude - from.latitude)
@@ -47,12 +47,12 @@ extension GeoPolygon {
             let side = x * placeY - y * placeX
             if abs(side) <= GeoPoint.tolerance, isBetween(place, from, to) { return true }
             if from.latitude <= place.latitude {
-                if to.latitude > place.latitude, side > 0 { turns += 1 }
+                if to.latitude > place.latitude, side > 0 { windings += 1 }
             } else if to.latitude <= place.latitude, side < 0 {
-                turns -= 1
+                windings -= 1
             }
         }
-        return turns != 0
+        return windings != 0
     }
 
     private func isBetween(_ place: GeoPoint, _ from: GeoPoint, _ to: GeoPoint) -> Bool {

@@ -45,7 +45,7 @@ public struct ClassLevelPermissions: Sendable, Hashable {
         return permissions
     }()
 
-    /// Reads permissions as the schemas API takes them; what is not understood lets nobody in.
+    /// Reads permissions as the schemas API takes them; what is not understood admits no caller.
     public init(json: JSONObject) {
         source = json
         entries = [:]

@@ -107,8 +107,8 @@ public struct MailRows: Sendable {
                     + "\"content\" = \"content\" - 'link' - 'token' WHERE \"id\" = $1", [.int(id), .text(reason)]))
     }
 
-    /// Notes that a token was spent, so that the same link opened once more tells the same. Others that are older
-    /// than a day are forgotten.
+    /// Notes that a token was spent, so that the same link opened once more leads to the same page. Others that are
+    /// older than a day are forgotten.
     public func noteSpentToken(_ token: String, of username: String) async throws {
         _ = try await store.query(
             Statement(

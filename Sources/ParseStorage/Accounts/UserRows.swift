@@ -30,8 +30,8 @@ public struct AccountRows: Sendable {
         ]
     }
 
-    /// Whether another user has a name in any case of its letters, those beyond ASCII included: by Unicode's simple case
-    /// folding, which `roost_fold` has of its own, since `lower` knows only ASCII where lc_ctype is C.
+    /// Whether another user has a name in any case of its letters, those beyond ASCII included: by Unicode's simple
+    /// case folding, which `roost_fold` has of its own, since `lower` knows only ASCII where lc_ctype is C.
     ///
     /// - Throws: `ParseError` 107 for what no column can hold.
     public func isTaken(_ value: String, as column: UserNameColumn, except objectId: String?) async throws -> Bool {
@@ -45,7 +45,7 @@ public struct AccountRows: Sendable {
 
     /// The ids of users whom a provider knows by an id; two at most.
     ///
-    /// - Parameter isForAll: Whether users whose ACL lets nobody in count.
+    /// - Parameter isForAll: Whether users whose ACL admits no caller count.
     public func users(of provider: Name, id: String, isForAll: Bool) async throws -> [Name] {
         guard !id.utf8.contains(0) else { return [] }
         let condition = isForAll ? "" : " AND NOT COALESCE(\"_rperm\" = '{}' AND \"_wperm\" = '{}', false)"
@@ -57,7 +57,7 @@ public struct AccountRows: Sendable {
 
     /// What providers said of a user; empty when there is no such user.
     ///
-    /// - Parameter locks: Whether nobody else changes the user until the transaction ends.
+    /// - Parameter locks: Whether no other request changes the user until the transaction ends.
     public func authData(of userId: String, locks: Bool = false) async throws -> JSONObject {
         let rows = try await store.query(
             "SELECT \"authData\" FROM \"_User\" WHERE \"objectId\" = $1\(locks ? " FOR NO KEY UPDATE" : "")",

@@ -23,7 +23,7 @@ extension AggregateCompiler {
             members.append(("\(name)::text", "a\(columns.count)"))
             columns.append("\(try self.accumulator(accumulator, input.document)) AS a\(columns.count)")
         }
-        // Grouping loses the order of the documents, so their places are noted before.
+        // Grouping loses the order of the documents, so their positions are noted before.
         let isOrdered = columns.contains { $0.contains("ORDER BY \(Self.place)") }
         let places = "SELECT \(input.everything), row_number() OVER () AS \(Self.place) \(input.source)"
         let from = isOrdered ? input.replaced(by: places).source : input.source

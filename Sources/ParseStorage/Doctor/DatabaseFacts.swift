@@ -20,9 +20,9 @@ struct DatabaseFacts: Sendable {
     var tables: [Name: StoredTable] = [:]
     var indexes: [Index] = []
     var functions: Set<Name> = []
-    /// Settings by name, as `SHOW` tells them, but sizes in bytes.
+    /// Settings by name, as `SHOW` has them, but sizes in bytes.
     var settings: [String: String] = [:]
-    /// Tables that autovacuum is told to leave alone.
+    /// Tables for which autovacuum is off.
     var unvacuumed: [String] = []
     /// The bytes of the whole database.
     var size = 0

@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 public import Postgres
 
-/// Looks a database over, Roost's or parse-server's, without changing anything, and puts right what it is told to.
+/// Looks a database over, Roost's or parse-server's, without changing anything, and puts right what the operator names.
 public struct Doctor: Sendable {
     /// How large a class is.
     public struct ClassSize: Sendable {
@@ -58,7 +58,7 @@ public struct Doctor: Sendable {
             classes: try await sizes(facts), findings: sorted, size: facts.size, version: facts.version)
     }
 
-    /// Tables up to this many bytes are counted; of others the statistics are told.
+    /// Tables up to this many bytes are counted; of others the statistics count.
     private static let countedSize = 16 << 20
 
     private func sizes(_ facts: DatabaseFacts) async throws -> [ClassSize] {

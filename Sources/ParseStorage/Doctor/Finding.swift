@@ -63,7 +63,7 @@ public struct Finding: Sendable, Equatable {
     public var examples: [String] = []
     /// What puts it right without harm; nil when the operator must decide.
     public var remedy: Remedy?
-    /// A statement that helps, which nobody should run without thinking.
+    /// A statement that helps, which the operator should read before running it.
     public var advice: String?
 
     init(

@@ -3,7 +3,7 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Judges whether the tables are what the classes say, and whether names can be told apart. Pure.
+/// Judges whether the tables are what the classes say, and whether names are distinct. Pure.
 struct LayoutDiagnosis {
     let facts: DatabaseFacts
 
@@ -169,7 +169,7 @@ struct LayoutDiagnosis {
         return findings
     }
 
-    /// Indexes that a failed build left behind: they are kept up to date, and used by nobody.
+    /// Indexes that a failed build left behind: they are kept up to date, and not used.
     private var invalidIndexes: [Finding] {
         facts.indexes.filter { !$0.isValid }.map { index in
             Finding(

@@ -21,7 +21,7 @@ public struct DatabaseExport: Sendable {
         public var classes: [String]?
         /// Only rows that were changed at that time or later; nil for all.
         public var since: ParseDate?
-        /// How the addresses of files are told.
+        /// How the addresses of files are written.
         public var links: FileLinks
 
         /// Asks for all there is.
@@ -56,13 +56,14 @@ public struct DatabaseExport: Sendable {
 
     /// Why nothing is exported.
     public struct Refusal: Error, CustomStringConvertible {
-        /// What to tell the operator.
+        /// The message for the operator.
         public let description: String
     }
 
     /// The classes and their relations, by name.
     public let tables: [Table]
-    /// The classes by name: in the form of the schemas API, permissions only where some were set; or as documents of MongoDB.
+    /// The classes by name: in the form of the schemas API, permissions only where some were set; or as documents of
+    /// MongoDB.
     public let schemas: [[UInt8]]
     /// The time of the snapshot, by the clock of the database.
     public let time: ParseDate

@@ -33,7 +33,8 @@ struct DatabaseSnapshot: Sendable {
 
     private static let readOnly = Statement("SET TRANSACTION READ ONLY")
 
-    /// An export takes as long as it takes. Scans begin where the table does, so that a second one meets the same order.
+    /// An export takes as long as it takes. Scans begin where the table does, so that a second one finds the same
+    /// order.
     private static let unlimited = Statement(
         """
         SELECT set_config(name, CASE name WHEN 'synchronize_seqscans' THEN 'off' ELSE '0' END, true) FROM pg_settings

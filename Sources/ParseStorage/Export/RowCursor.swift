@@ -8,7 +8,7 @@ struct RowCursor: Sendable {
     /// Gives about how many bytes each row takes, in the order of the rows; nil where all rows are small.
     let sizes: Statement?
 
-    /// How far the reading came. Nobody else has it while a piece is under way.
+    /// How far the reading came. No other task has it while a piece is under way.
     private final class Place: Sendable {
         private struct State {
             var done = 0

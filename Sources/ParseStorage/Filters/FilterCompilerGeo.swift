@@ -2,7 +2,7 @@ import Foundation
 import ParseModel
 import Postgres
 
-/// Conditions on places, without PostGIS: points are PostgreSQL's own, `(longitude, latitude)`.
+/// Conditions on GeoPoints, without PostGIS: points are PostgreSQL's own, `(longitude, latitude)`.
 extension FilterCompiler {
     mutating func geo(_ constraint: Constraint, _ column: String, _ type: FieldType) -> String {
         switch (constraint, type) {
@@ -37,7 +37,7 @@ extension FilterCompiler {
         let south = center.latitude - height - margin
         let north = center.latitude + height + margin
         guard south > -90, north < 90 else {
-            // With a pole inside there are places of every longitude.
+            // With a pole inside there are points of every longitude.
             let cap = (south: max(south, -90), north: min(north, 90))
             return "\(box(column, west: -180, east: 180, south: cap.south, north: cap.north)) AND "
         }

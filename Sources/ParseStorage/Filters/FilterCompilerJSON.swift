@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Conditions on what jsonb columns hold: arrays, objects, and places inside them.
+/// Conditions on what jsonb columns hold: arrays, objects, and paths into them.
 extension FilterCompiler {
     mutating func json(_ constraint: Constraint, _ place: JSONPlace) throws(ParseError) -> String {
         switch constraint {

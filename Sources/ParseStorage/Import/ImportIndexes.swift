@@ -35,7 +35,7 @@ extension ImportStorage {
 
     /// Makes all indexes that the class has. Rows are loaded by then: it is quicker than keeping them while rows come.
     ///
-    /// - Returns: What is told of unique indexes that the rows do not allow, by the index's name.
+    /// - Returns: Notes on unique indexes that the rows do not allow, by the index's name.
     /// - Throws: `PostgresError`, 23505 for a primary key that two rows share.
     public func makeIndexes(_ record: ImportRecord) throws -> [(name: String, reason: String)] {
         var refused: [(name: String, reason: String)] = []

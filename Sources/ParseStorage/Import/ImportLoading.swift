@@ -1,13 +1,13 @@
 import Postgres
 
 extension ImportStorage {
-    /// Rows on their way to a table, with what is told of the objects that they come from.
+    /// Rows on their way to a table, with the notes on the objects that they come from.
     public struct Batch {
         /// How many objects of the source were looked at.
         public var documents: Int64 = 0
         /// How many rows were sent.
         public var rows: Int64 = 0
-        /// What is told, a line of JSON each.
+        /// The notes, a line of JSON each.
         public var rejects: [String] = []
         private let send: (CopyBuffer) throws -> Void
         private var buffer = CopyBuffer()

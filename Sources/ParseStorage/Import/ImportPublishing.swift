@@ -6,7 +6,7 @@ extension ImportStorage {
     /// A class that was empty when the import began, and no longer is.
     public struct NotEmpty: Error, CustomStringConvertible {
         let name: String
-        /// What to tell the operator who imports.
+        /// The message for the operator who imports.
         public var description: String {
             "\(name) got objects while it was imported: import again with --merge or --replace \(name)"
         }
@@ -47,11 +47,11 @@ extension ImportStorage {
         return record
     }
 
-    /// Adds lines to what is told of a class.
+    /// Adds lines to the notes on a class.
     ///
     /// - Returns: The record as it is then.
     /// - Throws: `PostgresError`.
-    public func tell(_ lines: [String], of record: ImportRecord, removedRows: Int = 0) throws -> ImportRecord {
+    public func report(_ lines: [String], of record: ImportRecord, removedRows: Int = 0) throws -> ImportRecord {
         guard !lines.isEmpty else { return record }
         var record = record
         try connection.transaction {

@@ -20,7 +20,7 @@ public struct ImportRecord: Sendable {
         case done
     }
 
-    /// What tells it from all others.
+    /// What distinguishes it from all others.
     public let number: Int64
     /// The class or `_Join:field:Class`.
     public let name: String

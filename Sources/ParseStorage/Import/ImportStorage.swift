@@ -1,7 +1,7 @@
 public import Logging
 import Postgres
 
-/// The target of an import, seen from a connection of its own: what was done, and the tables that are being filled.
+/// The target of an import, over a connection of its own: what was done, and the tables that are being filled.
 ///
 /// It waits in its calls, and belongs to one thread.
 public final class ImportStorage {
@@ -12,7 +12,8 @@ public final class ImportStorage {
     /// - Throws: `PostgresError`.
     public init(connectionString: String, logger: Logger) throws {
         connection = try BulkConnection(connectionString: connectionString, logger: logger)
-        // What a crash of the server could take back, it takes back as a whole: rows, and how far they are. `finish` waits.
+        // What a crash of the server could take back, it takes back as a whole: rows, and how far they are. `finish`
+        // waits.
         try connection.query("SET synchronous_commit = off")
         try connection.query("SET client_min_messages = warning")
     }
@@ -120,7 +121,7 @@ public final class ImportStorage {
         }
     }
 
-    /// What was told of objects that could not be kept exactly, page by page.
+    /// The notes on objects that could not be kept exactly, page by page.
     ///
     /// - Parameter body: Is given each line.
     /// - Throws: `PostgresError`; what `body` throws.
@@ -144,20 +145,21 @@ public final class ImportStorage {
     /// The entry that stands for an import all of whose classes and files are there. No class has a colon in its name.
     private static let whole = "roost:whole"
 
-    /// Whether all of a source was imported, its files too, and what was told stands in a file.
+    /// Whether all of a source was imported, its files too, and the notes stand in a file.
     ///
     /// - Throws: `PostgresError`.
     public func isFinished(_ source: String) throws -> Bool {
         try records(of: source).contains { $0.name == Self.whole }
     }
 
-    /// Waits until what was imported is on the disk. Where it was all of the source, notes that, and forgets what was told,
+    /// Waits until what was imported is on the disk. Where it was all of the source, notes that, and forgets the notes,
     /// which stands in a file by now.
     ///
     /// - Throws: `PostgresError`.
     public func finish(_ source: String, isWhole: Bool) throws {
         try connection.transaction {
-            // A commit that waits for its own place in the log of changes waits for all before it. It must write something.
+            // A commit that waits for its own place in the log of changes waits for all before it. It must write
+            // something.
             try connection.query("SET LOCAL synchronous_commit = on")
             try connection.query(
                 "UPDATE \"roost-import\" SET \"state\" = \"state\" WHERE \"source\" = $1", [.text(source)])

@@ -53,7 +53,7 @@ public struct ImportTable: Sendable {
         key = ["owningId", "relatedId"]
     }
 
-    /// The longest name that PostgreSQL tells from others, in bytes.
+    /// The longest name that PostgreSQL distinguishes, in bytes.
     public static let longestName = 63
 
     /// The name of a relation's table.

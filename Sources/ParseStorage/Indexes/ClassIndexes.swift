@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import Postgres
 
-/// The indexes of one class as PostgreSQL has them, seen from a session.
+/// The indexes of one class as PostgreSQL has them, read in a session.
 struct ClassIndexes {
     let schema: ClassSchema
     let session: PostgresSession
@@ -69,7 +69,7 @@ struct ClassIndexes {
                     + "WHERE c.relname = $1 AND n.nspname = current_schema()", [.text(own)])
             if rows.rowCount == 0 { return own }
         }
-        // Nobody else uses such a name: what is there was left behind.
+        // Nothing else uses such a name: what is there was left behind.
         _ = try await session.query("DROP INDEX IF EXISTS \(SQL.identifier(made))")
         return made
     }

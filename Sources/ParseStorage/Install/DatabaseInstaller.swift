@@ -27,7 +27,7 @@ public struct DatabaseInstaller: Sendable {
     /// - Throws: `UnsupportedEncoding`, `PostgresError`.
     public func install() async throws {
         try await checkEncoding()
-        // Start-ups take turns: two processes that create the same function at once would collide.
+        // Start-ups wait for each other: two processes that create the same function at once would collide.
         try await patient.retrying {
             try await client.execute(
                 script: """
@@ -61,7 +61,7 @@ public struct DatabaseInstaller: Sendable {
     public struct UnsupportedEncoding: Error, CustomStringConvertible {
         /// PostgreSQL's name of the encoding, `LATIN1` for one.
         public let encoding: String
-        /// What to tell the operator.
+        /// The message for the operator.
         public var description: String {
             "the database keeps texts as \(encoding), and Roost needs UTF8: make another with createdb --encoding=UTF8 "
                 + "--template=template0, and bring the data over with pg_dump and pg_restore"

@@ -9,7 +9,7 @@ import Tasks
 /// The classes of the database: read once, kept in memory, changed in one place.
 ///
 /// Changes made by other processes (parse-server's included) arrive by the channel `schema.change`, or are noticed when
-/// a statement meets a column or table that it did not expect.
+/// a statement finds a column or table that it did not expect.
 public final class SchemaCatalog: Sendable {
     private struct State {
         var snapshot: SchemaSnapshot
@@ -37,7 +37,7 @@ public final class SchemaCatalog: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
     private let gate = SchemaChangeGate()
-    /// Tells this process's notifications from those of others.
+    /// Distinguishes this process's notifications from those of others.
     public let senderId: String
 
     /// Makes a catalogue that knows nothing yet; call ``reload()`` first.
@@ -247,8 +247,8 @@ public final class SchemaCatalog: Sendable {
 
     /// Removes a class with its table and join tables.
     ///
-    /// - Parameter onlyIfEmpty: Whether a class that has objects stays. It is looked for objects while nobody can make
-    ///   one, so that none that was acknowledged goes with the class.
+    /// - Parameter onlyIfEmpty: Whether a class that has objects stays. It is looked for objects while no request can
+    ///   make one, so that none that was acknowledged goes with the class.
     /// - Returns: Whether the class is gone.
     @discardableResult
     public func drop(_ className: String, onlyIfEmpty: Bool = false) async throws -> Bool {

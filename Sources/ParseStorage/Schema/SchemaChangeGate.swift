@@ -12,7 +12,7 @@ final class SchemaChangeGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// For how long nobody tries after a table was in use: three times as long as others waited for it.
+    /// For how long no change is tried after a table was in use: three times as long as others waited for it.
     private static let rest: Duration = .milliseconds(300)
 
     /// Waits until the change may go on; ``leave(tableWasInUse:)`` ends it.

@@ -65,7 +65,7 @@ struct SchemaTransaction {
     /// Takes the lock of changes for the transaction that a session is in, and lets nothing in it wait for long.
     static func lock(_ session: PostgresSession) async throws {
         _ = try await session.group([
-            // Another process that changes a class keeps nobody waiting but this one.
+            // Another process that changes a class keeps only this one waiting.
             Statement("SELECT set_config('lock_timeout', '2000', true)"),
             Statement("SELECT pg_advisory_xact_lock($1)", [.int(ProcessLock.schemaChange.rawValue)]),
             Statement("SELECT set_config('lock_timeout', $1, true)", [.text("\(lockTimeout)")]),

@@ -3,10 +3,10 @@ import Tasks
 
 /// The texts of statements that make rows.
 ///
-/// Clients make objects of few shapes, and to write such a text takes longer than all else about it. A text holds nothing
-/// but names and numbers, so that it is right for as long as the process lives.
+/// Clients make objects of few shapes, and to write such a text takes longer than all else about it. A text holds
+/// nothing but names and numbers, so that it is right for as long as the process lives.
 final class InsertTexts: Sendable {
-    /// What tells one text from another.
+    /// What distinguishes one text from another.
     struct Shape: Hashable {
         var className: String
         var columns: [String]

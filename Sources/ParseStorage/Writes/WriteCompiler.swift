@@ -194,7 +194,7 @@ struct WriteCompiler {
         return "roost_set(\(current), \(steps), \(value))"
     }
 
-    /// The new value of a jsonb column of which several places change: one call for all of them, because calls inside
+    /// The new value of a jsonb column of which several paths change: one call for all of them, because calls inside
     /// calls, each with its own copy of those before it, would double the statement with every key.
     private mutating func nestedExpression(
         _ changes: [(path: FieldPath, operation: FieldOperation)], _ current: String, _ type: FieldType

@@ -25,7 +25,7 @@ final class CommandQueue: Sendable {
         case submitLeased(Request, lease: Int)
         /// Stop a request on a lent connection.
         case cancel(Request, lease: Int)
-        /// The server was told to stop what runs on a lent connection.
+        /// The server was asked to cancel what runs on a lent connection.
         case cancelSent(lease: Int)
         /// Take a lent connection back.
         case release(lease: Int, ReleaseRequest?)
@@ -146,11 +146,12 @@ final class LeaseRequest: @unchecked Sendable {
     let prelude: EncodedStatement?
     /// What the connection is for.
     let purpose: PoolPurpose
-    /// A name for what it locks first, where that is known: no other request with that name gets a connection meanwhile.
+    /// A name for what it locks first, where that is known: no other request with that name gets a connection
+    /// meanwhile.
     let conflictKey: ConflictKey?
     /// Until when it may have the connection; nil for as long as it likes.
     let end: MonotonicInstant?
-    /// On whose behalf: connections are given in turns.
+    /// On whose behalf: the queue is fair to senders.
     let sender = Sender.current
     /// Until when it waits for a connection.
     var deadline: MonotonicInstant?
@@ -170,8 +171,8 @@ final class LeaseRequest: @unchecked Sendable {
 
 /// Which requests the I/O thread wakes up for.
 ///
-/// A request that nothing can be done about before an answer comes may lie until then: the answer wakes the thread, and it
-/// finds all that came meanwhile. To wake a thread costs both sides more than to hand in a request.
+/// A request that nothing can be done about before an answer comes may lie until then: the answer wakes the thread, and
+/// it finds all that came meanwhile. To wake a thread costs both sides more than to hand in a request.
 struct WakeCondition {
     /// Whether requests that only read can be sent.
     var reads = true

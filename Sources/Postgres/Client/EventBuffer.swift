@@ -3,8 +3,8 @@ import Synchronization
 
 /// The events of a listening connection until their consumer takes them.
 ///
-/// It holds a limited number of bytes. When more come than a slow consumer takes, all of them are dropped, and the consumer
-/// is notified as if the connection had been made anew: what was announced meanwhile is lost.
+/// It holds a limited number of bytes. When more come than a slow consumer takes, all of them are dropped, and the
+/// consumer is notified as if the connection had been made anew: what was announced meanwhile is lost.
 final class EventBuffer: Sendable {
     private struct State {
         var events: Deque<PostgresEvent> = []
@@ -96,10 +96,10 @@ extension PostgresEvent {
     }
 }
 
-/// What a listening connection tells.
+/// What a listening connection reports.
 public enum PostgresEvent: Sendable {
-    /// The connection stands and listens, for the first time or again, or more was announced than its listener took: what
-    /// was announced in between is lost, so that caches must be dropped.
+    /// The connection stands and listens, for the first time or again, or more was announced than its listener took:
+    /// what was announced in between is lost, so that caches must be dropped.
     case connected
     /// A notification came.
     case notification(channel: String, payload: String)

@@ -102,8 +102,8 @@ public final class PostgresClient: Sendable {
 
     /// Runs statements in one transaction and one round trip: all of them are kept, or none.
     ///
-    /// - Parameter conflictKey: A name for the one row that they change, where it is one. Requests for a row that another
-    ///   transaction has locked wait where they keep no others waiting.
+    /// - Parameter conflictKey: A name for the one row that they change, where it is one. Requests for a row that
+    ///   another transaction has locked wait where they keep no others waiting.
     /// - Returns: A result for each statement.
     /// - Throws: `PostgresError`, the first one.
     public func group(
@@ -153,8 +153,8 @@ public final class PostgresClient: Sendable {
             [.text(channel), .textArray(payloads)])
     }
 
-    /// Has statements carried out on a shared connection. Those that meet a lock there are carried out on a connection of
-    /// their own, where they keep no others waiting.
+    /// Has statements carried out on a shared connection. Those that wait for a lock there are carried out on a
+    /// connection of their own, where they keep no others waiting.
     func perform(_ request: Request, _ statements: [Statement]) async throws -> [PostgresResult] {
         do {
             return try await perform(request)
@@ -179,8 +179,8 @@ public final class PostgresClient: Sendable {
 
     /// Listens to channels, on a connection of its own that is made anew whenever it breaks.
     ///
-    /// - Returns: What is announced, from the first ``PostgresEvent/connected`` on. The stream ends with the client. One
-    ///   that is read so slowly that megabytes wait loses them, and gives ``PostgresEvent/connected`` once more.
+    /// - Returns: What is announced, from the first ``PostgresEvent/connected`` on. The stream ends with the client.
+    ///   One that is read so slowly that megabytes wait loses them, and gives ``PostgresEvent/connected`` once more.
     public func listen(channels: [String]) -> AsyncStream<PostgresEvent> {
         let id = lastListener.add(1, ordering: .relaxed).newValue
         let listening = Listening { [commandQueue] in _ = commandQueue.send(.unlisten(id: id)) }

@@ -3,8 +3,8 @@ import Tasks
 extension PostgresClient {
     /// Lends a connection that no other caller uses meanwhile.
     ///
-    /// It is given back in any case: a transaction left open is rolled back, a broken connection is closed. What the
-    /// session was told with SET, or holds as a lock of the session, is for `body` to undo.
+    /// It is given back in any case: a transaction left open is rolled back, a broken connection is closed. What was
+    /// SET in the session, or is held as a lock of the session, is for `body` to undo.
     ///
     /// - Throws: What `body` throws; `PostgresError` of the kind `unavailable` when no connection could be had in time.
     public func exclusively<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
@@ -37,18 +37,18 @@ extension PostgresClient {
 
     /// Runs `body` in a transaction and commits it; what `body` throws undoes everything.
     ///
-    /// When the server broke the transaction off for the sake of another one (40001, 40P01), nothing of it was kept, and
-    /// `body` is run again, after a short pause of random length. It must not leave traces elsewhere.
+    /// When the server broke the transaction off for the sake of another one (40001, 40P01), nothing of it was kept,
+    /// and `body` is run again, after a short pause of random length. It must not leave traces elsewhere.
     ///
     /// - Parameters:
     ///   - isolation: How much of other transactions it sees.
     ///   - retries: How often it is run again at most.
-    ///   - purpose: What it is for. But for administration ``PostgresConfiguration/transactionTimeout`` holds for it with
-    ///     all its attempts.
-    ///   - conflictKey: A name for what it locks first, where that is known: of several transactions that do, one at a time has a
-    ///     connection.
-    /// - Throws: What `body` throws, or `PostgresError`. The kind `connectionLost` says that it is not known whether the
-    ///   transaction was committed. SQLSTATE 57014 says that it took too long.
+    ///   - purpose: What it is for. But for administration ``PostgresConfiguration/transactionTimeout`` holds for it
+    ///     with all its attempts.
+    ///   - conflictKey: A name for what it locks first, where that is known: of several transactions that do, one at a
+    ///     time has a connection.
+    /// - Throws: What `body` throws, or `PostgresError`. The kind `connectionLost` says that it is not known whether
+    ///   the transaction was committed. SQLSTATE 57014 says that it took too long.
     public func transaction<R: Sendable>(
         isolation: Isolation = .readCommitted, retries: Int = 5, purpose: TransactionPurpose = .request,
         conflictKey: String? = nil,
@@ -92,9 +92,9 @@ extension PostgresClient {
         return try await last(of: [.limitingTime(to: timeLimit), statement], in: .limitedReads)
     }
 
-    /// Runs a statement that reads, and may keep a processor of the server busy for as long as it takes. A few run at the
-    /// same time (``PostgresConfiguration/heavyConnections``), the others wait their turn, so that there are processors
-    /// left for all other callers. It is stopped like those of ``slowQuery(_:)``.
+    /// Runs a statement that reads, and may keep a processor of the server busy for as long as it takes. A few run at
+    /// the same time (``PostgresConfiguration/heavyConnections``), the others wait their turn, so that there are
+    /// processors left for all other callers. It is stopped like those of ``slowQuery(_:)``.
     ///
     /// - Throws: `PostgresError`.
     public func heavyQuery(_ statement: Statement) async throws -> PostgresResult {

@@ -36,7 +36,8 @@ public struct PostgresError: Error, Sendable {
     public var column: String?
     /// Whether the error says that a prepared statement no longer fits, so that preparing it again helps.
     var isStaleStatement = false
-    /// Whether a read was stopped, or not sent, because it has no place where it was sent: it is asked for in another way.
+    /// Whether a read was stopped, or not sent, because it has no place where it was sent: it is asked for in another
+    /// way.
     var isDetour = false
 
     /// Makes an error.
@@ -46,7 +47,7 @@ public struct PostgresError: Error, Sendable {
         self.sqlState = sqlState
     }
 
-    /// The error that a result tells.
+    /// The error of a result.
     init(_ result: OpaquePointer) {
         func field(_ code: Unicode.Scalar) -> String? {
             PQresultErrorField(result, Int32(code.value)).map { String(cString: $0) }

@@ -18,8 +18,8 @@ final class Request: @unchecked Sendable {
     let content: Content
     /// Whether it changes nothing, and so may be sent again when its answer was lost.
     let isReadOnly: Bool
-    /// What it has in common with others that cost the same, if it is a read that may take long or give much: then it is
-    /// stopped where it does so in the way of others.
+    /// What it has in common with others that cost the same, if it is a read that may take long or give much: then it
+    /// is stopped where it does so in the way of others.
     let shape: ReadShape?
     /// How many bytes of its result may come before it is stopped.
     let sizeLimit: Int
@@ -73,8 +73,8 @@ final class Request: @unchecked Sendable {
     var isSynced = true
     /// Whether it was not carried out because of an error in one that it shared a sync with.
     var isSkipped = false
-    /// Whether it prepares its statements itself, since those of the connection turned out not to be there, or not to fit.
-    /// What keeps a statement from being prepared is told to who prepares it.
+    /// Whether it prepares its statements itself, since those of the connection turned out not to be there, or not to
+    /// fit. Who prepares a statement gets the error that keeps it from being prepared.
     var preparesAnew = false
     /// Whether it gets a sync of its own, since sharing one did not do.
     var travelsAlone = false

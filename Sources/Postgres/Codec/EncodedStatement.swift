@@ -12,7 +12,7 @@ struct EncodedStatement: Sendable {
         let length: Int32
     }
 
-    /// What tells prepared statements from each other.
+    /// What distinguishes prepared statements.
     let key: StatementKey
     /// The values of the parameters, one after the other.
     private(set) var bytes: [UInt8] = []
@@ -23,8 +23,8 @@ struct EncodedStatement: Sendable {
     /// From how many bytes on a text, or a list, is worth a plan of its own.
     private static let longSize = 16 * 1024
 
-    /// Whether it is planned for its parameters, and forgotten: texts that long are hardly sent twice, and of a list that is
-    /// not known when it plans, PostgreSQL compares each value with each row.
+    /// Whether it is planned for its parameters, and forgotten: texts that long are hardly sent twice, and of a list
+    /// that is not known when it plans, PostgreSQL compares each value with each row.
     var isOneOff: Bool {
         if sql.utf8.count > Self.longSize { return true }
         return bytes.count > Self.longSize
@@ -62,7 +62,7 @@ struct EncodedStatement: Sendable {
             }
             slots.append(Slot(type: type, offset: Int32(start), length: Int32(bytes.count - start)))
         }
-        // An empty value at the end still needs an address, which is what tells it from NULL.
+        // An empty value at the end still needs an address, which distinguishes it from NULL.
         bytes.append(0)
         key = StatementKey(sql: statement.sql, slots: slots)
     }

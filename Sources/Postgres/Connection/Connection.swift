@@ -24,7 +24,7 @@ final class Connection {
     enum ScriptPhase { case running, rollingBack, resetting }
 
     let context: LoopContext
-    /// What the server is told when it is opened.
+    /// The parameters with which it is opened.
     private let parameters: ConnectionParameters
     // The pool owns its connections and outlives them.
     unowned let pool: any ConnectionPool
@@ -56,11 +56,11 @@ final class Connection {
     var watch = ResultWatch()
     /// How many results have come.
     var resultsTaken = 0
-    /// Whether the server was told to stop the first of those under way, since its result is too large.
+    /// Whether the server was asked to cancel the first of those under way, since its result is too large.
     var isOutgrown = false
     /// Whether libpq keeps a buffer for it that has become large, as it does until the connection is closed.
     var isSwollen = false
-    /// When the server was told to stop something for the last time: it may be late, and stop what comes after.
+    /// When the server was last asked to cancel something: it may be late, and cancel what comes after.
     var stoppedAt: MonotonicInstant?
     /// Why it can no longer be used; it is cleared away when no function is in the middle of using it.
     var failure: PostgresError?
@@ -83,7 +83,7 @@ final class Connection {
     var isReady: Bool { if case .ready = state { failure == nil } else { false } }
     var socket: Int32 { handle == nil ? -1 : PQsocket(handle) }
 
-    /// Whether a transaction is open, or was broken off by an error. It can only be told while nothing is under way.
+    /// Whether a transaction is open, or was broken off by an error. It is only known while nothing is under way.
     var isInTransaction: Bool {
         let status = PQtransactionStatus(handle)
         return status == PQTRANS_INTRANS || status == PQTRANS_INERROR
@@ -114,7 +114,7 @@ final class Connection {
             return fail(.unavailable(libpqMessage))
         }
         context.notices.receive(from: handle)
-        // Only verbose messages tell the SQLSTATE of why a connection was refused.
+        // Only verbose messages contain the SQLSTATE of why a connection was refused.
         PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
         state = .connecting(PGRES_POLLING_WRITING)
     }
@@ -165,7 +165,7 @@ final class Connection {
 
     private var libpqMessage: String { PQerrorMessage(handle).map { String(cString: $0).trimmed } ?? "out of memory" }
 
-    /// Closes a broken connection and tells the pool what was lost.
+    /// Closes a broken connection and reports to the pool what was lost.
     func clearAway(because reason: PostgresError) {
         let lost = Array(inFlight)
         if !context.isStopping { context.breaks += 1 }

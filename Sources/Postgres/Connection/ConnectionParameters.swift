@@ -8,21 +8,22 @@ import CLibpq
     import Glibc
 #endif
 
-/// What libpq is told for every connection.
+/// The parameters of every connection.
 struct ConnectionParameters {
     let keywords: [String]
     let values: [String]
 
     /// - Parameters:
     ///   - lockTimeout: How long a statement waits for a lock; zero for as long as it may run.
-    ///   - idleTimeout: How long a transaction may have nothing to do before the server ends its connection; zero for ever.
+    ///   - idleTimeout: How long a transaction may have nothing to do before the server ends its connection; zero for
+    ///     ever.
     ///   - isParallel: Whether the server may use several of its processors for one statement.
     init(
         _ configuration: PostgresConfiguration, lockTimeout: Duration = .zero, idleTimeout: Duration = .zero,
         isParallel: Bool = true
     ) {
         // Without Kerberos, which few have, looking for its tickets costs time with each connection, and what is
-        // connecting while the process ends meets locks of its library that are gone. The connection string may say
+        // connecting while the process ends uses locks of its library that are gone. The connection string may say
         // otherwise: what comes before it gives way.
         let encryption = getenv("PGGSSENCMODE").map { String(cString: $0) } ?? "disable"
         guard !configuration.isBehindTransactionPooler else {
@@ -31,8 +32,8 @@ struct ConnectionParameters {
             values = [encryption, configuration.connectionString, configuration.applicationName, "UTF8"]
             return
         }
-        // Those before what the connection string says give way to it. Nothing is compiled to machine code: for a query of
-        // a few hundred conditions that would take seconds, each time.
+        // Those before what the connection string says give way to it. Nothing is compiled to machine code: for a query
+        // of a few hundred conditions that would take seconds, each time.
         var options = ["-c jit=off"]
         if !isParallel { options.append("-c max_parallel_workers_per_gather=0") }
         options.append(Self.options(in: configuration.connectionString))

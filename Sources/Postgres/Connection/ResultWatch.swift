@@ -8,10 +8,10 @@
 
 /// Watches what a result takes in memory while libpq collects it, which keeps all rows until the last has come.
 ///
-/// libpq does not tell how much it holds. So the memory of the process is looked at, every few times that more came of a
-/// result that is still not whole; usual results are whole before that. What others hold makes the process grow too, so a
-/// result is beyond the limit only where an eighth of it lay ready for its connection: more comes while it is taken, and is
-/// not counted.
+/// libpq does not report how much it holds. So the memory of the process is looked at, every few times that more came
+/// of a result that is still not whole; usual results are whole before that. What others hold makes the process grow
+/// too, so a result is beyond the limit only where an eighth of it lay ready for its connection: more comes while it is
+/// taken, and is not counted.
 struct ResultWatch {
     private static let interval = 8
     /// How much libpq takes at a time of rows that are small.
@@ -33,13 +33,13 @@ struct ResultWatch {
         least += min(Int(count), Self.piece)
     }
 
-    /// Whether a result takes more than a number of bytes that is small beside the limit of all, as far as that can be
-    /// told: some times as much where rows are large.
+    /// Whether a result takes more than a number of bytes that is small beside the limit of all, as far as that is
+    /// known: some times as much where rows are large.
     func isBeyond(expected: Int) -> Bool { least > expected || offered / 8 > expected }
 
     /// Notes that more came of a result that is not whole.
     ///
-    /// - Returns: Whether the result takes more than `limit` bytes, as far as that can be told.
+    /// - Returns: Whether the result takes more than `limit` bytes, as far as that is known.
     mutating func isBeyond(_ limit: Int) -> Bool {
         receives += 1
         guard receives % Self.interval == 0, let now = ResidentMemory.bytes else { return false }
@@ -51,7 +51,7 @@ struct ResultWatch {
 
 /// How much memory the process holds.
 enum ResidentMemory {
-    /// The bytes in memory; nil where the system does not tell.
+    /// The bytes in memory; nil where the system does not report them.
     static var bytes: Int? {
         #if os(Linux)
             let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)

@@ -1,13 +1,13 @@
 import CLibpq
 
-/// Tells the server to stop what a connection does, from a thread of its own: libpq waits for the server meanwhile.
+/// Asks the server to cancel what a connection does, from a thread of its own: libpq waits for the server meanwhile.
 ///
 /// `@unchecked Sendable`: a `PGcancel` is a copy of the address and the key, independent of its connection; it passes
 /// from the I/O thread to the one that uses it, which frees it.
 struct ServerCancellation: @unchecked Sendable {
     private let pointer: OpaquePointer
 
-    /// Starts the thread; false when that was not possible. `commandQueue` hears when the server was told.
+    /// Starts the thread; false when that was not possible. `commandQueue` is notified when the server was asked.
     static func send(to connection: OpaquePointer, lease: Int, through commandQueue: CommandQueue) -> Bool {
         guard let pointer = PQgetCancel(connection) else { return false }
         let cancellation = ServerCancellation(pointer: pointer)

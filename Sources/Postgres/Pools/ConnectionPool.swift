@@ -17,7 +17,7 @@ protocol ConnectionPool: AnyObject {
     func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError)
     /// A notification came on a listening connection.
     func didNotify(_ connection: Connection, channel: String, payload: String)
-    /// The result that comes takes too much memory: the pool tells its caller, and tells the server to stop.
+    /// The result that comes takes too much memory: the pool fails its request, and asks the server to cancel it.
     func didOutgrow(_ connection: Connection, _ handle: OpaquePointer)
     /// Does what is due.
     func tick()

@@ -16,7 +16,8 @@ final class ExclusivePool: ConnectionPool {
     private var waiters = SenderQueue<LeaseRequest>()
     /// All requests in the order in which they came, those that wait for a row included, until they need not wait.
     private var arrivals: Deque<LeaseRequest> = []
-    /// By conflict key, requests for a row that another request waits for already, or has a connection for: one is enough.
+    /// By conflict key, requests for a row that another request waits for already, or has a connection for: one is
+    /// enough.
     private var queuesByKey: [ConflictKey: Deque<LeaseRequest>] = [:]
     private var backOff = BackOff()
     private var nextOpening = MonotonicInstant.now
@@ -234,7 +235,7 @@ final class ExclusivePool: ConnectionPool {
         cancelHead(lease)
     }
 
-    /// Stops a request: takes it back if it was not sent, else tells the server.
+    /// Stops a request: takes it back if it was not sent, else asks the server to cancel it.
     func cancel(_ request: Request, lease number: Int) {
         request.isCancelled = true
         guard let lease = leases[number], !request.promise.isFulfilled else { return }
@@ -255,7 +256,7 @@ final class ExclusivePool: ConnectionPool {
         proceed(lease)
     }
 
-    /// Tells the server to stop if what it does is what shall stop.
+    /// Asks the server to cancel, if what it does is what shall stop.
     private func cancelHead(_ lease: Lease) {
         lease.cancelAgain = nil
         guard let head = lease.connection.inFlight.first, head.isCancelled, !lease.isCancelling,
@@ -265,7 +266,7 @@ final class ExclusivePool: ConnectionPool {
         if !lease.isCancelling { lease.cancelAgain = context.now.after(lease.cancelPause.next()) }
     }
 
-    /// The server knows; if it had not begun, it did nothing, and has to be told again.
+    /// The server knows; if it had not begun, it did nothing, and has to be asked again.
     func didSendCancel(lease number: Int) {
         guard let lease = leases[number] else { return }
         lease.isCancelling = false

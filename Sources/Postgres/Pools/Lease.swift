@@ -15,9 +15,9 @@ final class Lease {
     var prelude: EncodedStatement?
     /// Requests that cannot be sent yet.
     var pending: Deque<Request> = []
-    /// Whether the server is being told to stop, so that nothing new may be sent which it could stop instead.
+    /// Whether the server is being asked to cancel, so that nothing new may be sent which it could stop instead.
     var isCancelling = false
-    /// When to tell the server again, if what shall stop goes on.
+    /// When to ask the server again, if what shall stop goes on.
     var cancelAgain: MonotonicInstant?
     var cancelPause = BackOff()
     /// Whether its time is over, so that nothing more is sent.

@@ -26,13 +26,13 @@ final class ListenerPool: ConnectionPool {
     }
 
     private let context: LoopContext
-    /// Who would listen, where notifications do not arrive: they hear of no connection.
-    private var deaf: [Int: EventBuffer] = [:]
+    /// Listeners behind a pooler, where no notifications arrive: they get no connection either.
+    private var unnotified: [Int: EventBuffer] = [:]
     private var listeners: [Listener] = [] {
         didSet { connections = listeners.map(\.connection) }
     }
 
-    /// A network may lose a connection without telling; a listener would never notice.
+    /// A network may lose a connection silently; a listener would never notice.
     private static let heartbeat: Int64 = 30_000
     private static let heartbeatTimeout: Int64 = 10_000
     private static let sign = EncodedStatement(constant: "SELECT 1")
@@ -60,7 +60,7 @@ final class ListenerPool: ConnectionPool {
     func listen(id: Int, channels: [EncodedStatement], _ events: EventBuffer) {
         guard !context.isStopping else { return events.finish() }
         guard !context.configuration.isBehindTransactionPooler else {
-            deaf[id] = events
+            unnotified[id] = events
             return
         }
         let connection = Connection(context, pool: self, ConnectionParameters(context.configuration))
@@ -70,7 +70,7 @@ final class ListenerPool: ConnectionPool {
 
     /// Ends a listener whose stream is no longer read.
     func unlisten(id: Int) {
-        deaf[id] = nil
+        unnotified[id] = nil
         for listener in listeners where listener.id == id { listener.connection.close() }
         listeners.removeAll { $0.id == id }
     }
@@ -136,8 +136,8 @@ final class ListenerPool: ConnectionPool {
 
     /// Ends all streams.
     func end() {
-        for events in deaf.values { events.finish() }
-        deaf.removeAll()
+        for events in unnotified.values { events.finish() }
+        unnotified.removeAll()
         for listener in listeners {
             listener.events.finish()
             listener.connection.close()

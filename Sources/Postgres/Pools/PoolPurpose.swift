@@ -16,7 +16,8 @@ enum PoolPurpose: Int, CaseIterable, Sendable {
     /// Statements that met a lock on a shared connection.
     case lockWaits
 
-    /// Whether what a statement wrote stays without more being said, since its connection is not lent for a transaction.
+    /// Whether what a statement wrote stays without more being said, since its connection is not lent for a
+    /// transaction.
     var keepsWrites: Bool {
         switch self {
         case .administration, .lockWaits: true
@@ -40,8 +41,8 @@ extension PostgresConfiguration {
         }
     }
 
-    /// The most connections of a pool that one sender of requests has at a time: of those for slow reads some are left to others, since
-    /// each can be held for as long as a statement may take.
+    /// The most connections of a pool that one sender of requests has at a time: of those for slow reads some are left
+    /// to others, since each can be held for as long as a statement may take.
     func share(of purpose: PoolPurpose) -> Int {
         let limit = limit(of: purpose)
         return switch purpose {
@@ -60,7 +61,7 @@ extension PostgresConfiguration {
         }
     }
 
-    /// What the server is told for the connections of the pool for a purpose.
+    /// The settings of the pool's connections for a purpose.
     func parameters(of purpose: PoolPurpose) -> ConnectionParameters {
         switch purpose {
         // Building an index beside a table waits for all statements that use the table.

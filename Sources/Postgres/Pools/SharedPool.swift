@@ -8,21 +8,21 @@ import Collections
 /// until the disk has what another request wrote.
 ///
 /// Requests that change one row each share a transaction, so that the server commits and waits for the disk once for
-/// several. There is one such transaction under way, and the changes that come meanwhile make up the next. When one of them
-/// fails, none was carried out: that one is sent again by itself, the others together. Callers whose changes failed lately
-/// send theirs alone.
+/// several. There is one such transaction under way, and the changes that come meanwhile make up the next. When one of
+/// them fails, none was carried out: that one is sent again by itself, the others together. Callers whose changes
+/// failed lately send theirs alone.
 ///
 /// No statement waits long for a lock here (``PostgresConfiguration/sharedLockTimeout``): its caller then takes a
-/// connection of its own, where it keeps no others waiting. So do all requests with the same conflict key within the next
-/// second.
+/// connection of its own, where it keeps no others waiting. So do all requests with the same conflict key within the
+/// next second.
 ///
-/// Reads that may take long go on all connections but the first, so that others never stand behind one. One that keeps a
-/// connection for more than a moment is stopped, and its caller takes a connection of its own.
+/// Reads that may take long go on all connections but the first, so that others never stand behind one. One that keeps
+/// a connection for more than a moment is stopped, and its caller takes a connection of its own.
 ///
-/// Requests that only read go in read batches: a few of them share a sync, and thus a packet and a transaction. Of these there
-/// is one batch under way on each connection, and the reads that come meanwhile make up the next. That way read batches are
-/// as large as the load asks for, and no read waits where there is none. What an error keeps from being carried out is sent
-/// again.
+/// Requests that only read go in read batches: a few of them share a sync, and thus a packet and a transaction. Of
+/// these there is one batch under way on each connection, and the reads that come meanwhile make up the next. That way
+/// read batches are as large as the load asks for, and no read waits where there is none. What an error keeps from
+/// being carried out is sent again.
 final class SharedPool: ConnectionPool {
     let context: LoopContext
     private(set) var connections: [Connection] = []
@@ -204,7 +204,8 @@ final class SharedPool: ConnectionPool {
 
     func didFinish(_ request: Request, on connection: Connection) {
         if connection.isInTransaction {
-            // Something opened a transaction in a way that could not be foreseen: its neighbours must not be part of it.
+            // Something opened a transaction in a way that could not be foreseen: its neighbours must not be part of
+            // it.
             connection.fail(PostgresError(.connectionLost, "the connection was lost: a transaction was left open"))
         }
         if request.isSkipped {
@@ -242,16 +243,16 @@ final class SharedPool: ConnectionPool {
         request.finish()
     }
 
-    /// Whether a request was stopped because the server was told too late to stop one before it.
+    /// Whether a request was stopped because a cancellation of one before it came too late.
     private func mayBeStruck(_ request: Request, on connection: Connection) -> Bool {
-        guard let told = connection.stoppedAt, !told.isOlder(than: Self.lateness, at: context.now) else {
+        guard let asked = connection.stoppedAt, !asked.isOlder(than: Self.lateness, at: context.now) else {
             return false
         }
         return !request.promise.isFulfilled && !request.hasEndedTransaction && request.strikes < 2
             && !context.isStopping
     }
 
-    /// For how many milliseconds the server may still stop something after it was told to.
+    /// For how many milliseconds a cancellation may still take effect.
     private static let lateness: Int64 = 5000
 
     func didOutgrow(_ connection: Connection, _ handle: OpaquePointer) {
@@ -266,8 +267,8 @@ final class SharedPool: ConnectionPool {
         }
     }
 
-    /// Sends changes again that were undone because one of them failed: that one alone, the others together, unless that
-    /// happened to them before.
+    /// Sends changes again that were undone because one of them failed: that one alone, the others together, unless
+    /// that happened to them before.
     private func sendAgain(_ members: [Request], besides failed: Int?, _ error: PostgresError) {
         var undone: [Request] = []
         for (index, member) in members.enumerated() {

@@ -5,7 +5,7 @@ import CLibpq
 /// `@unchecked Sendable`: a `PGresult` is never changed after it was received, and libpq's readers of it only read.
 public final class PostgresResult: @unchecked Sendable {
     @usableFromInline let result: OpaquePointer
-    /// Where libpq tells about indices that are out of range; it must live as long as the result.
+    /// Where libpq reports indices that are out of range; it must live as long as the result.
     private let notices: NoticeLog
     // Set once, before the caller of the read has the result.
     private var reservation: RowReservation?
@@ -38,7 +38,8 @@ public final class PostgresResult: @unchecked Sendable {
         noteSize?(size + more)
     }
 
-    /// Lets others have the memory of the rows, before they are gone. It is for callers that wait for something else next.
+    /// Lets others have the memory of the rows, before they are gone. It is for callers that wait for something else
+    /// next.
     public func release() { reservation?.release() }
 
     /// How many columns there are.
@@ -75,7 +76,8 @@ public final class PostgresResult: @unchecked Sendable {
         return try body(UnsafeRawBufferPointer(start: PQgetvalue(result, Int32(row), Int32(column)), count: length))
     }
 
-    /// Gives `body` the bytes of a value as the server sent them, if it is not NULL. They are valid only during the call.
+    /// Gives `body` the bytes of a value as the server sent them, if it is not NULL. They are valid only during the
+    /// call.
     ///
     /// - Returns: Whether there was a value.
     @inlinable

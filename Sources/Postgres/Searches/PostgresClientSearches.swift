@@ -26,13 +26,13 @@ extension PostgresClient {
     /// How often a read is asked for in vain before it has the memory of all for itself.
     private static let mostDetours = 3
 
-    /// Runs a statement that reads what a caller asks for: nobody knows before how long it takes, and how many bytes its
-    /// rows are.
+    /// Runs a statement that reads what a caller asks for: how long it takes, and how many bytes its
+    /// rows are, shows only as it runs.
     ///
-    /// It is sent on a shared connection as long as statements like it are quick and their results small. One that is not
-    /// is stopped there, and carried out on a connection of its own, which callers get in turns; so are the next of its
-    /// kind. Where rows are many bytes, it waits until there is memory for them (``RowBudget``), and has that until the
-    /// result is gone. When the caller leaves, it waits no longer and is stopped on the server.
+    /// It is sent on a shared connection as long as statements like it are quick and their results small. One that is
+    /// not is stopped there, and carried out on a connection of its own, for which there is a fair queue; so are the
+    /// next of its kind. Where rows are many bytes, it waits until there is memory for them (``RowBudget``), and has
+    /// that until the result is gone. When the caller leaves, it waits no longer and is stopped on the server.
     ///
     /// - Throws: `PostgresError`.
     public func search(_ statement: Statement, _ search: Search) async throws -> PostgresResult {

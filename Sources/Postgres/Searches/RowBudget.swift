@@ -3,8 +3,8 @@ import Tasks
 
 /// The memory of rows that were read, or are about to be, and are not written into an answer yet.
 ///
-/// Reads that may give many bytes wait for room before they are sent, in turns by sender. Small ones, as most are, neither
-/// wait nor count.
+/// Reads that may give many bytes wait for room before they are sent, in a queue that is fair to senders. Small ones,
+/// as most are, neither wait nor count.
 final class RowBudget: Sendable {
     /// How many bytes there are for all; a result that is larger is read alone.
     static let capacity = 32 * 1024 * 1024

@@ -198,7 +198,7 @@ extension RouteTable {
         },
     ]
 
-    /// The answer comes at once; how the job goes on is told by its row in `_JobStatus`.
+    /// The answer comes at once; its row in `_JobStatus` shows how the job goes on.
     private static func started(_ name: Name, _ parameters: JSONObject, _ routes: ParseRoutes, _ call: RouteCall)
         async throws -> Reply
     {

@@ -71,7 +71,7 @@ extension ParseRoutes {
         if let list = content.arrayValue ?? content["results"]?.arrayValue ?? content["rows"]?.arrayValue {
             return list
         }
-        // A list as the body itself arrives as an object with its places as keys.
+        // A list as the body itself arrives as an object with its positions as keys.
         guard let list = content.objectValue, list["0"] != nil,
             list.keys.enumerated().allSatisfy({ $0.element == Name(String($0.offset)) })
         else { throw ParseError(ParseError.invalidJSON, "No data to import") }

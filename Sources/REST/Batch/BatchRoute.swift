@@ -62,7 +62,8 @@ extension ParseRoutes {
 
     /// One call of a batch, with the credentials of the whole.
     ///
-    /// - Throws: 107 when it leads nowhere, and 119 when the caller may not use the route, which refuses the whole batch.
+    /// - Throws: 107 when it leads nowhere, and 119 when the caller may not use the route, which refuses the whole
+    ///   batch.
     private func element(_ request: JSONValue, of envelope: Envelope, prefixes: [String]) throws(ParseError) -> Envelope
     {
         guard let path = request["path"]?.stringValue else {
@@ -133,8 +134,8 @@ extension ParseRoutes {
     /// How many calls of a batch with reads are made at a time, each of which can give a large answer.
     private static let readsAtOnce = 8
 
-    /// How many calls are made at a time where there is cloud code, which has places for some hundreds of all clients. It is
-    /// what SDKs send at most.
+    /// How many calls are made at a time where there is cloud code, which has slots for some hundreds of all clients.
+    /// It is what SDKs send at most.
     private static let callsAtOnce = 50
 
     /// All calls at once, each for itself.

@@ -15,7 +15,8 @@ struct RateLimitExceeded: Error {
     let retryAfter: Int
 }
 
-/// Counts requests, and refuses those beyond limits: of the options `rateLimit` and `accountRateLimit`, or of cloud code.
+/// Counts requests, and refuses those beyond limits: of the options `rateLimit` and `accountRateLimit`, or of cloud
+/// code.
 final class RateLimiter: Sendable {
     private let limits: [RateLimit]
     /// Which limits concern paths that begin with a name.
@@ -23,7 +24,7 @@ final class RateLimiter: Sendable {
     /// Which limits may concern any path.
     private let others: [Int]
     /// Whether any counts for users or sessions.
-    private let tellsUsersApart: Bool
+    private let countsByUser: Bool
     private let counter: any RequestCounter
     private let aliases: PathAliases
 
@@ -43,7 +44,7 @@ final class RateLimiter: Sendable {
         }
         self.byName = byName
         self.others = others
-        tellsUsersApart = limits.contains { $0.zone == .user || $0.zone == .session }
+        countsByUser = limits.contains { $0.zone == .user || $0.zone == .session }
         counter =
             switch configuration.rateLimitStore {
             case .memory: MemoryCounter(windows: limits.map(\.window))
@@ -52,7 +53,7 @@ final class RateLimiter: Sendable {
     }
 
     /// Counts a request for the limits that do not need to know which user sent it. A log-in is counted here for all of
-    /// them, so that nobody repeats it under one session after the other.
+    /// them, so that no client repeats it under one session after the other.
     ///
     /// - Throws: ``RateLimitExceeded``; `PostgresError` where the counts are in the database.
     func countByAddress(_ envelope: Envelope) async throws {
@@ -66,7 +67,7 @@ final class RateLimiter: Sendable {
     ///
     /// - Throws: ``RateLimitExceeded``; `PostgresError` where the counts are in the database.
     func countByUser(_ envelope: Envelope, _ user: SessionUser?) async throws {
-        guard tellsUsersApart, mayConcern(envelope) else { return }
+        guard countsByUser, mayConcern(envelope) else { return }
         var demands: [RequestDemand] = []
         addByUser(envelope, user, to: &demands)
         try await take(demands)
@@ -131,7 +132,7 @@ final class RateLimiter: Sendable {
         }
     }
 
-    /// Whether there can be a limit on a request, as far as the first component of its path and its method tell. Most
+    /// Whether there can be a limit on a request, as far as the first component of its path and its method show. Most
     /// requests cost no more than this.
     private func mayConcern(_ envelope: Envelope) -> Bool {
         guard !envelope.origin.isInternal else { return false }
@@ -148,8 +149,8 @@ final class RateLimiter: Sendable {
         return false
     }
 
-    /// Whether a request is one of the methods of a limit. One that is overridden counts as what it is and as what it says to
-    /// be, so that no override slips past a limit of the options.
+    /// Whether a request is one of the methods of a limit. One that is overridden counts as what it is and as what it
+    /// says to be, so that no override slips past a limit of the options.
     private static func uses(_ envelope: Envelope, _ limit: RateLimit) -> Bool {
         guard let methods = limit.methods else { return true }
         return methods.contains(envelope.method.rawValue)

@@ -80,8 +80,8 @@ final class MemoryCounter: RequestCounter {
     /// How many counts there are.
     var size: Int { counts.withLock { $0.count } }
 
-    /// Forgets counts that are over, and then the smallest, until half of the places are free. That takes as long as half
-    /// of the places last, whatever is sent.
+    /// Forgets counts that are over, and then the smallest, until half of the slots are free. That takes as long as
+    /// half of the slots last, whatever is sent.
     private static func makeRoom(in counts: inout [Key: Count], below capacity: Int, at now: ContinuousClock.Instant) {
         counts = counts.filter { $0.value.end > now }
         var smallest = 1
@@ -112,11 +112,11 @@ final class DatabaseCounter: RequestCounter {
     init(limits: [RateLimit], store: ObjectStore) {
         self.store = store
         self.limits = limits
-        var seen: [String: Int] = [:]
+        var occurrences: [String: Int] = [:]
         // Limits that say the same count each for itself.
         prefixes = limits.map { limit in
-            seen[limit.identity, default: 0] += 1
-            return "\(limit.identity) \(seen[limit.identity] ?? 1) "
+            occurrences[limit.identity, default: 0] += 1
+            return "\(limit.identity) \(occurrences[limit.identity] ?? 1) "
         }
     }
 

@@ -220,7 +220,7 @@ struct PageRouter {
         switch outcome {
         case .incompleteLink, .invalidReset: return redirect(.invalidLink)
         case .incompleteForm:
-            // A name that is sent twice is the name of nobody.
+            // A name that is sent twice is no user's.
             return redirect(request.isRepeated("username") ? .linkSendFail : .invalidLink)
         case .verified(let username): return redirect(.verifyEmailSuccess, [("username", username)])
         case .notVerified(let username, let token, _):
@@ -244,8 +244,8 @@ struct PageRouter {
         let address =
             configuration.customPages.urls[page]
             ?? "\(configuration.linkURL ?? "")/\(configuration.pages.pagesEndpoint)/\(Self.file(page))"
-        let told = parameters.compactMap { name, value in value.map { (name, $0) } }
-        return routes.redirect(PageAddress.appending(told, to: address), status: 302)
+        let present = parameters.compactMap { name, value in value.map { (name, $0) } }
+        return routes.redirect(PageAddress.appending(present, to: address), status: 302)
     }
 
     /// The file of a page.

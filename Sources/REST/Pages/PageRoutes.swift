@@ -34,7 +34,7 @@ public final class PageRoutes: Sendable {
     /// The largest form, in bytes.
     private static let largestForm = 16 * 1024
 
-    /// Whether links lead here: what tells where is configured. Without, the pages of parse-server's redirects are shown
+    /// Whether links lead here: their address is configured. Without, the pages of parse-server's redirects are shown
     /// all the same, and a wrong application is refused.
     var hasLinks: Bool {
         configuration.linkURL != nil && (!configuration.pages.enableRouter || configuration.accountMail.appName != nil)
@@ -115,15 +115,15 @@ public final class PageRoutes: Sendable {
                 Reply.ByteStream(length: bytes.count, isInMemory: true) { try await $0(ByteBuffer(bytes: bytes)) }))
     }
 
-    /// A redirect; what is loaded from where it leads is not told the address, which may have a token in it.
+    /// A redirect; what is loaded from where it leads does not get the address, which may have a token in it.
     func redirect(_ url: String, status: Int, _ headers: [(String, String)] = []) -> Reply {
         Reply(
             status: status, headers: headers + [("Location", url)] + Self.guards,
             body: .text("Found. Redirecting to \(url)", contentType: "text/plain; charset=utf-8"))
     }
 
-    /// What pages are answered with: where the deployment has a page that shows them in a frame, the policy says so, and
-    /// the older field has no word for it.
+    /// What pages are answered with: where the deployment has a page that shows them in a frame, the policy says so,
+    /// and the older field has no word for it.
     private var pageGuards: [(String, String)] {
         configuration.customPages.parseFrameURL == nil ? Self.guards : Self.guards.filter { $0.0 != "X-Frame-Options" }
     }
@@ -139,7 +139,7 @@ public final class PageRoutes: Sendable {
     static let notFound = Reply(
         status: 404, headers: guards, body: .text("Not found.", contentType: "text/html; charset=utf-8"))
 
-    /// What a script is told.
+    /// The answer to a script.
     func json(_ error: ParseError) -> Reply {
         .object(["code": .number(Double(error.code)), "error": .string(error.message)], status: 400)
     }

@@ -58,7 +58,7 @@ public struct ApplicationKeys: Sendable {
 }
 
 extension ApplicationKeys {
-    /// Decides what the keys of a request are worth. Keys are compared in a time that tells nothing about them.
+    /// Decides what the keys of a request are worth. Keys are compared in constant time.
     ///
     /// - Parameters:
     ///   - credentials: The keys that the request brings.

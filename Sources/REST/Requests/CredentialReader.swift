@@ -40,7 +40,7 @@ struct CredentialReader: Sendable {
     }
 
     /// Completes the credentials from a JSON body if the headers did not name this application, and takes them out of
-    /// the body. A body beside valid headers only loses what no class can have as a field and nobody reads.
+    /// the body. A body beside valid headers only loses what no class can have as a field and no route reads.
     ///
     /// - Returns: What else the body said about the request.
     /// - Throws: ``HTTPError/unauthorized`` when the body does not name the application either or a credential is not a
@@ -102,8 +102,8 @@ struct CredentialReader: Sendable {
 
     private static let malformedContext = ParseError(ParseError.invalidJSON, "Invalid object for context.")
 
-    /// `Basic`, the first that came: the user is the application id, the password the master key or `javascript-key=` and
-    /// that key.
+    /// `Basic`, the first that came: the user is the application id, the password the master key or `javascript-key=`
+    /// and that key.
     private func readBasic(_ authorization: String, into credentials: inout Credentials) {
         let parts = authorization.utf8.prefix { $0 != UInt8(ascii: ",") }.split(
             separator: UInt8(ascii: " "), maxSplits: 1)

@@ -25,7 +25,7 @@ package struct Dispatcher: HTTPHandler {
     ///   - handler: Answers the requests of the interface.
     ///   - files: Answers the requests below `/files`; nil for none.
     ///   - pages: Answers the requests for pages; nil for none.
-    ///   - logger: Is told what callers are not.
+    ///   - logger: Gets what callers do not get of an error.
     /// - Throws: The first address of the configuration that is none.
     package init(
         _ configuration: Configuration, handler: some RequestHandler, files: FileRoutes?, pages: PageRoutes? = nil,

@@ -11,7 +11,7 @@ struct ErrorReply: Sendable {
     let sanitizes: Bool
     let logger: Logger
 
-    /// What a client is told of an error.
+    /// What a client gets of an error.
     private struct Description {
         var status: Int
         var object: JSONObject
@@ -19,7 +19,7 @@ struct ErrorReply: Sendable {
         var retryAfter: Int?
     }
 
-    /// The answer for an error. What the caller is not told goes to the log, under the request's id.
+    /// The answer for an error. What the caller does not get goes to the log, under the request's id.
     func reply(to error: any Error, requestID: RequestID) -> Reply {
         let description = describe(error, requestID)
         var reply = Reply.object(description.object, status: description.status)
@@ -55,7 +55,7 @@ struct ErrorReply: Sendable {
         case let error as PostgresError where error.kind == .busy:
             return describe(ObjectStore.tooBusy, requestID)
         case _ where Self.isGivenUp(error):
-            // The client has left, or the server shuts down: there is nobody to tell.
+            // The client has left, or the server shuts down: no answer can reach it.
             logger.debug("request given up", metadata: ["id": "\(requestID)"])
         default:
             logger.error("request failed", metadata: ["id": "\(requestID)", "error": "\(String(reflecting: error))"])
@@ -64,12 +64,12 @@ struct ErrorReply: Sendable {
         return Description(status: 500, object: ["code": 1, "message": text, "error": text])
     }
 
-    /// Whether an error only says that nobody waits for the answer.
+    /// Whether an error only says that no client waits for the answer.
     private static func isGivenUp(_ error: any Error) -> Bool {
         error is CancellationError || (error as? PostgresError)?.kind == .cancelled
     }
 
-    /// The words in which an error is told: generic ones where the deployment hides why something is refused.
+    /// The words of an error: generic ones where the deployment hides why something is refused.
     private func text(_ message: String, _ publicMessage: String?, _ requestID: RequestID) -> String {
         guard sanitizes, let publicMessage, publicMessage != message else { return message }
         logger.info("refused", metadata: ["id": "\(requestID)", "reason": "\(message)"])

@@ -57,7 +57,7 @@ public final class RequestOrigin: Sendable {
     }
 }
 
-/// What cloud code is told of the request.
+/// What cloud code gets of the request.
 extension RequestOrigin: RequestFacts {
     /// Keys and passwords stay here: hosts of cloud code do not need them.
     private static let kept: Set<Name> = [
@@ -85,15 +85,15 @@ extension RequestOrigin: RequestFacts {
 
     public var logID: String { parent?.requestID ?? "\(requestID)" }
 
-    /// Servers of webhooks that hand the field on with their own requests say how deep they stand in one another. A client
-    /// that makes it up has its own request refused as too deep, and gains nothing.
+    /// Servers of webhooks that hand the field on with their own requests say how deep they stand in one another. A
+    /// client that makes it up has its own request refused as too deep, and gains nothing.
     public var cloudDepth: Int {
         if let parent { return parent.depth }
         guard let text = headers?[.parseCloudDepth], let depth = Int(text) else { return 0 }
         return min(max(depth, 0), 1_000)
     }
 
-    /// A key tells servers of webhooks from clients: whose request is believed does not wait for the places of others.
+    /// A key distinguishes servers of webhooks from clients: a trusted request does not wait for the slots of others.
     public var isOfCloudCode: Bool { parent != nil || power != .client }
 
     /// In how many calls of cloud code the request stands, as far as that is known: what clients say does not count.

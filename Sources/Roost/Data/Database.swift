@@ -72,7 +72,7 @@ public struct Database: Sendable {
 
     /// An object by its id.
     ///
-    /// - Throws: 101 when there is none that may be seen.
+    /// - Throws: 101 when none is visible.
     public func get(_ className: String, _ objectId: String) async throws -> ParseObject {
         let answer = try await send("GET", Self.path(className, objectId), [:])
         return ParseObject(className, json: answer.objectValue ?? [:])
@@ -80,7 +80,7 @@ public struct Database: Sendable {
 
     /// An object of a class of the app by its id.
     ///
-    /// - Throws: 101 when there is none that may be seen.
+    /// - Throws: 101 when none is visible.
     public func get<Record: ParseRecord>(_ type: Record.Type, _ objectId: String) async throws -> Record {
         try ValueDecoder.decode(from: try await send("GET", Self.path(Record.className, objectId), [:]))
     }
@@ -201,7 +201,7 @@ public enum Authority: Sendable {
     case asMaster
     /// As the user of a session.
     case asUser(sessionToken: String)
-    /// As nobody.
+    /// As an anonymous client.
     case anonymous
 
     /// As whom the server carries a request out. With the read-only key, code that acts as its caller has no rights: it

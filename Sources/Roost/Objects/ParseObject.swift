@@ -39,7 +39,7 @@ public struct ParseObject: Sendable {
         self.init(className, json: object)
     }
 
-    /// Takes over what an answer tells.
+    /// Takes over what an answer has.
     mutating func take(_ json: JSONObject) {
         for (key, value) in json {
             switch key {
@@ -134,7 +134,7 @@ public struct ParseObject: Sendable {
         dropChangesInside(key)
     }
 
-    /// Who may read and write it; nil where everybody may, or nobody said.
+    /// Who may read and write it; nil where everybody may, or it was not set.
     public var acl: ParseACL? {
         get { try? value("ACL") }
         set { self["ACL"] = newValue.flatMap { try? ValueEncoder.encode($0) } }
@@ -202,7 +202,8 @@ public struct ParseObject: Sendable {
         return json
     }
 
-    /// The object as a part of another value. One with unsaved changes, or without fields, is its pointer, as with Parse's SDKs.
+    /// The object as a part of another value. One with unsaved changes, or without fields, is its pointer, as with
+    /// Parse's SDKs.
     var embedded: JSONObject {
         if let objectId, !operations.isEmpty || stored.isEmpty && createdAt == nil {
             return ["__type": "Pointer", "className": .string(className), "objectId": .string(objectId)]

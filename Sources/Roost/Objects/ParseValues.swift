@@ -79,7 +79,7 @@ public struct ParseACL: Codable, Sendable, Hashable {
 
     private var entries: [String: Entry] = [:]
 
-    /// Lets nobody in but the master key.
+    /// Admits the master key only.
     public init() {}
 
     public init(from decoder: any Decoder) throws { entries = try [String: Entry](from: decoder) }

@@ -7,9 +7,9 @@ import Synchronization
 
 /// The cloud code of an app: functions, jobs, and what is called around saves, deletions, finds, log-ins and files.
 ///
-/// All is registered before the server starts. What code throws refuses what it was called for: a ``ParseError`` goes to
-/// the client as it is, everything else as 141 with its text. A call that takes longer than ``timeLimit`` is cancelled, and
-/// the client gets 124.
+/// All is registered before the server starts. What code throws refuses what it was called for: a ``ParseError`` goes
+/// to the client as it is, everything else as 141 with its text. A call that takes longer than ``timeLimit`` is
+/// cancelled, and the client gets 124.
 public final class Cloud: Sendable {
     /// What is called, with the call and what it may use of the server.
     typealias Handler = @Sendable (CloudCall, CallDetails) async throws -> CloudResult
@@ -109,7 +109,7 @@ public final class Cloud: Sendable {
     ///
     /// - Parameters:
     ///   - oneAtATime: Whether it runs once at a time, of all processes on the database.
-    ///   - body: Gives the message that its row ends with; nil for the one that was told last.
+    ///   - body: Gives the message that its row ends with; nil for the last one that was reported.
     public func job(
         _ name: String, oneAtATime: Bool = false,
         _ body: @escaping @Sendable (JobRequest<JSONObject>) async throws -> String?
@@ -142,7 +142,7 @@ public final class Cloud: Sendable {
         return result
     }
 
-    /// Values of a type of the app; what does not fit is told with the words of the checks.
+    /// Values of a type of the app; what does not fit is refused with the words of the checks.
     ///
     /// - Throws: 142.
     static func decoded<Value: Decodable>(_ type: Value.Type, _ json: JSONObject) throws -> Value {

@@ -3,8 +3,8 @@ import JSON
 
 /// What is called around finds, log-ins, files and the configuration.
 extension Cloud {
-    /// Registers what is called before objects of a class are found, also one by its id, and those that others point to. It
-    /// may change what is asked for, answer itself, or refuse.
+    /// Registers what is called before objects of a class are found, also one by its id, and those that others point
+    /// to. It may change what is asked for, answer itself, or refuse.
     public func beforeFind(
         _ className: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout FindRequest) async throws -> Void
@@ -110,8 +110,8 @@ extension Cloud {
         }
     }
 
-    /// Registers what is called before a client of live queries is told of a change. It may change what the client is
-    /// told, or keep it from it.
+    /// Registers what is called before a client of live queries is notified of a change. It may change what the
+    /// client gets, or drop the event.
     public func afterLiveQueryEvent(
         _ className: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout LiveEventRequest) async throws -> Void

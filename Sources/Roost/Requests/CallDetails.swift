@@ -2,7 +2,7 @@ import CloudCode
 import JSON
 public import Logging
 
-/// What every call of cloud code tells: who calls, and from where.
+/// What every call of cloud code has: who calls, and from where.
 public struct CallDetails: Sendable {
     /// The user of the session; nil without one.
     public let user: ParseObject?

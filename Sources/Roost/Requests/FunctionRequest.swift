@@ -58,7 +58,7 @@ public struct JobRequest<Params: Sendable>: CloudRequest {
         if case .job(let name) = details.call.target { jobName = name.text } else { jobName = "" }
     }
 
-    /// Tells how far it is: the text becomes the message of its row. It returns at once; of several in short time the last
-    /// is written.
+    /// Reports how far it is: the text becomes the message of its row. It returns at once; of several in short time the
+    /// last is written.
     public func message(_ text: String) { details.call.message?(text) }
 }

@@ -4,8 +4,8 @@ import JSON
 /// A call around a save.
 public struct SaveRequest<Object: Sendable>: CloudRequest {
     public var details: CallDetails
-    /// The object as it is to be, or as it was saved. What is changed of it before the save is saved with it; what is set
-    /// after it is not stored, and told to the client.
+    /// The object as it is to be, or as it was saved. What is changed of it before the save is saved with it; what is
+    /// set after it is not stored, but is in the answer.
     public var object: Object
     /// The object as it was; nil for a new one.
     public let original: Object?
@@ -59,7 +59,7 @@ public struct LoginRequest: CloudRequest {
 /// A call before a client of live queries is connected.
 public struct ConnectRequest: CloudRequest {
     public var details: CallDetails
-    /// What is told of the client: `installationId`, `clients`, `subscriptions`.
+    /// What is known of the client: `installationId`, `clients`, `subscriptions`.
     public let members: JSONObject
 }
 
@@ -70,16 +70,16 @@ public struct SubscribeRequest: CloudRequest {
     public var query: ParseQuery
 }
 
-/// A call before a client of live queries is told of a change.
+/// A call before a client of live queries is notified of a change.
 public struct LiveEventRequest: CloudRequest {
     public var details: CallDetails
     /// What became of the object: `create`, `enter`, `update`, `leave` or `delete`.
     public let event: String
-    /// The object, as the client is told it. It may be changed.
+    /// The object, as the client gets it. It may be changed.
     public var object: ParseObject
     /// The object as it was before; nil where there is none. It may be changed.
     public var original: ParseObject?
-    /// Whether the client is told.
+    /// Whether the client is notified.
     public var isSent = true
 }
 
@@ -99,7 +99,7 @@ public struct FileRequest: CloudRequest {
     public var name: String
     /// Where it can be read. A file that is given one before it is stored is not stored.
     public var url: String?
-    /// The type; nil where nobody said.
+    /// The type; nil where none was given.
     public var contentType: String?
     /// The bytes; nil where they are not at hand.
     public var bytes: [UInt8]?

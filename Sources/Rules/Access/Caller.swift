@@ -29,7 +29,7 @@ public struct Caller: Sendable, Hashable {
         self.installationId = installationId
     }
 
-    /// The server itself, acting for nobody.
+    /// The server itself, without a caller.
     public static let server = Caller(power: .master)
 
     /// Whether permissions are lifted for reading.
@@ -77,7 +77,7 @@ public struct RequestContext: Sendable {
     public var address: String
     /// The languages that the caller's people read, as `Accept-Language` has them; nil where it does not say.
     public var languages: String?
-    /// What cloud code is told besides; nil for what the server does of its own accord.
+    /// What cloud code gets besides; nil for what the server does of its own accord.
     public var facts: (any RequestFacts)?
 
     /// Makes the context of a request.
@@ -96,7 +96,8 @@ public struct RequestContext: Sendable {
     /// The same request, acting with the server's own rights.
     public var asServer: RequestContext { acting(as: .server) }
 
-    /// The same request, acting for a link in a mail: it may change what users may not, and is not the master for triggers.
+    /// The same request, acting for a link in a mail: it may change what users may not, and is not the master for
+    /// triggers.
     public var asLink: RequestContext { acting(as: Caller(power: .maintenance)) }
 
     private func acting(as caller: Caller) -> RequestContext {
@@ -105,7 +106,7 @@ public struct RequestContext: Sendable {
     }
 }
 
-/// What cloud code is told of a request besides who calls. One object a request, made with it.
+/// What cloud code gets of a request besides who calls. One object a request, made with it.
 public protocol RequestFacts: AnyObject, Sendable {
     /// The header fields by their names in lower case, without keys that must not leave the server.
     var headerFields: JSONObject { get }

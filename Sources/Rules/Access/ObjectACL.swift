@@ -5,7 +5,7 @@ import ParseModel
 package enum ObjectACL {
     /// The ACL that a body asks for; nil when it asks for none.
     ///
-    /// What is neither an object nor absent lets nobody in, rather than everybody.
+    /// What is neither an object nor absent admits no caller, rather than all.
     package static func requested(_ value: JSONValue?) throws(ParseError) -> ACL? {
         switch value {
         case nil, .null: return nil
@@ -27,7 +27,7 @@ package enum ObjectACL {
                 object[principal] = flags
             }
         }
-        // One that cannot be read lets nobody in, rather than everybody.
+        // One that cannot be read admits no caller, rather than all.
         return (try? ACL(json: object)) ?? ACL()
     }
 

@@ -47,7 +47,7 @@ package struct ProtectedFields: Sendable {
         var applying: [Set<Name>] = []
         if let everybody = sets["*"] { applying.append(everybody) }
         if let userId = caller.userId {
-            // An id that reads as another principal, such as `userField:owner`, is nobody's here.
+            // An id that reads as another principal, such as `userField:owner`, is no user's here.
             let own = Principal.isReserved(Name(userId)) ? [] : [Name(userId)]
             for entity in ["authenticated"] + own + (caller.user?.roles ?? []) {
                 if let set = sets[entity] { applying.append(set) }
@@ -64,7 +64,7 @@ package struct ProtectedFields: Sendable {
                     field: field, userId: userId, hidden: set.union(secrets)))
         }
         if isUser {
-            // Users see all of their own fields, wherever they meet themselves; what providers gave, where they ask for
+            // Users see all of their own fields, in whatever result they are; what providers gave, where they ask for
             // themselves.
             let ownSecrets = isOwnUser ? [] : secrets
             access.ownerRules.append(
@@ -100,7 +100,7 @@ package struct ProtectedFields: Sendable {
 }
 
 extension ReadAccess {
-    /// Checks that a query does not ask for fields that the caller may not see: an answer would tell their values.
+    /// Checks that a query does not ask for fields that the caller may not see: an answer would reveal their values.
     ///
     /// - Throws: 119.
     package func check(_ filter: Filter, _ order: [SortKey], of className: String) throws(ParseError) {

@@ -5,7 +5,7 @@ import ServerConfiguration
 extension SchemaRules {
     /// Checks class-level permissions as they are given, and reads them.
     ///
-    /// What has no members, as a number or an empty list, lets nobody in, like an empty object.
+    /// What has no members, as a number or an empty list, admits no caller, like an empty object.
     ///
     /// - Returns: The permissions; nil for null, which opens the class as if none had ever been set.
     /// - Throws: 107 with what is wrong.
@@ -105,7 +105,7 @@ extension SchemaRules {
             )
         }
         for (entity, list) in object {
-            // A field that the class does not have names nobody, and may come later.
+            // A field that the class does not have names no user, and may come later.
             if !entity.hasPrefix("userField:"), entity != "authenticated" {
                 try checkEntity(entity.text, configuration)
             }

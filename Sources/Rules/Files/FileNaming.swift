@@ -4,9 +4,9 @@ import ParseModel
 
 /// The rules for names and types of uploaded files.
 package struct FileNaming {
-    /// The name, with an extension added if it had none and the type tells one.
+    /// The name, with an extension added if it had none and the type implies one.
     package let name: String
-    /// The type that must be kept beside the file because its extension does not tell one; nil otherwise.
+    /// The type that must be kept beside the file because its extension does not imply one; nil otherwise.
     package let typeToKeep: String?
 
     private static let maximumLength = 128
@@ -98,7 +98,7 @@ package struct FileNaming {
     }
 
     /// The extensions that must be allowed: the name's, without dots and blanks behind it; the one that the given type
-    /// stands for when the name has none, or when nobody knows the name's. With neither a name's nor a type there is
+    /// stands for when the name has none, or when the name's is unknown. With neither a name's nor a type there is
     /// nothing to judge.
     private static func judgedExtensions(name: String, isKnown: Bool, given: MediaType?) -> [String] {
         var trimmed = Substring(name)

@@ -16,7 +16,7 @@ package struct DeviceIdentity: Sendable {
     }
 }
 
-/// An installation, as far as it tells which device it stands for.
+/// An installation, as far as it shows which device it stands for.
 package struct InstallationRow: Sendable {
     package let id: String
     let installationId: String?

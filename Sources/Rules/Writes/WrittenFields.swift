@@ -74,7 +74,7 @@ package enum WrittenFields {
                 }
                 if case .set(let value) = operation { _ = try FieldType.inferred(from: value) }
                 if case .delete = operation { continue }
-                // Of several places inside a field, the first says what it is.
+                // Of several paths into a field, the first says what it is.
                 guard reached.insert(Name(path.root)).inserted else { continue }
                 let isIndex = !first.isEmpty && first.utf8.allSatisfy { (48...57).contains($0) }
                 type = isIndex ? .array : .object
@@ -106,11 +106,11 @@ package enum WrittenFields {
         _ fields: OrderedDictionary<Name, Field>, _ operations: OrderedDictionary<Name, FieldOperation>
     ) throws(ParseError) {
         guard fields.values.contains(where: { $0.type == .geoPoint }) else { return }
-        let places = operations.values.count { operation in
+        let points = operations.values.count { operation in
             guard case .set(let value) = operation else { return false }
             return value["__type"]?.stringValue == "GeoPoint"
         }
-        guard places <= 1 else {
+        guard points <= 1 else {
             throw ParseError(ParseError.incorrectType, "there can only be one geopoint field in a class")
         }
     }

@@ -42,7 +42,7 @@ extension OptionTable {
         .flag(
             "emailVerifySuccessOnInvalidEmail", "PARSE_SERVER_EMAIL_VERIFY_SUCCESS_ON_INVALID_EMAIL",
             \.accountMail.emailVerifySuccessOnInvalidEmail, older: [8: false],
-            "Whether asking for a link never tells who has an account"),
+            "Whether asking for a link never reveals who has an account"),
         .flag(
             "sendUserEmailVerification", "PARSE_SERVER_SEND_USER_EMAIL_VERIFICATION",
             \.accountMail.sendUserEmailVerification,
@@ -53,7 +53,7 @@ extension OptionTable {
 extension Configuration {
     /// Mails for accounts.
     public struct AccountMail: Sendable {
-        /// The name of the app; nil where it is not told.
+        /// The name of the app; nil where it is not given.
         public var appName: String?
         /// How mails are sent; nil for not at all.
         public var delivery: MailDelivery?
@@ -67,7 +67,7 @@ extension Configuration {
         public var emailVerifyTokenValidityDuration: Double?
         /// Whether the same link is sent again while it is valid.
         public var emailVerifyTokenReuseIfValid = false
-        /// Whether asking for a link never tells who has an account.
+        /// Whether asking for a link never reveals who has an account.
         public var emailVerifySuccessOnInvalidEmail = true
         /// Whether the server sends these links, or makes them only.
         public var sendUserEmailVerification = true
@@ -75,11 +75,11 @@ extension Configuration {
         public var resetTokenValidityDuration: Double?
         /// Whether the same link is sent again while it is valid.
         public var resetTokenReuseIfValid = false
-        /// Whether asking for a new password never tells who has an account.
+        /// Whether asking for a new password never reveals who has an account.
         public var resetPasswordSuccessOnInvalidEmail = true
         /// The address in links where `publicServerURL` is not set: that of mails on the terminal.
         var terminalURL: String?
-        /// What to tell about options that have no effect.
+        /// Warnings about options that have no effect.
         var warnings: [String] = []
 
         init() {}

@@ -106,7 +106,7 @@ extension Configuration.Pages {
         return parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
     }
 
-    /// What to tell about addresses of pages that have no effect: they must be whole ones, as in parse-server.
+    /// Warnings about addresses of pages that have no effect: they must be whole ones, as in parse-server.
     var warnings: [String] {
         customUrls.sorted { $0.key < $1.key }.filter { !Self.isWhole($0.value) }.map { name, url in
             "option pages.customUrls.\(name) has no effect: \(url) is not a whole address, such as "

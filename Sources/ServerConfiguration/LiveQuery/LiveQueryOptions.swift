@@ -5,7 +5,7 @@ extension OptionTable {
     static let liveQueries: [OptionDefinition] = [
         OptionDefinition(
             "liveQuery", "PARSE_SERVER_LIVE_QUERY", .object,
-            "Live queries: classNames are the classes, or patterns of their names, whose changes are told",
+            "Live queries: classNames are the classes, or patterns of their names, whose changes are published",
             members: [
                 .member("classNames", .array), .member("redisURL", .string),
                 .member("redisOptions", .object), .member("regexTimeout", .number),
@@ -29,9 +29,9 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// Of which classes changes are told to live queries, and to whom.
+    /// The classes whose changes live queries get, and who may subscribe.
     public struct LiveQuery: Sendable {
-        /// The classes whose changes are told.
+        /// The classes whose changes are published.
         var classNames: Set<Name> = []
         /// Patterns of the names of further ones.
         var patterns: [Pattern] = []
@@ -46,13 +46,13 @@ extension Configuration {
         /// No live queries.
         public init() {}
 
-        /// Whether changes of any class are told.
+        /// Whether changes of any class are published.
         public var isPublished: Bool { !classNames.isEmpty || !patterns.isEmpty }
 
         /// Whether anything is to be done for live queries.
         public var isNeeded: Bool { isPublished || isServed }
 
-        /// Whether changes of a class are told.
+        /// Whether changes of a class are published.
         public func publishes(_ className: Name) -> Bool {
             classNames.contains(className) || patterns.contains { $0.isFound(in: className.text) }
         }
@@ -67,7 +67,7 @@ extension Configuration {
             for name in ["liveQuery", "liveQueryServerOptions"] {
                 for adapter in ["pubSubAdapter", "wssAdapter"] where values[name]?[adapter]?.isNull == false {
                     throw ConfigurationError(
-                        "option \(name).\(adapter): adapters of this kind are not built; processes tell each other of "
+                        "option \(name).\(adapter): adapters of this kind are not built; processes notify each other of "
                             + "changes through PostgreSQL")
                 }
             }

@@ -5,7 +5,7 @@ extension Configuration {
     public struct MailTemplates: Sendable {
         /// Templates by the names of the mails.
         public var mails: [Name: MailTemplate] = [:]
-        /// How places are written that values fill.
+        /// How placeholders are written.
         public var syntax = Syntax.mustache
         /// Values that are the same in all mails.
         public var placeholders: JSONObject = [:]
@@ -18,7 +18,7 @@ extension Configuration {
 
         init() {}
 
-        /// How places are written.
+        /// How placeholders are written.
         public enum Syntax: Sendable {
             /// `{{x}}`
             case mustache

@@ -83,7 +83,7 @@ extension Configuration.AccessToken {
             throw login.refusal(
                 key.text, "requests for tokens are those of RFC 6749 and have nothing besides", "Leave it out")
         }
-        // When a token expires is told with it, or seen when it is refused.
+        // When a token expires comes with it, or is noticed when it is refused.
         _ = (login.value("expires"), login.value("timeout"))
         let token = try login.text("accessToken")
         guard let refreshToken = try login.text("refreshToken") else {

@@ -49,7 +49,7 @@ extension Configuration {
             }
         }
         let preset = try values["preset"]?.whole(in: 4...9, "preset") ?? 9
-        // parse-server has always gone on without them. Who begins anew is told of a slip of the pen in time.
+        // parse-server has always gone on without them. A new server learns of a misspelt option in time.
         if preset >= 9, let first = unknown.first { throw ConfigurationError("error: unknown option \(first)") }
         warnings += unknown.map { "option \($0) has no effect: it is not known" }
         let configuration = try Configuration(preset: preset, values: values)

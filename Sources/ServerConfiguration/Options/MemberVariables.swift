@@ -29,17 +29,19 @@ struct MemberVariables: Sendable {
         ] + inner
     }
 
-    /// Members that Roost refuses: parse-server reads no variables of theirs, so that they keep no server from starting.
+    /// Members that Roost refuses: parse-server reads no variables of theirs, so that they keep no server from
+    /// starting.
     private static let unbuilt: Set<String> = ["checkGroups", "initOptions", "pubSubAdapter", "redisUrl", "wssAdapter"]
 
     /// The names of the variables.
     var names: [String] { members.keys.map { variable(of: $0) } }
 
-    /// Puts what the environment says of the members into the values of the options, where it outweighs the same members.
+    /// Puts what the environment says of the members into the values of the options, where it outweighs the same
+    /// members.
     ///
-    /// parse-server declares these variables and reads none: what some of them alone would make must not change a server
-    /// that has had them for years.
-    /// - Returns: What to tell where they count for nothing.
+    /// parse-server declares these variables and reads none: what some of them alone would make must not change a
+    /// server that has had them for years.
+    /// - Returns: Warnings where they have no effect.
     /// - Throws: `ConfigurationError` for a text that is not what the member takes.
     func merge(
         _ environment: [String: String], into values: inout [String: JSONValue]

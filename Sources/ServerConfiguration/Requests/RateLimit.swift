@@ -1,7 +1,8 @@
 import Foundation
 public import JSON
 
-/// How many requests of a kind there may be in a time: one element of the option `rateLimit`, or what cloud code declares.
+/// How many requests of a kind there may be in a time: one element of the option `rateLimit`, or what cloud code
+/// declares.
 public struct RateLimit: Sendable {
     /// Which requests are counted together.
     public enum Zone: String, Sendable {
@@ -13,8 +14,8 @@ public struct RateLimit: Sendable {
         case nobody
         /// This machine's own, as parse-server has it.
         case thisMachine
-        /// Those of addresses that no client on the internet has: a proxy that is not named in `trustProxy` would make all
-        /// clients one.
+        /// Those of addresses that no client on the internet has: a proxy that is not named in `trustProxy` would make
+        /// all clients one.
         case privateNetworks
     }
 
@@ -86,7 +87,7 @@ public struct RateLimit: Sendable {
         }
     }
 
-    /// What tells this limit from others, in every process with the same configuration.
+    /// What distinguishes this limit from others, in every process with the same configuration.
     public var identity: String {
         let methods = methods.map { $0.sorted().joined(separator: ",") } ?? "*"
         return "\(zone.rawValue) \(count) \(window) \(methods) \(path)"
@@ -120,8 +121,8 @@ extension RateLimit: Equatable {
     }
 }
 
-/// A limit that cloud code declares for what it offers: the members of the option `rateLimit`, where those that say what is
-/// limited may be left out.
+/// A limit that cloud code declares for what it offers: the members of the option `rateLimit`, where those that say
+/// what is limited may be left out.
 public struct DeclaredRateLimit: Sendable, Equatable {
     private let members: JSONObject
 
@@ -162,7 +163,8 @@ public struct DeclaredRateLimit: Sendable, Equatable {
 
 /// The requests that a limit concerns where it names no pattern of paths.
 public struct RateLimitSubject: Sendable {
-    /// The path, which begins with a slash. It is compared by its bytes: names of functions and classes are no patterns.
+    /// The path, which begins with a slash. It is compared by its bytes: names of functions and classes are no
+    /// patterns.
     let path: String
     /// Whether paths below it are concerned as well.
     let includesBelow: Bool

@@ -33,7 +33,7 @@ public struct SecondFactor: AuthProvider {
         _ = try FactorOptions(options)
     }
 
-    /// Nobody is known by a second factor.
+    /// No user is known by a second factor.
     public func exchange(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
         data.filter { $0.key != "id" }
     }

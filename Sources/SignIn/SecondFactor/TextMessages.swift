@@ -8,13 +8,13 @@ import ParseModel
 struct TextMessages {
     let options: FactorOptions
     let caller: HTTPCaller
-    /// What was sent a short time ago: neither somebody's phone is flooded, nor the operator's bill run up, by users who
+    /// What was sent a short time ago: neither a phone is flooded, nor the operator's bill run up, by users who
     /// give numbers, take them back, and give others.
     let sent: RecentCounts
     /// Who has messages sent; nil for who signs up.
     let userId: String?
 
-    /// How long, in milliseconds, until another code is sent to the same user: nobody's phone is flooded.
+    /// How long, in milliseconds, until another code is sent to the same user: no phone is flooded.
     private static let pause: Int64 = 30_000
     /// How many numbers wait to be confirmed at most.
     private static let mostPending = 3
@@ -104,8 +104,8 @@ struct TextMessages {
         return now.milliseconds - (expiry - Int64(options.messageValidity) * 1000) >= Self.pause
     }
 
-    /// Until when a code is good, in milliseconds since 1970: a date as Roost stores it, or the text that parse-server's
-    /// becomes in PostgreSQL.
+    /// Until when a code is good, in milliseconds since 1970: a date as Roost stores it, or the text that
+    /// parse-server's becomes in PostgreSQL.
     private static func expiry(_ sent: JSONObject) -> Int64? {
         let text = sent["expiry"]?["iso"]?.stringValue ?? sent["expiry"]?.stringValue
         return text.flatMap(ParseDate.init(iso:))?.milliseconds

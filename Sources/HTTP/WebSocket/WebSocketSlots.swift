@@ -2,9 +2,9 @@ import NIOCore
 import Synchronization
 import Tasks
 
-/// The places of WebSocket connections among all connections. They stay for as long as their clients like, so that they
-/// may not have all: requests need some, too. Of one network they have at most half of the places.
-final class WebSocketPlaces: Sendable {
+/// The slots of WebSocket connections among all connections. They stay for as long as their clients like, so that they
+/// may not have all: requests need some, too. One network has at most half of these slots.
+final class WebSocketSlots: Sendable {
     private struct Place {
         let sender: Sender
         /// The connection of a client that is not known yet; nil once it is.
@@ -12,7 +12,7 @@ final class WebSocketPlaces: Sendable {
     }
 
     private struct State {
-        /// The places that are taken, by their numbers; the later was taken later.
+        /// The slots that are taken, by their numbers; the later was taken later.
         var taken: [Int: Place] = [:]
         var count: [Sender: Int] = [:]
         var lastNumber = 0
@@ -20,13 +20,13 @@ final class WebSocketPlaces: Sendable {
         var firstUnknown = 1
 
         mutating func free(_ number: Int) -> (any Channel)? {
-            guard let place = taken.removeValue(forKey: number) else { return nil }
-            let rest = count[place.sender, default: 1] - 1
-            count[place.sender] = rest > 0 ? rest : nil
-            return place.unknown
+            guard let slot = taken.removeValue(forKey: number) else { return nil }
+            let rest = count[slot.sender, default: 1] - 1
+            count[slot.sender] = rest > 0 ? rest : nil
+            return slot.unknown
         }
 
-        /// Frees the place of the client that has not been known for the longest time, of one network or of any.
+        /// Frees the slot of the client that has not been known for the longest time, of one network or of any.
         mutating func freeUnknown(of sender: Sender? = nil) -> (any Channel)? {
             if let sender {
                 let own = taken.lazy.filter { $0.value.unknown != nil && $0.value.sender == sender }
@@ -51,12 +51,12 @@ final class WebSocketPlaces: Sendable {
         share = max(1, most / 2)
     }
 
-    /// Takes a place; where there is none, that of a client that is not known yet, whose connection is closed.
+    /// Takes a slot; where there is none, that of a client that is not known yet, whose connection is closed.
     ///
     /// - Parameters:
     ///   - sender: The network of the client.
     ///   - isUnknown: Whether the client is not known yet.
-    /// - Returns: The number of the place; nil when there is none.
+    /// - Returns: The number of the slot; nil when there is none.
     func take(_ channel: any Channel, of sender: Sender, isUnknown: Bool) -> Int? {
         let (number, victim) = state.withLock { state -> (Int?, (any Channel)?) in
             var victim: (any Channel)?
@@ -75,10 +75,10 @@ final class WebSocketPlaces: Sendable {
         return number
     }
 
-    /// Notes that the client at a place is known: it keeps it.
+    /// Notes that the client at a slot is known: it keeps it.
     func know(_ number: Int) { state.withLock { state in state.taken[number]?.unknown = nil } }
 
-    /// Frees a place.
+    /// Frees a slot.
     func leave(_ number: Int) { state.withLock { state in _ = state.free(number) } }
 
     /// Closes so many connections whose clients are not known, those that have been there for the longest time.
