@@ -44,7 +44,7 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "Encoding"),
-        .target(name: "Tasks", dependencies: [collections]),
+        .target(name: "Tasks", dependencies: ["CMalloc", collections]),
         .target(name: "JSON", dependencies: ["Encoding", collections]),
         .target(name: "BSON", dependencies: ["Encoding", "JSON"]),
         .target(

@@ -17,14 +17,14 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
-    "lines": (61_361, 68_500),
-    "files": (640, 650),
+    "lines": (61_361, 70_500),
+    "files": (640, 660),
     "types with more than 40 functions": (0, 4),
     "functions of the largest type": (40, 63),
     "folders with more than 15 files": (0, 0),
     "files with more than 300 lines": (0, 9),
-    "comments with words of the dialect": (0, 620),
-    "names with words of the dialect": (0, 82),
+    "comments with words of the dialect": (0, 260),
+    "names with words of the dialect": (0, 60),
     "repetitions of 8 lines": (0, 0),
     "paths in docs/architecture.md that do not exist": (0, 0),
 }

@@ -138,7 +138,7 @@ public final class Gate: Sendable {
         let own = load.usedBySender[sender, default: 0]
         // One that waits for itself keeps nobody else from entering.
         if own > 0, weight > share - own { return .skip }
-        if own > 0, leavesRoom, own + weight > 3 * (capacity - load.used - weight) { return .skip }
+        if own > 0, leavesRoom, (own + weight) / 3 > capacity - load.used - weight { return .skip }
         return load.used > 0 && weight > capacity - load.used ? .stop : .take
     }
 

@@ -114,6 +114,8 @@ public final class HeldMemory: Sendable {
             defer { weight = 0 }
             return weight
         }
-        if before > 0 { gate.leave(weight: before, of: sender) }
+        guard before > 0 else { return }
+        gate.leave(weight: before, of: sender)
+        FreedMemory.note(before)
     }
 }

@@ -36,6 +36,23 @@ import Testing
         #expect(gate.used == 0)
     }
 
+    @Test("However many senders wait for their own calls to end, the next one's call is let in at once")
+    func room() async throws {
+        let gate = CallGate(capacity: 256)
+        let calls = (0..<640).map { number in
+            Task {
+                try await Self.by("192.0.2.\(number % 32)") {
+                    try await gate.run(Self.call()) { try await Task.sleep(for: .seconds(600)) }
+                }
+            }
+        }
+        while gate.used < 200 { await Task.yield() }
+        try await Self.by("198.51.100.1") { try await gate.run(Self.call()) {} }
+        for call in calls { call.cancel() }
+        for call in calls { _ = await call.result }
+        #expect(gate.used == 0)
+    }
+
     @Test("A call within a call has a place of its own depth; one that only says so waits as the others")
     func nested() async throws {
         let gate = CallGate(capacity: 1, mostWaiting: 0)

@@ -18,7 +18,8 @@ class Attack:
     uses_hooks: bool = False
     # What the client beside it does.
     victim: type = Get
-    # How many megabytes its own bodies may take by the options, before and while they are values.
+    # How many megabytes one body or one answer of its own may take by the options, before and while it is values: it is
+    # carried out alone, but no option splits it.
     allowed: int = 0
 
 
@@ -82,19 +83,28 @@ def long_query(_):
     return request("GET", "/login", query={"username": "nobody", "password": password})
 
 
+# maxResponseSize lets one answer be so large: that of one find here, and what a batch collects before it is too much.
+FIND = 33
+BATCH = 64
+# The record of the heavy user, and how often it is there while cloud code is called: as rows, a text, values, and a frame.
+RECORD = 18
+FORMS = 4
+
+
 ATTACKS = {
-    "large finds, unread": Attack(wave(large_find, 300, reads=False, seconds=6)),
-    "batches of large finds": Attack(wave(batch_of_finds, 8, reads=False, seconds=6)),
+    "large finds, unread": Attack(wave(large_find, 300, reads=False, seconds=6), allowed=FIND),
+    "batches of large finds": Attack(wave(batch_of_finds, 8, reads=False, seconds=6), allowed=BATCH),
     "sorts, sender gone": Attack(wave(unindexed_sort, 64, leaves_after=1)),
     "long exclusions": Attack(wave(long_exclusion, 32, seconds=10)),
     "many alternatives": Attack(wave(many_alternatives, 8, seconds=10)),
     "unindexed equalities": Attack(wave(unindexed_equality, 4)),
     "busy functions": Attack(wave(call("busy"), 256, seconds=20)),
     "busy functions, a caller": Attack(wave(call("slow"), 600, seconds=8), victim=Call),
-    "finds with afterFind": Attack(wave(lambda _: request("GET", "/classes/Followed", query={"limit": "100000"}), 5)),
+    "finds with afterFind": Attack(
+        wave(lambda _: request("GET", "/classes/Followed", query={"limit": "100000"}), 5), allowed=FIND * FORMS),
     # maxUploadSize lets each body be so large; it becomes a text, a frame for Node.js, and an answer.
     "a call of 19 MB": Attack(wave(call("hello", text="x" * (19 * 1024 * 1024)), 2), allowed=2 * 19 * 4),
-    "calls of a heavy user": Attack(wave(heavy_call, 24, seconds=15)),
+    "calls of a heavy user": Attack(wave(heavy_call, 24, seconds=15), allowed=RECORD * FORMS),
     "changes of a large object": Attack(
         wave(lambda _: request("PUT", "/classes/Published/p1", {"n": 1}), 48, seconds=15)),
     "own records": Attack(wave(own_record, 24, seconds=15)),

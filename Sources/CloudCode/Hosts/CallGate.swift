@@ -4,7 +4,8 @@ import Tasks
 /// Lets in so many calls of cloud code at a time, or so many bytes that they carry; the others wait in turns by sender.
 ///
 /// Calls of each depth have places of their own, so that a call never waits for the one that waits for it. One sender has at
-/// most three quarters of the places, and of those that wait.
+/// most three quarters of the places, and of those that wait; many senders leave places to the next, who waits for none of
+/// their calls to end.
 package struct CallGate: Sendable {
     /// What a call is refused with when too many wait.
     package static let overloaded = ParseError(ParseError.requestLimitExceeded, "Cloud code is overloaded.")
@@ -20,12 +21,10 @@ package struct CallGate: Sendable {
     package init(capacity: Int, mostWaiting: Int = .max) {
         gates = (0..<CloudEngine.deepest).map { _ in
             Gate(
-                capacity: capacity, share: Self.share(of: capacity), mostWaiting: mostWaiting,
-                waitingShare: Self.share(of: mostWaiting))
+                capacity: capacity, leavesRoom: true, mostWaiting: mostWaiting,
+                waitingShare: mostWaiting - mostWaiting / 4)
         }
     }
-
-    private static func share(of all: Int) -> Int { all - all / 4 }
 
     /// Runs a call when there is room for it.
     ///

@@ -24,7 +24,7 @@ extension Saving {
         } catch {
             // A caller who may not add fields is told that first.
             if let known, error.code == ParseError.incorrectType {
-                try WrittenFields.checkAddition(operations, to: known, caller)
+                try WrittenFields.checkAddition(operations, to: known, caller, isCreating: isCreating)
             }
             throw error
         }
@@ -41,11 +41,7 @@ extension Saving {
             // Their columns are fixed: no row of the schema could remember another.
             throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(first).")
         }
-        let filter = try known.permit(.addField, to: caller)
-        if isCreating, filter != .everything {
-            throw ParseError.denied(
-                ParseError.operationForbidden, "Permission denied for action addField on class \(className).")
-        }
+        let filter = try WrittenFields.permitAddition(to: known, caller, isCreating: isCreating)
         try WrittenFields.checkPoints(fields, operations)
         if let objectId {
             let access = ObjectStore.WriteAccess(

@@ -151,12 +151,9 @@ final class SharedPool: ConnectionPool {
     }
 
     func tick() {
+        renew()
         for index in connections.indices {
             connections[index].checkDeadline()
-            if connections[index].isSwollen, connections[index].isReady, connections[index].inFlight.isEmpty {
-                connections[index].close()
-                reopenings[index] = context.now
-            }
             if let due = reopenings[index], due <= context.now, !context.isStopping {
                 reopenings[index] = nil
                 connections[index].open()
@@ -259,11 +256,30 @@ final class SharedPool: ConnectionPool {
         // What a write did may be committed by now: its caller must not hear that it was not.
         guard let head = connection.inFlight.first, head.isReadOnly else { return }
         // What shared its sync is skipped by the server, and sent again.
-        if ServerCancellation.send(to: handle, lease: 0, through: context.commandQueue) {
-            if let shape = head.shape { context.history.note(bytes: RowBudget.capacity, of: shape) }
-            head.fail(head.isSearch ? .detour : .tooLarge)
-        } else {
+        guard
+            connection.writes == 0
+                || ServerCancellation.send(to: handle, lease: 0, through: context.commandQueue)
+        else {
             connection.isOutgrown = false
+            return
+        }
+        if let shape = head.shape { context.history.note(bytes: RowBudget.capacity, of: shape) }
+        head.fail(head.isSearch ? .detour : .tooLarge)
+    }
+
+    /// Closes the connections that are to be made anew: those that keep memory for large messages when they are idle, and
+    /// those on which a result comes that nobody takes. Of that, the row that is coming is in memory as a whole otherwise.
+    private func renew() {
+        for index in connections.indices {
+            let connection = connections[index]
+            let isOutgrown = connection.isOutgrown && connection.writes == 0
+            guard connection.isReady, isOutgrown || connection.isSwollen && connection.inFlight.isEmpty else {
+                continue
+            }
+            let lost = Array(connection.inFlight)
+            connection.close()
+            reopenings[index] = context.now
+            for request in lost { submit(request) }
         }
     }
 

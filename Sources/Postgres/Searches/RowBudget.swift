@@ -70,6 +70,8 @@ final class RowReservation: Sendable {
             defer { weight = nil }
             return weight
         }
-        if let before { gate.leave(weight: before, of: sender) }
+        guard let before else { return }
+        gate.leave(weight: before, of: sender)
+        if before >= PostgresClient.mostShared { FreedMemory.note(before) }
     }
 }

@@ -92,13 +92,28 @@ package enum WrittenFields {
     ///
     /// - Throws: 119.
     package static func checkAddition(
-        _ operations: OrderedDictionary<Name, FieldOperation>, to schema: ClassSchema, _ caller: Caller
+        _ operations: OrderedDictionary<Name, FieldOperation>, to schema: ClassSchema, _ caller: Caller,
+        isCreating: Bool
     ) throws(ParseError) {
         let addsFields = operations.contains { key, operation in
             if case .delete = operation { return false }
             return schema.fields[FieldPath(key).root] == nil
         }
-        if addsFields { _ = try schema.permit(.addField, to: caller) }
+        if addsFields { _ = try permitAddition(to: schema, caller, isCreating: isCreating) }
+    }
+
+    /// The objects of a class to which a caller may add fields: an object that is not there yet is none of some only.
+    ///
+    /// - Throws: 119.
+    package static func permitAddition(
+        to schema: ClassSchema, _ caller: Caller, isCreating: Bool
+    ) throws(ParseError) -> Filter {
+        let filter = try schema.permit(.addField, to: caller)
+        guard !isCreating || filter == .everything else {
+            throw .denied(
+                ParseError.operationForbidden, "Permission denied for action addField on class \(schema.name).")
+        }
+        return filter
     }
 
     /// An object that makes a field of type GeoPoint brings no other place; the class may have one from before.

@@ -198,6 +198,18 @@ import Testing
         }
     }
 
+    @Test(
+        "A new field that the caller may not add counts before a wrong type, also where objects of some may get fields",
+        arguments: [[:], ["pointerFields": ["owner"]]] as [JSONValue])
+    func wrongTypeBesideNewField(rule: JSONValue) async throws {
+        try await TestServer.run { server in
+            try await Self.makeClass(server, ["addField": rule])
+            let refused = try await server.send("POST", "/classes/Note", ["text": 1, "fresh": 1])
+            #expect(refused.code == 119, "\(refused.text)")
+            #expect(try await server.send("POST", "/classes/Note", ["text": 1]).code == 111)
+        }
+    }
+
     @Test("Protected fields are hidden from all to whom nothing else applies")
     func protectedFields() async throws {
         try await TestServer.run { server in
