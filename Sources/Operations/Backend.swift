@@ -104,13 +104,13 @@ public struct Backend: Sendable {
     var logger: Logger { services.logger }
     var log: LogRing { services.log }
     var triggerSet: (any TriggerSet)? { services.triggerSet }
-    var observers: [any ChangeObserver] { services.observers }
+    /// Has observers know of changes of objects.
+    var changes: ChangeReporter { services.changes }
     var mailer: (any Mailer)? { services.mailer }
     var pusher: (any Pusher)? { services.pusher }
     var schedulePause: Duration { services.schedulePause }
     var authProviders: [Name: any AuthProvider] { services.authProviders }
     var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { services.loginDataView }
-    var changeTurns: ChangeTurns { services.changeTurns }
     var protectedFields: ProtectedFields { services.protectedFields }
 
     /// Runs calls in one transaction: what `body` throws undoes everything that it did through the rules it is given.
@@ -126,6 +126,8 @@ public struct Backend: Sendable {
         if let deferred {
             return try await store.transaction { try await body(Backend(services, store: $0, deferred: deferred)) }
         }
+        let writes = changes.begin()
+        defer { changes.end(writes) }
         let deferred = DeferredEffects()
         let outcome: Result<R, any Error>
         do {
@@ -155,6 +157,4 @@ public struct Backend: Sendable {
         services.fileLinks.below(configuration.publicServerURL ?? context.mountURL)
     }
 
-    /// Links to files as changes carry them: whoever changes an object does not say where others find its files.
-    var changeLinks: FileLinks { services.fileLinks.below(configuration.publicServerURL ?? configuration.serverURL) }
 }

@@ -24,8 +24,8 @@ final class Services: Sendable {
     let userChanges = UserChanges()
     /// What runs before and after objects are saved; nil for nothing.
     let triggerSet: (any TriggerSet)?
-    /// What is notified of changes of objects.
-    let observers: [any ChangeObserver]
+    /// Has observers know of changes of objects.
+    let changes: ChangeReporter
     /// What sends mails; nil for nothing.
     let mailer: (any Mailer)?
     /// What sends notifications; nil for nothing.
@@ -40,8 +40,6 @@ final class Services: Sendable {
     /// How users see what the providers know of them; nil for as it is stored.
     let loginDataView: (@Sendable (JSONObject) -> JSONObject)?
     let fileLinks: FileLinks
-    /// The order in which changes of an object are published.
-    let changeTurns = ChangeTurns()
     /// Which fields are hidden from whom.
     let protectedFields: ProtectedFields
 
@@ -50,7 +48,6 @@ final class Services: Sendable {
         extensions: BackendExtensions
     ) {
         triggerSet = extensions.triggers
-        observers = extensions.observers
         mailer = extensions.mailer
         pusher = extensions.pusher
         jobRunner = extensions.jobs.map {
@@ -69,6 +66,9 @@ final class Services: Sendable {
         loginDataView = Providers.loginDataView(authProviders, configuration.auth)
         protectedFields = ProtectedFields(configuration, loginData: loginDataView)
         fileLinks = FileLinks(mountURL: "", applicationID: configuration.appId, hostedKey: configuration.fileKey)
+        changes = ChangeReporter(
+            extensions.observers, links: fileLinks.below(configuration.publicServerURL ?? configuration.serverURL),
+            logger: logger)
         sessionCache = SessionCache(
             timeToLive: Int64(configuration.cacheTTL), capacity: configuration.cacheMaxSize)
     }

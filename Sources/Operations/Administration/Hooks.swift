@@ -120,7 +120,7 @@ public struct Hooks: Sendable {
         return .trigger(className: className, trigger: trigger)
     }
 
-    /// Some triggerSet belong to one class, and some classes have none but those.
+    /// Some triggers belong to one class, and some classes have none but those.
     private static func isAllowed(_ trigger: String, on className: String) -> Bool {
         switch trigger {
         case "beforeLogin", "afterLogin", "beforePasswordResetRequest": className == "_User"

@@ -6,7 +6,7 @@ import Rules
 
 /// The find triggers of classes whose objects are included in others: each path is a find of its own.
 extension FindTriggers {
-    /// Whether objects that a find includes may be of classes with find triggerSet.
+    /// Whether objects that a find includes may be of classes with find triggers.
     func mayIncludeTriggered(_ className: String, _ options: FindOptions) -> Bool {
         options.includesAll
             || options.includes.contains { path in
@@ -14,7 +14,7 @@ extension FindTriggers {
             }
     }
 
-    /// The paths of a find whose objects may be of classes with find triggerSet.
+    /// The paths of a find whose objects may be of classes with find triggers.
     func triggeredIncludes(_ className: String, _ options: FindOptions) -> [[Name]] {
         guard let schema = catalog.schema(className) else { return [] }
         var paths: OrderedSet<[Name]> = []
@@ -38,7 +38,7 @@ extension FindTriggers {
         findTrigger(.beforeFind, className) != nil || findTrigger(.afterFind, className) != nil
     }
 
-    /// Calls the find triggerSet of included objects, and puts in what they leave.
+    /// Calls the find triggers of included objects, and puts in what they leave.
     ///
     /// - Throws: What a trigger throws.
     func callIncludeTriggers(
@@ -74,7 +74,7 @@ extension FindTriggers {
         return objects
     }
 
-    /// Calls the triggerSet for the objects of one class at one path.
+    /// Calls the triggers for the objects of one class at one path.
     private func callTriggers(
         _ className: String, _ included: OrderedDictionary<Name, JSONObject>, _ cloudContext: JSONObject?,
         _ context: RequestContext

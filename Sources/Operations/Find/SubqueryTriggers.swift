@@ -4,7 +4,7 @@ import Rules
 
 /// Queries inside of queries on classes with find triggers: each is a find of its own, whose objects stand in its place.
 extension FindTriggers {
-    /// How many objects such a find may give: all of them pass through its triggerSet.
+    /// How many objects such a find may give: all of them pass through its triggers.
     private static let mostInner = 10_000
 
     private static let inner: [Name: (list: Name, selects: Bool)] = [
@@ -12,7 +12,7 @@ extension FindTriggers {
         "$dontSelect": ("$nin", true),
     ]
 
-    /// A condition with the queries on classes with find triggerSet answered.
+    /// A condition with the queries on classes with find triggers answered.
     ///
     /// - Throws: What a trigger throws, and the errors of finds.
     func answeringSubqueries(in condition: JSONObject, _ context: RequestContext) async throws -> JSONObject {

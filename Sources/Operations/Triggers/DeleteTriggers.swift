@@ -22,10 +22,6 @@ public struct DeleteTriggers: Sendable {
         let className = planned.className
         let before = triggers.trigger(.beforeDelete, className)
         let hasTrigger = before != nil || triggers.trigger(.afterDelete, className) != nil
-        let isObserved = triggers.observes(className)
-        guard hasTrigger || isObserved else { return }
-        // One that is not there may be made before, in the same transaction; then nobody was told of it.
-        if isObserved { planned.told.original = try await triggers.original(className, planned.objectId, changeLinks) }
         guard hasTrigger else { return }
         planned.told.seen = try await deletable(planned)
         guard let before, let seen = planned.told.seen else { return }
@@ -33,23 +29,15 @@ public struct DeleteTriggers: Sendable {
         if let context = try await before(call).context { planned.told.cloudContext = context }
     }
 
-    /// Tells a trigger and an observer of a deletion.
+    /// Tells a trigger of a deletion.
     ///
     /// - Throws: What the trigger throws, though the object is gone.
     func afterDelete(_ planned: DeletePipeline.Planned) async throws {
-        if let original = planned.told.original {
-            let change = Change(
-                className: planned.className, objectId: planned.objectId, before: original, after: nil,
-                origin: planned.context.caller)
-            await changeTurns.take(planned.className, planned.objectId) { await triggers.notify(change) }
-        }
-        guard let seen = planned.told.seen, let after = triggers.trigger(.afterDelete, planned.className) else {
-            return
-        }
+        guard let seen = planned.told.seen, let after = triggers.trigger(.afterDelete, planned.className) else { return }
         _ = try await after(planned.call(.afterDelete, seen, try await triggers.userRecord(planned.context)))
     }
 
-    /// The object that is to be deleted, as far as the caller sees it: a find, with the triggerSet of one.
+    /// The object that is to be deleted, as far as the caller sees it: a find, with the triggers of one.
     private func deletable(_ planned: DeletePipeline.Planned) async throws -> JSONObject {
         let (className, caller) = (planned.className, planned.context.caller)
         guard let schema = catalog.schema(className), !planned.objectId.utf8.contains(0) else { throw Self.goneAlready }

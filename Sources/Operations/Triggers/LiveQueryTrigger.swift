@@ -89,7 +89,7 @@ public struct LiveQueryTriggers: Sendable {
             original: call.call.original.map(complete))
     }
 
-    /// What is called, and with what; nil for nothing. A client with the master key is no master to these triggerSet, as
+    /// What is called, and with what; nil for nothing. A client with the master key is no master to these triggers, as
     /// with parse-server.
     private func liveQueryCall(
         _ event: LiveQueryTriggerEvent, _ className: Name, _ details: JSONObject, _ context: RequestContext

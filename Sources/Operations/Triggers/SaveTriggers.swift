@@ -9,11 +9,11 @@ import ServerConfiguration
 /// The calls of triggers and of observers in the life of a save.
 public struct SaveTriggers: Sendable {
     let backend: Backend
+    var changes: ChangeReporter { backend.changes }
     var configuration: Configuration { backend.configuration }
     var logger: Logger { backend.logger }
     var observers: [any ChangeObserver] { backend.observers }
     var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
-    var changeTurns: ChangeTurns { backend.changeTurns }
     var protectedFields: ProtectedFields { backend.protectedFields }
     var catalog: SchemaCatalog { backend.catalog }
     var changeLinks: FileLinks { backend.changeLinks }
@@ -26,25 +26,20 @@ public struct SaveTriggers: Sendable {
     /// - Throws: What the trigger throws; 101 or 119 when the caller may not save this.
     func beforeSave(_ save: inout Save) async throws {
         let before = triggers.trigger(.beforeSave, save.className)
-        let hasTrigger = before != nil || triggers.trigger(.afterSave, save.className) != nil
-        let isObserved = triggers.observes(save.className)
-        guard hasTrigger || isObserved else { return }
+        guard before != nil || triggers.trigger(.afterSave, save.className) != nil else { return }
         if let objectId = save.objectId, !save.isMadeInTransaction {
-            if hasTrigger { save.seen = try await changeable(save.className, objectId, save) }
-            if isObserved { save.original = try await triggers.original(save.className, objectId, changeLinks) }
+            // Without a trigger before it, the statement that changes the object says what it was.
+            if before != nil { save.seen = try await changeable(save.className, objectId, save) }
         } else if save.isNew, let schema = catalog.schema(save.className) {
-            if hasTrigger {
-                _ = try schema.permit(.create, to: save.caller)
-                if save.newId == nil { _ = try saving.newObjectId(save.body, save.className) }
-            }
+            _ = try schema.permit(.create, to: save.caller)
+            if save.newId == nil { _ = try saving.newObjectId(save.body, save.className) }
             if save.className == "_Installation", let id = try await installations.same(save) {
                 save.sameId = id
-                // Of a row that a new one is the same as, triggerSet are told its id, as with parse-server.
-                if hasTrigger { save.seen = ["objectId": .string(id)] }
-                if isObserved { save.original = try await triggers.original(save.className, id, changeLinks) }
+                // Of a row that a new one is the same as, triggers are told its id, as with parse-server.
+                save.seen = ["objectId": .string(id)]
             }
         }
-        if hasTrigger { save.sentLoginData = save.body["authData"] }
+        save.sentLoginData = save.body["authData"]
         guard let before else { return }
         // The trigger is told what will be stored: no list that is added to has repetitions.
         for (key, value) in save.body where value["__op"] == "AddUnique" {
@@ -94,18 +89,14 @@ public struct SaveTriggers: Sendable {
         }
     }
 
-    /// Tells a trigger and an observer of a save. What a trigger throws is logged.
+    /// Tells a trigger of a save. What it throws is logged.
     ///
     /// - Returns: What the trigger gave; nil where there is none, or it failed.
     func afterSave(_ save: Save, _ result: WriteResult) async -> TriggerAnswer? {
-        let after = triggers.trigger(.afterSave, save.className)
-        guard after != nil || triggers.observes(save.className),
-            let objectId = save.objectId ?? result.body["objectId"]?.stringValue ?? save.sameId
+        guard let after = triggers.trigger(.afterSave, save.className),
+            (save.objectId ?? result.body["objectId"]?.stringValue ?? save.sameId) != nil,
+            let object = try? save.objectAfter(save.seen, result.body, tellsSession: true)
         else { return nil }
-        await tellObservers(save, objectId)
-        guard let after, let object = try? save.objectAfter(save.seen, result.body, tellsSession: true) else {
-            return nil
-        }
         return await triggers.logging(.afterSave, save.className) {
             let call = TriggerCall(
                 event: .afterSave, className: save.className, object: object, original: save.seen,
@@ -113,30 +104,6 @@ public struct SaveTriggers: Sendable {
                 address: save.context.address, context: save.cloudContext ?? save.context.facts?.cloudContext ?? [:],
                 facts: save.context.facts)
             return try await after(call)
-        }
-    }
-
-    /// Tells those who want to know what became of an object by a save.
-    ///
-    /// It is read, since others may have changed it meanwhile: who follows changes ends with what is stored. Of one that is
-    /// gone, its deletion tells; of one that was made in the same transaction, its making.
-    func tellObservers(_ save: Save, _ objectId: String) async {
-        guard triggers.observes(save.className), !save.isMadeInTransaction else { return }
-        await changeTurns.take(save.className, objectId) {
-            do {
-                guard let now = try await triggers.original(save.className, objectId, changeLinks) else { return }
-                await triggers.notify(
-                    Change(
-                        className: save.className, objectId: objectId, before: save.original, after: now,
-                        origin: save.caller))
-            } catch {
-                logger.error(
-                    "a change is not told: the object could not be read",
-                    metadata: ["class": "\(save.className)", "error": "\(error)"])
-                for observer in observers where observer.observes(Name(save.className)) {
-                    await observer.missChange(of: Name(save.className))
-                }
-            }
         }
     }
 
@@ -182,11 +149,32 @@ public struct SaveTriggers: Sendable {
         let caller = save.caller
         var access = ReadAccess(filter: try schema.permit(.update, to: caller).and(save.condition))
         access.writers = caller.writePrincipals
-        if !caller.readsEverything {
-            access.loginData = loginDataView
-            protectedFields.protect(
-                schema, caller, isOwnUser: caller.isOwn(className, objectId), &access)
-        }
+        protect(schema, objectId, caller, &access)
         return try await triggers.object(className, objectId, access, save.context)
+    }
+
+    private func protect(_ schema: ClassSchema, _ objectId: String, _ caller: Caller, _ access: inout ReadAccess) {
+        guard !caller.readsEverything else { return }
+        access.loginData = loginDataView
+        protectedFields.protect(schema, caller, isOwnUser: caller.isOwn(schema.name, objectId), &access)
+    }
+
+    /// An object as the statement found it that changed it, as far as the caller sees it; nil where no trigger wants to know,
+    /// or it is larger than values can be.
+    func formerObject(_ change: ObjectStore.ChangedObject, _ save: Save) async -> JSONObject? {
+        guard triggers.trigger(.afterSave, save.className) != nil, let schema = catalog.schema(save.className) else {
+            return nil
+        }
+        var access = ReadAccess()
+        protect(schema, change.objectId, save.caller, &access)
+        return try? await change.former(access, backend.links(save.context))
+    }
+
+    /// What triggers and observers want to know of a write of an object of a class.
+    func changeWants(_ className: String) -> ObjectStore.ChangeWants {
+        guard triggers.isObserved else { return [] }
+        let wants = changes.wants(className)
+        return triggers.trigger(.afterSave, className) == nil ? wants : wants.union(.former)
+    }
     }
 }

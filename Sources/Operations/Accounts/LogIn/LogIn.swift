@@ -10,6 +10,7 @@ public struct LogIn: Sendable {
     var store: ObjectStore { backend.store }
     var userChanges: UserChanges { backend.userChanges }
     var triggers: Triggers { backend.triggers }
+    var changes: ChangeReporter { backend.changes }
     var sessions: Sessions { backend.sessions }
     var ownRecords: OwnRecords { backend.ownRecords }
     private var proof: PasswordProof { PasswordProof(backend: backend) }
@@ -71,16 +72,15 @@ public struct LogIn: Sendable {
     public func logOut(_ context: RequestContext) async throws {
         guard let user = context.caller.user else { return }
         let after = await triggers.logoutTrigger(of: user.sessionId, context)
-        let session = triggers.observes("_Session") ? try await triggers.original("_Session", user.sessionId) : nil
-        try await store.deleteAll(
-            "_Session", where: .field(FieldPath("objectId"), .equal(.string(user.sessionId))))
-        await caches.invalidate(user: user.id)
-        if let session {
-            await triggers.notify(
-                Change(
-                    className: "_Session", objectId: user.sessionId, before: session, after: nil,
-                    origin: context.caller))
+        try await changes.reporting("_Session", user.sessionId, by: context.caller) {
+            let wants = changes.wants("_Session")
+            guard wants.isEmpty else {
+                return ((), try await store.delete("_Session", objectId: user.sessionId, wants: wants))
+            }
+            _ = try await store.delete("_Session", objectId: user.sessionId)
+            return ((), nil)
         }
+        await caches.invalidate(user: user.id)
         // Clients close their live queries with the answer: that the session ended reaches them before.
         await userChanges.settle(user.id)
         try await after?()
