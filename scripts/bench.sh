@@ -49,6 +49,7 @@ case "$program" in
         scripts/test_libraries.sh
         need wrk wrk
         need nginx nginx-light
+        need nghttpd nghttp2-server
         # The same versions of the libraries as Roost has.
         if [ -f Package.resolved ]; then cp Package.resolved Benchmarks/reference/; fi
         swift build "${release_build[@]}" --package-path Benchmarks/reference --scratch-path .build/reference \
