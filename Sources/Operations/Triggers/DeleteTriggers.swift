@@ -7,10 +7,8 @@ import Rules
 public struct DeleteTriggers: Sendable {
     let backend: Backend
     var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
-    var changeTurns: ChangeTurns { backend.changeTurns }
     var protectedFields: ProtectedFields { backend.protectedFields }
     var catalog: SchemaCatalog { backend.catalog }
-    var changeLinks: FileLinks { backend.changeLinks }
     var triggers: Triggers { backend.triggers }
     var findTriggers: FindTriggers { backend.findTriggers }
     var finding: Finding { backend.finding }
@@ -33,7 +31,9 @@ public struct DeleteTriggers: Sendable {
     ///
     /// - Throws: What the trigger throws, though the object is gone.
     func afterDelete(_ planned: DeletePipeline.Planned) async throws {
-        guard let seen = planned.told.seen, let after = triggers.trigger(.afterDelete, planned.className) else { return }
+        guard let seen = planned.told.seen, let after = triggers.trigger(.afterDelete, planned.className) else {
+            return
+        }
         _ = try await after(planned.call(.afterDelete, seen, try await triggers.userRecord(planned.context)))
     }
 

@@ -12,11 +12,9 @@ public struct SaveTriggers: Sendable {
     var changes: ChangeReporter { backend.changes }
     var configuration: Configuration { backend.configuration }
     var logger: Logger { backend.logger }
-    var observers: [any ChangeObserver] { backend.observers }
     var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
     var protectedFields: ProtectedFields { backend.protectedFields }
     var catalog: SchemaCatalog { backend.catalog }
-    var changeLinks: FileLinks { backend.changeLinks }
     var triggers: Triggers { backend.triggers }
     var saving: Saving { backend.saving }
     var installations: Installations { backend.installations }
@@ -175,6 +173,5 @@ public struct SaveTriggers: Sendable {
         guard triggers.isObserved else { return [] }
         let wants = changes.wants(className)
         return triggers.trigger(.afterSave, className) == nil ? wants : wants.union(.former)
-    }
     }
 }
