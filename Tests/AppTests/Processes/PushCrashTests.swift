@@ -24,7 +24,8 @@ struct PushCrashTests {
         manners.scripts = ["": [.late(.milliseconds(30), .init())]]
         for _ in 0..<Self.rounds {
             try await PushSink.run(manners) { sink in
-                try await ServerProcesses.run(2, ["push": ["ios": sink.apple("app.one", ["requestTimeout": 60_000])]]) { processes in
+                try await ServerProcesses.run(2, ["push": ["ios": sink.apple("app.one", ["requestTimeout": 60_000])]]) {
+                    processes in
                     try await Self.kill(one: processes, sink)
                 }
             }

@@ -131,7 +131,7 @@ struct NewFieldTests {
     private static func add(_ body: JSONObject, _ caller: Caller, _ permissions: JSONObject) throws {
         let schema = ClassSchema.with(permissions, fields: ["title": .string, "data": .object])
         try WrittenFields.checkAddition(
-            WrittenFields.operations(body, "Song", isCreating: false), to: schema, caller)
+            WrittenFields.operations(body, "Song", isCreating: false), to: schema, caller, isCreating: false)
     }
 
     @Test("Who may not add fields writes those that there are")
