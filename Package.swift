@@ -225,7 +225,7 @@ let package = Package(
         .executableTarget(
             name: "RoostCommand",
             dependencies: [
-                "App", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "ServerConfiguration",
+                "App", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "Push", "ServerConfiguration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -317,6 +317,7 @@ let package = Package(
                 "App", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Mail", "Operations",
                 "Pages", "ParseModel", "ParseStorage", "Postgres", "REST", "Roost", "Rules", "ServerConfiguration",
                 "SignIn", "Tasks", "TestSupport", "TestTools", logging, subprocess,
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
             ]),

@@ -1,6 +1,6 @@
 """Measurements that are not of one operation alone. Each takes the stand and gives figures for the results."""
 
-from experiments import bring, busy, classes, cloud, large_answer, rows, start
+from experiments import bring, busy, classes, cloud, large_answer, push, rows, start
 
 # The soak is not among them: it takes as long as it is told.
 EXPERIMENTS = {
@@ -11,4 +11,5 @@ EXPERIMENTS = {
     "classes": classes.run,
     "import": bring.run,
     "cloud": cloud.run,
+    "push": push.run,
 }

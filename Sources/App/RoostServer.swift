@@ -12,7 +12,7 @@ import Outgoing
 import ParseModel
 import ParseStorage
 import Postgres
-import Push
+internal import Push
 import REST
 import Schema
 public import ServerConfiguration
@@ -243,7 +243,11 @@ public struct RoostServer: Service {
 
     /// Sends pushes that wait, until the task is cancelled.
     private func runPushes() async {
-        await pushQueue?.run(backend.store) { [backend] in try backend.pushFilter($0, now: backend.clock.now) }
+        await pushQueue?.run(backend.store) { [backend] in
+            try backend.pushFilter($0, now: backend.clock.now)
+        } noteChange: { [backend] in
+            await backend.notePushChange(of: $0)
+        }
     }
 
     /// Looks after the jobs of this process, and starts those that are due, until the task is cancelled.

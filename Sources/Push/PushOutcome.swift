@@ -20,15 +20,25 @@ enum PushOutcome: Sendable, Equatable {
     ///
     /// - Parameter after: After how many seconds it wants to be asked again; nil where it does not say.
     case busy(String, after: Double?)
+    /// The service was not reached, so it has not been sent.
+    case unreached(String)
     /// It may have been sent, or not.
     case unclear(String)
+
+    /// How often a device is tried that gets no other answer than this one.
+    var mostTries: Int {
+        // Apple's service says so of one device, to which too much was sent.
+        if case .busy("TooManyRequests", _) = self { return 2 }
+        return 3
+    }
 
     /// Why it was not sent; nil when it was.
     var reason: String? {
         switch self {
         case .sent: nil
         case .dead(let reason, _), .unknownToken(let reason), .otherApp(let reason), .failed(let reason),
-            .refused(let reason), .unusable(let reason), .busy(let reason, _), .unclear(let reason):
+            .refused(let reason), .unusable(let reason), .busy(let reason, _), .unreached(let reason),
+            .unclear(let reason):
             reason
         }
     }

@@ -14,21 +14,7 @@ public final class PushServices: Sendable {
     public init(_ push: Configuration.Push, caller: HTTPCaller, logger: Logger) throws {
         var senders: [Name: [any PushSender]] = [:]
         for (type, services) in push.services {
-            let option = "push.\(type)"
-            let made = try services.map { service -> any PushSender in
-                let report: @Sendable (String) -> Void = {
-                    logger.warning(
-                        "a push service is not reached", metadata: ["service": "\(type)", "reason": "\($0)"])
-                }
-                switch service {
-                case .apple(let settings):
-                    return try APNsSender(settings, option, in: push.folder, report: report)
-                case .firebase(let settings):
-                    return try FCMSender(settings, option, in: push.folder, caller: caller, report: report)
-                case .web(let settings): return try WebPushSender(settings, caller: caller)
-                case .expo(let settings): return ExpoSender(settings, caller: caller)
-                }
-            }
+            let made = try services.map { try Self.sender($0, type, push, caller: caller, logger: logger) }
             senders[type] = made.filter(\.comesFirst) + made.filter { !$0.comesFirst }
         }
         // Devices of Firebase's call themselves by either name.
@@ -37,8 +23,37 @@ public final class PushServices: Sendable {
         self.senders = senders
     }
 
+    /// What sends by a service to a type of devices.
+    static func sender(
+        _ service: Configuration.Push.Service, _ type: Name, _ push: Configuration.Push, caller: HTTPCaller,
+        logger: Logger
+    ) throws -> any PushSender {
+        let option = "push.\(type)"
+        let report: @Sendable (String) -> Void = {
+            logger.warning("a push service is not reached", metadata: ["service": "\(type)", "reason": "\($0)"])
+        }
+        switch service {
+        case .apple(let settings):
+            let sender = try APNsSender(settings, option, in: push.folder, report: report)
+            if let warning = sender.warning { logger.warning("\(warning)") }
+            return sender
+        case .firebase(let settings):
+            return try FCMSender(settings, option, in: push.folder, caller: caller, report: report)
+        case .web(let settings): return try WebPushSender(settings, caller: caller)
+        case .expo(let settings): return ExpoSender(settings, caller: caller)
+        }
+    }
+
+    /// What may send to a device of a type: the entries of its app, or all where it is not known.
+    func senders(of type: Name, app: String?) -> [any PushSender] {
+        app == nil ? senders[type] ?? [] : candidates(type, app: app)
+    }
+
     /// The types of devices that have a service.
     public var types: [Name] { senders.keys.sorted() }
+
+    /// The types of devices whose services take many messages at once.
+    var wholeTypes: [Name] { senders.filter { $0.value.contains(where: \.takesMany) }.keys.sorted() }
 
     /// What may send to a device of a type, in the order in which it is tried: the entries of its app, else those that name
     /// none. A device that does not say its app is of the only one that there is.

@@ -54,7 +54,7 @@ import Testing
             "REST",
             "Schema", "ServerConfiguration", "SignIn", "Webhooks",
         ],
-        "CLI": ["App", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "ServerConfiguration"],
+        "CLI": ["App", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "Push", "ServerConfiguration"],
         "Roost": ["App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration"],
     ]
 

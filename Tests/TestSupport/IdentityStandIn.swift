@@ -19,6 +19,8 @@ public final class IdentityStandIn: Sendable {
         public var path: String
         public var headers: [String: String]
         public var body: String
+        /// The body as it came.
+        public var bytes: [UInt8] = []
     }
 
     /// What a host answers.
@@ -161,6 +163,7 @@ private final class HostHandler: ChannelInboundHandler {
             request = .init(host: host, method: head.method.rawValue, path: head.uri, headers: headers, body: "")
         case .body(let buffer):
             request?.body += String(buffer: buffer)
+            request?.bytes += Array(buffer.readableBytesView)
         case .end:
             guard let request else { return }
             let channel = context.channel

@@ -19,6 +19,8 @@ public final class PushSink: Sendable {
         public var token: String
         public var headers: [String: String]
         public var body: JSONValue
+        /// When it came.
+        public var at: ContinuousClock.Instant
     }
 
     /// How the connections behave.
@@ -29,8 +31,41 @@ public final class PushSink: Sendable {
         public var requestsBeforeGoAway: Int?
         /// Every how many streams one is refused; nil for none.
         public var refusesEvery: Int?
+        /// How many streams there may be from the first good answer on; nil for as many as before.
+        public var streamsAfterFirst: Int?
+        /// What is answered to the tries of devices, in turn, the last one from then on: by how their tokens begin, or by
+        /// all (an empty text).
+        public var scripts: [String: [Reply]] = [:]
+        /// Whether clients are to have a certificate of the sink's authority.
+        public var wantsCertificates = false
+        /// How Google's access tokens are called, in turn.
+        public var accessTokens: Set<String> = ["access-1"]
 
         public init() {}
+    }
+
+    /// What becomes of a request.
+    public enum Reply: Sendable {
+        case answer(Answer)
+        /// The answer comes after a while.
+        case late(Duration, Answer)
+        /// The stream is reset, after the request was taken.
+        case reset
+        /// The connection is closed without an answer.
+        case close
+        /// There is never an answer.
+        case silence
+
+        /// The request is taken.
+        public static let good = Reply.answer(Answer())
+
+        /// An answer of Apple's, with its reason, or of Google's, with its code.
+        public static func failure(_ status: Int, _ reason: String, retryAfter: Int? = nil) -> Reply {
+            .answer(
+                Answer(
+                    status: status, headers: retryAfter.map { [("retry-after", "\($0)")] } ?? [],
+                    body: #"{"reason":"\#(reason)","error":{"status":"\#(reason)"}}"#))
+        }
     }
 
     private struct State {
@@ -38,21 +73,57 @@ public final class PushSink: Sendable {
         var tries: [String: Int] = [:]
         var authorizations: Set<String> = []
         var channels: [any Channel] = []
+        var connections = 0
+        var mostStreams = 0
     }
 
-    /// The key by which the server signs for Apple, and that of its service account.
-    public let appleKey = P256.Signing.PrivateKey()
-    public let accountKey: _RSA.Signing.PrivateKey
-    private let manners: Manners
-    private let authority: TestAuthority
-    private let certificate: (certificate: String, key: String)
+    /// By what a sink and those who send to it know each other.
+    public struct Identity: Sendable {
+        /// The key by which the server signs for Apple, and that of its service account.
+        public let appleKey = P256.Signing.PrivateKey()
+        public let accountKey: _RSA.Signing.PrivateKey
+        let authority: TestAuthority
+        let certificate: (certificate: String, key: String)
+
+        /// A new one.
+        public init() throws {
+            accountKey = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+            authority = try TestAuthority()
+            certificate = try authority.certificate(for: "localhost")
+        }
+
+        /// The settings of an entry for Apple's devices that lead to a sink, without what says who sends.
+        public func place(_ topic: String, port: Int) -> JSONObject {
+            [
+                "topic": .string(topic), "address": "localhost", "port": .number(Double(port)),
+                "ca": .string(authority.pem),
+            ]
+        }
+
+        /// An entry of the option `push` for Apple's devices.
+        public func apple(_ topic: String, port: Int, _ changes: JSONObject? = nil) -> JSONValue {
+            var entry = place(topic, port: port)
+            entry["token"] = [
+                "key": .string(appleKey.pemRepresentation), "keyId": "KEY1234567", "teamId": "TEAM123456",
+            ]
+            for (key, value) in changes ?? [:] { entry[key] = value }
+            return .object(entry)
+        }
+
+        /// A certificate for a sender, and its key, in PEM.
+        public func clientCertificate(end: Double = 86_400) throws -> (certificate: String, key: String) {
+            try authority.certificate(for: "app.one", end: end)
+        }
+    }
+
+    /// By what it knows who sends.
+    public let identity: Identity
+    let manners: Manners
     private let state = Mutex(State())
 
-    private init(_ manners: Manners) throws {
+    private init(_ manners: Manners, _ identity: Identity) {
         self.manners = manners
-        accountKey = try _RSA.Signing.PrivateKey(keySize: .bits2048)
-        authority = try TestAuthority()
-        certificate = try authority.certificate(for: "localhost")
+        self.identity = identity
     }
 
     /// What came, in its order.
@@ -64,22 +135,27 @@ public final class PushSink: Sendable {
     /// The different tokens by which the server said who it is.
     public var authorizations: Set<String> { state.withLock { $0.authorizations } }
 
+    /// How many connections there were.
+    public var connections: Int { state.withLock { $0.connections } }
+
+    /// The most streams that a connection had at once.
+    public var mostStreams: Int { state.withLock { $0.mostStreams } }
+
+    func noteConnection() { state.withLock { $0.connections += 1 } }
+
+    func noteStreams(_ count: Int) { state.withLock { $0.mostStreams = max($0.mostStreams, count) } }
+
     /// Forgets what came.
     public func forget() { state.withLock { $0.notifications = [] } }
 
     private func port(_ index: Int) -> Int { state.withLock { $0.channels[index].localAddress?.port ?? 0 } }
 
+    /// The port of Apple's notifications.
+    public var port: Int { port(0) }
+
     /// An entry of the option `push` for Apple's devices.
     public func apple(_ topic: String, _ changes: JSONObject? = nil) -> JSONValue {
-        var entry: JSONObject = [
-            "token": [
-                "key": .string(appleKey.pemRepresentation), "keyId": "KEY1234567", "teamId": "TEAM123456",
-            ],
-            "topic": .string(topic), "address": "localhost", "port": .number(Double(port(0))),
-            "ca": .string(authority.pem),
-        ]
-        for (key, value) in changes ?? [:] { entry[key] = value }
-        return .object(entry)
+        identity.apple(topic, port: port, changes)
     }
 
     /// The entry for Android's devices.
@@ -89,26 +165,39 @@ public final class PushSink: Sendable {
         [
             "firebaseServiceAccount": [
                 "project_id": "songs", "client_email": "push@songs.example", "private_key_id": "account1",
-                "private_key": .string(accountKey.pemRepresentation), "token_uri": .string(tokens),
+                "private_key": .string(identity.accountKey.pemRepresentation), "token_uri": .string(tokens),
             ],
             "endpoint": .string("http://127.0.0.1:\(port(1))"),
         ]
     }
 
     /// Starts a sink, runs `body` with it, and stops it.
+    ///
+    /// - Parameters:
+    ///   - identity: By what it knows who sends; nil for a new one.
+    ///   - port: Where it takes Apple's notifications; 0 for any.
     public static func run<R: Sendable>(
-        _ manners: Manners = Manners(), _ body: @Sendable (PushSink) async throws -> R
+        _ manners: Manners = Manners(), identity: Identity? = nil, port: Int = 0,
+        _ body: @Sendable (PushSink) async throws -> R
     ) async throws -> R {
-        let sink = try PushSink(manners)
+        let sink = PushSink(manners, try identity ?? Identity())
         var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(sink.certificate.certificate.utf8)).map {
+            certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(sink.identity.certificate.certificate.utf8)).map
+            {
                 .certificate($0)
             },
-            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(sink.certificate.key.utf8), format: .pem)))
+            privateKey: .privateKey(
+                try NIOSSLPrivateKey(bytes: Array(sink.identity.certificate.key.utf8), format: .pem)))
         configuration.applicationProtocols = ["h2"]
+        if manners.wantsCertificates {
+            configuration.certificateVerification = .noHostnameVerification
+            configuration.trustRoots = .certificates(
+                try NIOSSLCertificate.fromPEMBytes(Array(sink.identity.authority.pem.utf8)))
+        }
         let tls = try NIOSSLContext(configuration: configuration)
-        for context in [tls, nil] {
+        for (context, port) in [(tls, port), (nil, 0)] {
             let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         let pipeline = channel.pipeline.syncOperations
@@ -119,10 +208,10 @@ public final class PushSink: Sendable {
                                 initialSettings: [
                                     HTTP2Setting(parameter: .maxConcurrentStreams, value: manners.streams)
                                 ]))
-                        try pipeline.addHandler(SinkHandler(sink, manners))
+                        try pipeline.addHandler(PushSinkHandler(sink, manners))
                     }
                 }
-                .bind(host: "localhost", port: 0).get()
+                .bind(host: "localhost", port: port).get()
             sink.state.withLock { $0.channels.append(channel) }
         }
         let channels = sink.state.withLock { $0.channels }
@@ -137,33 +226,47 @@ public final class PushSink: Sendable {
     }
 
     /// What is answered.
-    struct Answer {
-        var status = 200
-        var headers: [(String, String)] = []
-        var body = ""
+    public struct Answer: Sendable {
+        public var status = 200
+        public var headers: [(String, String)] = []
+        public var body = ""
+
+        /// All is well.
+        public init(status: Int = 200, headers: [(String, String)] = [], body: String = "") {
+            self.status = status
+            self.headers = headers
+            self.body = body
+        }
     }
 
     /// Notes a notification, and says what is answered.
-    func take(_ headers: HPACKHeaders, _ bytes: [UInt8]) -> Answer {
+    func take(_ headers: HPACKHeaders, _ bytes: [UInt8]) -> Reply {
         let path = headers.first(name: ":path") ?? ""
         let body = (try? JSONValue(parsing: bytes)) ?? .null
         let isApple = path.hasPrefix("/3/device/")
         let token = isApple ? String(path.dropFirst(10)) : body["message"]?["token"]?.stringValue ?? ""
         let authorization = headers.first(name: "authorization") ?? ""
-        guard isApple ? isSigned(authorization) : authorization == "Bearer access-1" else {
+        guard isApple ? isSigned(authorization) : isAccess(authorization) else {
             return isApple
-                ? Answer(status: 403, body: #"{"reason":"InvalidProviderToken"}"#)
-                : Answer(status: 401, body: #"{"error":{"status":"UNAUTHENTICATED"}}"#)
+                ? .answer(Answer(status: 403, body: #"{"reason":"InvalidProviderToken"}"#))
+                : .answer(Answer(status: 401, body: #"{"error":{"status":"UNAUTHENTICATED"}}"#))
         }
         var fields: [String: String] = [:]
         for (name, value, _) in headers { fields[name] = value }
         let tries = state.withLock { state in
             state.authorizations.insert(authorization)
-            state.notifications.append(Notification(path: path, token: token, headers: fields, body: body))
+            state.notifications.append(Notification(path: path, token: token, headers: fields, body: body, at: .now))
             state.tries[token, default: 0] += 1
             return state.tries[token] ?? 0
         }
-        return isApple ? Self.apple(token, tries) : Self.google(token)
+        if let script = manners.scripts.first(where: { token.hasPrefix($0.key) })?.value, !script.isEmpty {
+            return script[min(tries, script.count) - 1]
+        }
+        return .answer(isApple ? Self.apple(token, tries) : Self.google(token))
+    }
+
+    private func isAccess(_ authorization: String) -> Bool {
+        authorization.hasPrefix("Bearer ") && manners.accessTokens.contains(String(authorization.dropFirst(7)))
     }
 
     private static func apple(_ token: String, _ tries: Int) -> Answer {
@@ -184,111 +287,5 @@ public final class PushSink: Sendable {
         return Answer(
             status: 404,
             body: #"{"error":{"status":"NOT_FOUND","details":[{"errorCode":"UNREGISTERED"}]}}"#)
-    }
-
-    /// Whether Apple would take a token: ES256 by the key, of the team, not older than an hour.
-    private func isSigned(_ authorization: String) -> Bool {
-        let parts = authorization.dropFirst(7).split(separator: ".").map(String.init)
-        guard authorization.hasPrefix("bearer "), parts.count == 3,
-            let header = Self.json(parts[0]), let claims = Self.json(parts[1]), let bytes = Self.bytes(parts[2]),
-            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes)
-        else { return false }
-        let age = Date.now.timeIntervalSince1970 - (claims["iat"]?.numberValue ?? 0)
-        return header["alg"] == "ES256" && header["kid"] == "KEY1234567" && claims["iss"] == "TEAM123456"
-            && (-60..<3600).contains(age)
-            && appleKey.publicKey.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8))
-    }
-
-    /// The claims of an assertion of the service account; nil when its key did not sign it (RS256).
-    public func claims(ofAssertion assertion: String) -> JSONValue? {
-        let parts = assertion.split(separator: ".").map(String.init)
-        guard parts.count == 3, Self.json(parts[0])?["alg"] == "RS256", let bytes = Self.bytes(parts[2]),
-            accountKey.publicKey.isValidSignature(
-                _RSA.Signing.RSASignature(rawRepresentation: bytes), for: Array("\(parts[0]).\(parts[1])".utf8),
-                padding: .insecurePKCS1v1_5)
-        else { return nil }
-        return Self.json(parts[1])
-    }
-
-    private static func json(_ text: String) -> JSONValue? {
-        bytes(text).flatMap { try? JSONValue(parsing: Array($0)) }
-    }
-
-    private static func bytes(_ text: String) -> Data? {
-        var plain = text.replacing("-", with: "+").replacing("_", with: "/")
-        plain += String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)
-        return Data(base64Encoded: plain)
-    }
-}
-
-/// Answers the streams of one connection.
-private final class SinkHandler: ChannelInboundHandler {
-    typealias InboundIn = HTTP2Frame
-    typealias OutboundOut = HTTP2Frame
-
-    private let sink: PushSink
-    private let manners: PushSink.Manners
-    private var streams: [HTTP2StreamID: (headers: HPACKHeaders, body: [UInt8])] = [:]
-    private var count = 0
-    private var received = 0
-    private var hasSaidGoAway = false
-
-    init(_ sink: PushSink, _ manners: PushSink.Manners) {
-        self.sink = sink
-        self.manners = manners
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let frame = unwrapInboundIn(data)
-        let id = frame.streamID
-        switch frame.payload {
-        case .headers(let headers):
-            guard !hasSaidGoAway else { return }
-            count += 1
-            if let every = manners.refusesEvery, count % every == 0 {
-                write(context, id, .rstStream(.refusedStream))
-                return
-            }
-            streams[id] = (headers.headers, [])
-            if headers.endStream { answer(context, id) }
-        case .data(let data):
-            received += data.data.readableBytes
-            guard streams[id] != nil else { return }
-            if case .byteBuffer(let bytes) = data.data { streams[id]?.body += Array(bytes.readableBytesView) }
-            if data.endStream { answer(context, id) }
-        default: break
-        }
-    }
-
-    func channelReadComplete(context: ChannelHandlerContext) {
-        if received > 0 { write(context, .rootStream, .windowUpdate(windowSizeIncrement: received)) }
-        received = 0
-        context.flush()
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // What still comes on streams after the last one that was named is left alone.
-        if !hasSaidGoAway { context.close(promise: nil) }
-    }
-
-    private func answer(_ context: ChannelHandlerContext, _ id: HTTP2StreamID) {
-        guard let (headers, body) = streams.removeValue(forKey: id) else { return }
-        let answer = sink.take(headers, body)
-        var fields = HPACKHeaders([(":status", "\(answer.status)")])
-        for (name, value) in answer.headers { fields.add(name: name, value: value) }
-        write(context, id, .headers(.init(headers: fields, endStream: answer.body.isEmpty)))
-        if !answer.body.isEmpty {
-            write(context, id, .data(.init(data: .byteBuffer(ByteBuffer(string: answer.body)), endStream: true)))
-        }
-        if let most = manners.requestsBeforeGoAway, count >= most, !hasSaidGoAway {
-            hasSaidGoAway = true
-            // What comes after the last stream that it names was not looked at.
-            streams = streams.filter { $0.key < id }
-            write(context, .rootStream, .goAway(lastStreamID: id, errorCode: .noError, opaqueData: nil))
-        }
-    }
-
-    private func write(_ context: ChannelHandlerContext, _ id: HTTP2StreamID, _ payload: HTTP2Frame.FramePayload) {
-        context.write(wrapOutboundOut(HTTP2Frame(streamID: id, payload: payload)), promise: nil)
     }
 }

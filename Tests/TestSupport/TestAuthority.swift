@@ -37,7 +37,7 @@ public final class TestAuthority: Sendable {
             extensions: try Certificate.Extensions {
                 Critical(BasicConstraints.notCertificateAuthority)
                 SubjectAlternativeNames([.dnsName(host)])
-                try ExtendedKeyUsage([.serverAuth])
+                try ExtendedKeyUsage([.serverAuth, .clientAuth])
             }, issuerPrivateKey: .init(key))
         return (try certificate.serializeAsPEM().pemString, own.pemRepresentation)
     }

@@ -106,6 +106,7 @@ public struct PushBody: Sendable {
         for key in ["data", "notification", "rawPayload"] as [Name] {
             if let value = parameters[key], value.objectValue == nil { throw error("\(key) must be an object") }
         }
+        if let value = parameters["dry_run"], value.boolValue == nil { throw error("dry_run must be true or false") }
         let data = parameters["data"]?.objectValue
         guard data != nil || parameters["notification"] != nil || parameters["rawPayload"] != nil else {
             throw error("Sending a push requires data, notification or rawPayload.")

@@ -52,9 +52,52 @@ extension Backend {
         } else {
             push.expiry = body.expiration
         }
+        try await waitForRoom()
         try await store.insertPush(push)
         if push.due == nil { pusher?.wake() }
+        await notePushChange(of: push.id)
         return push.id
+    }
+
+    /// How many pushes may wait to be begun, and for how long a request waits for one of them to be.
+    private static let mostWaiting = 100
+    private static let longestWait = Duration.seconds(10)
+
+    /// Waits until few enough pushes are waiting.
+    ///
+    /// - Throws: 115 when none is begun for some time.
+    private func waitForRoom() async throws {
+        let end = ContinuousClock.now + Self.longestWait
+        while try await store.waitingPushes(most: Self.mostWaiting) >= Self.mostWaiting {
+            guard ContinuousClock.now < end else {
+                throw PushBody.error("\(Self.mostWaiting) pushes are waiting to be sent already")
+            }
+            pusher?.wake()
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    /// Calls the trigger after saves of `_PushStatus`, with the row as it is.
+    public func notePushChange(of id: String) async {
+        guard let after = trigger(.afterSave, "_PushStatus") else { return }
+        _ = await logging(.afterSave, "_PushStatus") { () -> TriggerAnswer? in
+            guard let row = try await original("_PushStatus", id) else { return nil }
+            return try await after(
+                TriggerCall(
+                    event: .afterSave, className: "_PushStatus", object: row, original: nil, changes: [:],
+                    caller: .server, user: nil, address: "", context: [:], facts: nil))
+        }
+    }
+
+    /// What the trial run of a push has found out.
+    ///
+    /// - Throws: 101 for a push that there is not, or that was no trial run.
+    public func pushReport(of id: String, _ context: RequestContext) async throws -> JSONObject {
+        _ = try await object("_PushStatus", id, context)
+        guard let report = try await store.pushReport(id) else {
+            throw ParseError(ParseError.objectNotFound, "Object not found.")
+        }
+        return report
     }
 
     /// The devices that a push did not reach, and why; kept for a day.

@@ -55,6 +55,27 @@ extension ObjectStore {
         return (0..<rows.rowCount).compactMap { rows.string($0, 0) }
     }
 
+    /// Counts the devices whose time zones there are not as failed.
+    public func failPushPart(_ part: PushPart, _ filter: Filter, zones: [String]) async throws {
+        guard !zones.isEmpty, var (condition, builder) = try audience(filter) else { return }
+        condition += " AND \"timeZone\" = ANY(\(builder.bind(.textArray(zones))))"
+        let rows = try await query(
+            Statement(
+                """
+                SELECT "objectId", COALESCE("deviceType", '') FROM "_Installation"
+                WHERE \(condition) AND "deviceToken" IS NOT NULL LIMIT 10000
+                """, builder.parameters))
+        var progress = PushProgress()
+        for row in 0..<rows.rowCount {
+            let type = rows.string(row, 1) ?? ""
+            progress.failed[Name(type), default: 0] += 1
+            progress.failures.append((rows.string(row, 0) ?? "", type, "UnknownTimeZone"))
+        }
+        guard !progress.failures.isEmpty else { return }
+        try await count(progress, part.pushId, offset: "", doneRanges: 0)
+        try await note(progress, part.pushId)
+    }
+
     /// Makes a part of a push for those of some time zones.
     public func insertPushPart(_ pushId: String, _ offset: String, zones: [String], due: ParseDate) async throws {
         _ = try await query(
@@ -68,12 +89,18 @@ extension ObjectStore {
     ///
     /// - Parameters:
     ///   - types: The types of devices that have a service. Ranges are of one of them, or of none.
-    ///   - size: The devices in a range.
-    public func makePushRanges(_ part: PushPart, _ filter: Filter, types: [String], size: Int) async throws {
+    ///   - wholeTypes: Those of them whose ranges are whole batches.
+    ///   - size: The devices in a batch.
+    ///   - pieces: How many ranges other batches are cut into.
+    public func makePushRanges(
+        _ part: PushPart, _ filter: Filter, types: [String], wholeTypes: [String], size: Int, pieces: Int
+    ) async throws {
         if var (condition, builder) = try audience(filter) {
             if let zones = part.zones { condition += " AND \"timeZone\" = ANY(\(builder.bind(.textArray(zones))))" }
             let (id, offset) = (builder.bind(.text(part.pushId)), builder.bind(.text(part.offset)))
-            let (known, size) = (builder.bind(.textArray(types)), builder.bind(.int(Int64(size))))
+            let (known, whole) = (builder.bind(.textArray(types)), builder.bind(.textArray(wholeTypes)))
+            let piece = builder.bind(.int(Int64(max(size / pieces, 1))))
+            let batch = builder.bind(.int(Int64(size)))
             _ = try await query(
                 Statement(
                     """
@@ -86,7 +113,8 @@ extension ObjectStore {
                         ORDER BY "deviceToken", COALESCE("appIdentifier", ''), "updatedAt" DESC),
                     numbered AS (
                         SELECT "objectId", "route",
-                            (row_number() OVER (PARTITION BY "route" ORDER BY "objectId") - 1) / \(size) AS "number"
+                            (row_number() OVER (PARTITION BY "route" ORDER BY "objectId") - 1)
+                                / CASE WHEN "route" = ANY(\(whole)) THEN \(batch) ELSE \(piece) END AS "number"
                         FROM audience)
                     INSERT INTO "_roost_push_range" ("pushId", "offset", "route", "number", "devices")
                     SELECT \(id), \(offset), "route", "number", array_agg("objectId") FROM numbered
@@ -152,6 +180,16 @@ extension ObjectStore {
                 WHERE "objectId" = $1 AND "status" IN ('pending', 'scheduled', 'running')
                 """, [.text(id), .jsonb(reason.serialized())]),
         ])
+    }
+
+    /// How many pushes are due that have not been begun; at most as many as are asked for.
+    public func waitingPushes(most: Int) async throws -> Int {
+        let rows = try await query(
+            Statement(
+                """
+                SELECT count(*) FROM (SELECT 1 FROM "_roost_push_part" WHERE "due" <= now() LIMIT $1) "waiting"
+                """, [.int(Int64(most))]))
+        return Int(rows.int(0, 0) ?? 0)
     }
 
     /// Pushes whose rows name another time than the one by which they wait: their ids and times.

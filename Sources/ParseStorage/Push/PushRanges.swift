@@ -43,6 +43,8 @@ public struct PushProgress: Sendable {
     public var deadTokens: [(objectId: String, token: String, reason: String, since: Int64?)] = []
     /// The ids of the devices that are left; nil when the range is done.
     public var left: [String]?
+    /// What a trial run has found out; nil where it is none.
+    public var report: PushReport?
     /// Why nothing of a part can be sent; nil for nothing.
     public var error: JSONObject?
 
@@ -142,13 +144,15 @@ extension ObjectStore {
             } else {
                 guard try await store.query(Statement("DELETE FROM \(mine)", key)).rowCount > 0 else { return }
             }
-            try await store.count(progress, of: range)
-            try await store.note(progress, of: range)
+            try await store.count(
+                progress, range.pushId, offset: range.offset, doneRanges: progress.left == nil ? 1 : 0)
+            try await store.note(progress, range.pushId)
+            if let report = progress.report { try await store.add(report, to: range.pushId) }
             if progress.left == nil { try await store.endPush(range.pushId) }
         }
     }
 
-    private func count(_ progress: PushProgress, of range: PushRange) async throws {
+    func count(_ progress: PushProgress, _ pushId: String, offset: String, doneRanges: Double) async throws {
         func numbers(_ counts: [Name: Int]) -> PostgresParameter {
             var object: JSONObject = [:]
             for (type, count) in counts { object[type] = .number(Double(count)) }
@@ -166,9 +170,9 @@ extension ObjectStore {
         }
         let (sent, failed) = (progress.sent.values.reduce(0, +), progress.failed.values.reduce(0, +))
         var zoned: (sent: JSONObject, failed: JSONObject) = ([:], [:])
-        if !range.offset.isEmpty {
-            if sent > 0 { zoned.sent[Name(range.offset)] = .number(Double(sent)) }
-            if failed > 0 { zoned.failed[Name(range.offset)] = .number(Double(failed)) }
+        if !offset.isEmpty {
+            if sent > 0 { zoned.sent[Name(offset)] = .number(Double(sent)) }
+            if failed > 0 { zoned.failed[Name(offset)] = .number(Double(failed)) }
         }
         _ = try await query(
             Statement(
@@ -183,14 +187,14 @@ extension ObjectStore {
                 WHERE "objectId" = $1
                 """,
                 [
-                    .text(range.pushId), .double(Double(sent)), .double(Double(failed)), numbers(progress.sent),
+                    .text(pushId), .double(Double(sent)), .double(Double(failed)), numbers(progress.sent),
                     numbers(progress.failed), .jsonb(JSONValue.object(zoned.sent).serialized()),
-                    .jsonb(JSONValue.object(zoned.failed).serialized()), .double(progress.left == nil ? 1 : 0),
+                    .jsonb(JSONValue.object(zoned.failed).serialized()), .double(doneRanges),
                     progress.error.map { .jsonb(JSONValue.object($0).serialized()) } ?? .null(.jsonb),
                 ]))
     }
 
-    private func note(_ progress: PushProgress, of range: PushRange) async throws {
+    func note(_ progress: PushProgress, _ pushId: String) async throws {
         if !progress.failures.isEmpty {
             _ = try await query(
                 Statement(
@@ -199,7 +203,7 @@ extension ObjectStore {
                     SELECT $1, * FROM unnest($2, $3, $4)
                     """,
                     [
-                        .text(range.pushId), .textArray(progress.failures.map(\.objectId)),
+                        .text(pushId), .textArray(progress.failures.map(\.objectId)),
                         .textArray(progress.failures.map(\.type)), .textArray(progress.failures.map(\.reason)),
                     ]))
         }

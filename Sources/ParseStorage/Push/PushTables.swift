@@ -5,8 +5,8 @@ extension ObjectStore {
     /// Makes the tables of pushes, if there are none.
     ///
     /// What was asked for is in `_roost_push`; the moments at which it is sent in `_roost_push_part`; at its moment a part
-    /// becomes ranges of devices, which processes take for a minute at a time. Failures are kept for a day, tokens that
-    /// were removed for a month.
+    /// becomes ranges of devices, which processes take for a minute at a time. Failures are kept for a day, reports of trial
+    /// runs and tokens that were removed for a month.
     public func preparePushes() async throws {
         try await client.execute(
             script: """
@@ -28,6 +28,9 @@ extension ObjectStore {
                     "pushId" text NOT NULL, "objectId" text NOT NULL, "deviceType" text NOT NULL,
                     "reason" text NOT NULL, "at" timestamptz NOT NULL DEFAULT now());
                 CREATE INDEX IF NOT EXISTS "_roost_push_failure_push" ON "_roost_push_failure" ("pushId");
+                CREATE INDEX IF NOT EXISTS "_roost_push_part_due" ON "_roost_push_part" ("due");
+                CREATE TABLE IF NOT EXISTS "_roost_push_report" (
+                    "pushId" text PRIMARY KEY, "report" text NOT NULL, "at" timestamptz NOT NULL DEFAULT now());
                 CREATE TABLE IF NOT EXISTS "_roost_dead_token" (
                     "objectId" text NOT NULL, "token" text NOT NULL, "reason" text NOT NULL,
                     "at" timestamptz NOT NULL DEFAULT now());
@@ -36,9 +39,19 @@ extension ObjectStore {
     }
 
     /// Forgets what was kept for its time only.
-    public func sweepPushes() async throws {
+    ///
+    /// - Parameter days: For how long rows of pushes that have ended are kept; nil for ever.
+    public func sweepPushes(keepingRowsFor days: Double?) async throws {
         _ = try await query(
             Statement("DELETE FROM \"_roost_push_failure\" WHERE \"at\" < now() - interval '1 day'"))
         _ = try await query(Statement("DELETE FROM \"_roost_dead_token\" WHERE \"at\" < now() - interval '1 month'"))
+        _ = try await query(Statement("DELETE FROM \"_roost_push_report\" WHERE \"at\" < now() - interval '1 month'"))
+        guard let days else { return }
+        _ = try await query(
+            Statement(
+                """
+                DELETE FROM "_PushStatus" WHERE "status" IN ('succeeded', 'failed')
+                    AND "updatedAt" < now() - make_interval(secs => $1)
+                """, [.double(days * 86_400)]))
     }
 }

@@ -1,3 +1,4 @@
+import Crypto
 import JSON
 import NIOCore
 import NIOHPACK
@@ -69,6 +70,27 @@ enum APNsForm {
         }
         if let id = message.collapseId { headers.add(name: "apns-collapse-id", value: id) }
         return headers
+    }
+
+    /// The id of a notification for a device: the same when it is sent once more.
+    static func identifier(_ message: PushMessage, _ device: PushDevice) -> String {
+        var bytes = Array(Insecure.MD5.hash(data: Array("\(message.id) \(device.objectId)".utf8)))
+        bytes[6] = bytes[6] & 0x0F | 0x30
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let digits = Array("0123456789abcdef".utf8)
+        return String(unsafeUninitializedCapacity: 36) { text in
+            var position = 0
+            for (index, byte) in bytes.enumerated() {
+                if [4, 6, 8, 10].contains(index) {
+                    text[position] = UInt8(ascii: "-")
+                    position += 1
+                }
+                text[position] = digits[Int(byte >> 4)]
+                text[position + 1] = digits[Int(byte & 15)]
+                position += 2
+            }
+            return position
+        }
     }
 
     private static func suffix(ofType type: String) -> String {

@@ -20,4 +20,17 @@ enum PushBadge: Sendable, Equatable {
         default: return nil
         }
     }
+
+    /// What a device shows.
+    ///
+    /// - Parameters:
+    ///   - badge: What its row says.
+    ///   - isChanged: Whether the row has been changed already.
+    func shown(over badge: Double?, isChanged: Bool) -> Double {
+        if isChanged { return badge ?? 0 }
+        switch self {
+        case .set(let number): return number
+        case .add(let amount): return (badge ?? 0) + amount
+        }
+    }
 }

@@ -20,6 +20,11 @@ struct PushMessage: Sendable {
     var id: String
     /// When it was sent, as ISO 8601.
     var time: String
+    /// Whether no device gets it.
+    var isTrial: Bool
+
+    /// Why what waited for its service for too long is not sent.
+    static let overdue = "expired before it could be sent"
 
     /// Takes the parameters of a push apart. What stands beside the data counts before what stands in it.
     init(content: PushContent, data: JSONObject?, id: String, time: String) {
@@ -29,6 +34,7 @@ struct PushMessage: Sendable {
         notification = content.body["notification"]?.objectValue
         raw = content.body["rawPayload"]?.objectValue
         expiry = content.expiry
+        isTrial = content.isTrial
         func setting(_ names: Name...) -> JSONValue? {
             for name in names {
                 if let value = content.body[name] ?? data?[name], !value.isNull { return value }
@@ -46,10 +52,16 @@ struct PushContent: Sendable {
     /// The parameters of the request.
     var body: JSONObject
     /// When the services give up, in milliseconds since 1970; nil for never.
-    var expiry: Int64?
+    var expiry: Int64? = nil
 
     /// What is sent.
     var data: JSONObject? { body["data"]?.objectValue }
+
+    /// Whether it is only seen what would be sent.
+    var isTrial: Bool {
+        // SDKs put it into the data of a push for Firebase.
+        [body["dry_run"], data?["dry_run"], data?["dryRun"]].contains { $0?.boolValue == true }
+    }
 
     /// How many are added to the badge of each device, or what it becomes; nil where it stays.
     var badge: PushBadge? { data?["badge"].flatMap(PushBadge.init(json:)) }

@@ -9,6 +9,8 @@ struct HTTP2Call: Sendable {
     var path: String
     /// The body; many calls may share it.
     var body: ByteBuffer
+    /// A header field of this call's own; nil for none.
+    var ownField: (name: String, value: String)?
 }
 
 /// What became of a request.
@@ -21,6 +23,13 @@ enum HTTP2Outcome: Sendable {
     case answer(status: Int, retryAfter: Double?, body: [UInt8])
     /// The service may have taken the request, or not: the connection ended, or no answer came in time.
     case unknown(String)
+    /// The service did not get the request before the time by which it was to.
+    case overdue
+}
+
+/// Why a service is not reached.
+struct HTTP2Failure: Error, CustomStringConvertible {
+    let description: String
 }
 
 /// What became of one of several requests that were handed over together.

@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -34,14 +35,16 @@ final class HTTP2Client: Sendable {
 
     /// Sends requests. What becomes of them comes as it is known, in any order; it ends when all of it has come. Who
     /// stops listening gives up what has not been sent.
-    func send(_ calls: [HTTP2Call]) -> AsyncStream<[HTTP2Result]> {
+    ///
+    /// - Parameter end: When a request that has found no stream is given up, in seconds since 1970; nil for never.
+    func send(_ calls: [HTTP2Call], until end: Double? = nil) -> AsyncStream<[HTTP2Result]> {
         let (stream, continuation) = AsyncStream.makeStream(of: [HTTP2Result].self)
         guard !calls.isEmpty else {
             continuation.finish()
             return stream
         }
         loop.execute { [loop, pool] in
-            let submission = HTTP2Submission(calls, continuation)
+            let submission = HTTP2Submission(calls, continuation, until: end.map(Self.deadline))
             let bound = NIOLoopBound(submission, eventLoop: loop)
             continuation.onTermination = { end in
                 guard case .cancelled = end else { return }
@@ -50,6 +53,19 @@ final class HTTP2Client: Sendable {
             pool.value.submit(submission)
         }
         return stream
+    }
+
+    private static func deadline(_ time: Double) -> NIODeadline {
+        let seconds = min(max(time - Date.now.timeIntervalSince1970, 0), 1e8)
+        return .now() + .milliseconds(Int64(seconds * 1000))
+    }
+
+    /// Connects, where there is no connection, and sends nothing.
+    ///
+    /// - Returns: How many requests the service takes at once.
+    /// - Throws: ``HTTP2Failure``.
+    func probe() async throws -> Int {
+        try await loop.flatSubmit { [pool] in pool.value.probe() }.get()
     }
 
     /// Ends all connections.

@@ -21,7 +21,8 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     /// The authority and the scheme, for requests.
     private let origin: HTTP2Origin
-    private unowned let pool: HTTP2Pool
+    /// It lets go of the connection when that has ended.
+    private let pool: HTTP2Pool
     private var context: ChannelHandlerContext?
     private var streams: [HTTP2StreamID: Stream] = [:]
     private var nextStream = 1
@@ -52,6 +53,9 @@ final class HTTP2Connection: ChannelInboundHandler {
     /// Whether the service has said how many streams it allows.
     var isReady: Bool { streamLimit > 0 }
 
+    /// How many streams the service allows; nil before it has said so, and when it takes no more requests.
+    var allowedStreams: Int? { isReady && !isLeaving && context != nil ? streamLimit : nil }
+
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -70,13 +74,14 @@ final class HTTP2Connection: ChannelInboundHandler {
         if nextStream > Self.mostHandedOut { isLeaving = true }
         let call = entry.call
         var headers = HPACKHeaders()
-        headers.reserveCapacity(call.headers.count + 4)
+        headers.reserveCapacity(call.headers.count + 5)
         headers.add(name: ":method", value: "POST")
         headers.add(name: ":scheme", value: origin.isSecure ? "https" : "http")
         headers.add(name: ":authority", value: origin.authority)
         // Each path is another: it would only push what is always the same out of the table of header fields.
         headers.add(name: ":path", value: call.path, indexing: .nonIndexable)
         for (name, value, indexing) in call.headers { headers.add(name: name, value: value, indexing: indexing) }
+        if let (name, value) = call.ownField { headers.add(name: name, value: value, indexing: .nonIndexable) }
         streams[id] = Stream(entry: entry, deadline: .now() + limit)
         context.write(
             wrapOutboundOut(HTTP2Frame(streamID: id, payload: .headers(.init(headers: headers)))), promise: nil)
@@ -112,10 +117,14 @@ final class HTTP2Connection: ChannelInboundHandler {
             if code == .refusedStream {
                 pool.wasRefused(stream.entry)
             } else {
-                pool.finish(stream.entry, .unknown("the stream was reset: \(code)"))
+                pool.finish(stream.entry, .unknown("the stream was reset (\(code.networkCode))"))
             }
-        case .goAway(let lastStream, _, _):
+        case .goAway(let lastStream, let code, let data):
             isLeaving = true
+            if code != .noError {
+                let words = data.map { String(buffer: $0).prefix(200) } ?? ""
+                pool.failed(HTTP2Failure(description: "the service ended a connection: \(code) \(words)"))
+            }
             let refused = streams.filter { $0.key > lastStream }.sorted { $0.key < $1.key }
             for (id, stream) in refused {
                 streams[id] = nil

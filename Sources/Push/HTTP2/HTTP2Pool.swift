@@ -34,9 +34,16 @@ final class HTTP2Pool {
     private var failures = 0
     private var pauses = 0
     private var isPaused = false
+    private var probes: [EventLoopPromise<Int>] = []
+    private var lastError = "the connection was closed at once"
 
     private static let mostFailures = 20
+    /// The first pause after failures, the first one where there is no connection, and the longest, in seconds.
+    private static let failurePause: Int64 = 5
+    private static let connectionPause: Int64 = 1
     private static let longestPause: Int64 = 60
+    /// How long a probe waits for the service, in seconds.
+    private static let probeTime: Int64 = 10
 
     init(
         _ origin: HTTP2Origin, tls: NIOSSLContext?, connections: Int, timeLimit: TimeAmount, on loop: any EventLoop,
@@ -60,9 +67,30 @@ final class HTTP2Pool {
         continueSending()
     }
 
+    /// Connects where there is no connection, and gives how many requests the service takes at once.
+    func probe() -> EventLoopFuture<Int> {
+        let promise = loop.makePromise(of: Int.self)
+        guard !isClosed else {
+            promise.fail(HTTP2Failure(description: "the server is stopping"))
+            return promise.futureResult
+        }
+        probes.append(promise)
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        loop.scheduleTask(in: .seconds(Self.probeTime)) { bound.value.failProbes("no answer in time") }
+        continueSending()
+        return promise.futureResult
+    }
+
+    private func failProbes(_ reason: String) {
+        let waiting = probes
+        probes = []
+        for promise in waiting { promise.fail(HTTP2Failure(description: reason)) }
+    }
+
     /// Ends all connections.
     func close() {
         isClosed = true
+        failProbes("the server is stopping")
         let waiting = queue
         queue = []
         for entry in waiting { entry.submission.finish(entry.index, .unknown("the server is stopping")) }
@@ -91,50 +119,76 @@ final class HTTP2Pool {
     }
 
     /// Something is wrong with a connection.
-    func failed(_ error: any Error) { report("\(error)") }
+    func failed(_ error: any Error) {
+        lastError = "\(error)"
+        report(lastError)
+    }
 
     /// A connection has ended.
     func closed(_ connection: HTTP2Connection, wasReady: Bool) {
         connections.removeAll { $0 === connection }
-        if !wasReady, !isClosed { pause("the connection was closed at once") }
+        if !wasReady, !isClosed { pause(lastError, first: Self.connectionPause) }
         continueSending()
     }
 
     private func noteFailure() {
         failures += 1
-        if failures >= Self.mostFailures { pause("\(failures) failures in a row") }
+        if failures >= Self.mostFailures { pause("\(failures) failures in a row", first: Self.failurePause) }
     }
 
     /// Leaves the service alone for some time, longer each time.
-    private func pause(_ reason: String) {
+    private func pause(_ reason: String, first: Int64) {
+        failProbes(reason)
         guard !isPaused, !isClosed else { return }
         isPaused = true
         failures = 0
-        let seconds = min(Int64(1) << min(pauses, 6), Self.longestPause)
+        let seconds = min(first << min(pauses, 6), Self.longestPause)
         pauses += 1
         report("\(reason); nothing is sent for \(seconds) s")
         let bound = NIOLoopBound(self, eventLoop: loop)
         loop.scheduleTask(in: .seconds(seconds)) {
             bound.value.isPaused = false
+            bound.value.dropOverdue()
             bound.value.continueSending()
         }
+    }
+
+    /// Gives up what has waited for too long.
+    private func dropOverdue() {
+        let overdue = queue.filter(\.submission.isOverdue)
+        guard !overdue.isEmpty else { return }
+        queue.removeAll { $0.submission.isOverdue }
+        for entry in overdue { giveUp(entry) }
+    }
+
+    private func giveUp(_ entry: HTTP2Submission.Entry) {
+        touched[ObjectIdentifier(entry.submission)] = entry.submission
+        entry.submission.finish(entry.index, .overdue)
     }
 
     /// Sends what waits as far as there are streams, and makes connections where there are not enough.
     func continueSending() {
         defer { flush() }
         while let entry = queue.first, entry.submission.isGivenUp { queue.removeFirst() }
-        guard !isPaused, !queue.isEmpty, !isClosed else { return }
+        if !probes.isEmpty, let streams = connections.lazy.compactMap(\.allowedStreams).first {
+            for promise in probes { promise.succeed(streams) }
+            probes = []
+        }
+        guard !isPaused, !queue.isEmpty || !probes.isEmpty, !isClosed else { return }
         for connection in connections {
             var room = connection.room
             guard room > 0 else { continue }
             while room > 0, let entry = queue.popFirst() {
                 guard !entry.submission.isGivenUp else { continue }
+                guard !entry.submission.isOverdue else {
+                    giveUp(entry)
+                    continue
+                }
                 connection.send(entry, within: timeLimit)
                 room -= 1
             }
             connection.flush()
-            if queue.isEmpty { return }
+            if queue.isEmpty, probes.isEmpty { return }
         }
         if !isConnecting, connections.count < mostConnections, connections.allSatisfy(\.isReady) { connect() }
     }
@@ -163,6 +217,7 @@ final class HTTP2Pool {
                         try pipeline.addHandler(
                             NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : origin.host))
                     }
+                    try pipeline.addHandler(WriteGatherer())
                     try pipeline.addHandler(
                         NIOHTTP2Handler(
                             mode: .client, initialSettings: [HTTP2Setting(parameter: .enablePush, value: 0)]))
@@ -178,7 +233,7 @@ final class HTTP2Pool {
                     return
                 }
                 pool.connections.removeAll { $0 === connection }
-                pool.pause("no connection: \(error)")
+                pool.pause("no connection: \(error)", first: Self.connectionPause)
             }
     }
 }

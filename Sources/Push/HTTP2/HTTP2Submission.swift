@@ -16,12 +16,20 @@ final class HTTP2Submission {
     private let continuation: AsyncStream<[HTTP2Result]>.Continuation
     /// Whether the caller no longer waits for the rest.
     private(set) var isGivenUp = false
+    private let end: NIODeadline?
 
-    init(_ calls: [HTTP2Call], _ continuation: AsyncStream<[HTTP2Result]>.Continuation) {
+    /// - Parameter end: When requests that have found no stream are given up; nil for never.
+    init(
+        _ calls: [HTTP2Call], _ continuation: AsyncStream<[HTTP2Result]>.Continuation, until end: NIODeadline? = nil
+    ) {
         self.calls = calls
         self.continuation = continuation
+        self.end = end
         open = calls.count
     }
+
+    /// Whether what has found no stream is too late.
+    var isOverdue: Bool { end.map { $0 < .now() } ?? false }
 
     /// Notes what became of a request.
     func finish(_ index: Int, _ outcome: HTTP2Outcome) {

@@ -15,6 +15,7 @@ public final class PushQueue: Pusher {
     private let settings: Configuration.Push
     private let services: PushServices
     private let guardian = TokenGuard()
+    private let verdicts = PushVerdicts()
     private let logger: Logger
     /// The name of this process among those that have ranges.
     private let owner = Identifiers.hexadecimal(32)
@@ -22,6 +23,7 @@ public final class PushQueue: Pusher {
     private let wakers: [AsyncStream<Void>.Continuation]
     private let running = Mutex<[Int: Task<Void, Never>]>([:])
     private let lastRun = Atomic(0)
+    private let changes = Mutex<@Sendable (String) async -> Void>({ _ in })
 
     /// How many ranges are sent at once to each type of device.
     private static let atOnce = 4
@@ -55,8 +57,16 @@ public final class PushQueue: Pusher {
     }
 
     /// Sends what waits, until the task is cancelled.
-    public func run(_ store: ObjectStore, filter: @escaping @Sendable (JSONObject) throws -> Filter) async {
+    ///
+    /// - Parameters:
+    ///   - filter: Reads the condition of a push.
+    ///   - noteChange: Takes the id of a push whose row has changed.
+    public func run(
+        _ store: ObjectStore, filter: @escaping @Sendable (JSONObject) throws -> Filter,
+        noteChange: @escaping @Sendable (String) async -> Void
+    ) async {
         guard settings.isSent else { return }
+        changes.withLock { $0 = noteChange }
         await withDiscardingTaskGroup { group in
             for (index, route) in (services.types + [""]).enumerated() {
                 group.addTask { await self.followRanges(index + 1, route, store) }
@@ -80,12 +90,18 @@ public final class PushQueue: Pusher {
             if second % 10 == 0 {
                 await attempt("leases of pushes") { try await store.keepPushRanges(of: self.owner) }
             }
-            if second % 3600 == 0 { await attempt("old failures of pushes") { try await store.sweepPushes() } }
+            if second % 3600 == 0 { await attempt("old failures of pushes") { try await self.sweep(store) } }
             await attempt("moved pushes") { try await self.followMoves(store) }
             second += 1
             try? await Task.sleep(for: .seconds(1))
         }
     }
+
+    private func sweep(_ store: ObjectStore) async throws {
+        try await store.sweepPushes(keepingRowsFor: settings.keepStatusDays)
+    }
+
+    private func noteChange(_ pushId: String) async { await changes.withLock { $0 }(pushId) }
 
     private func attempt(_ what: String, _ body: () async throws -> Void) async {
         do {
@@ -123,12 +139,14 @@ public final class PushQueue: Pusher {
             guard let part = taken.withLock({ $0 }) else { throw error }
             if let error = error as? ParseError, error.code != ParseError.internalServerError {
                 try await store.failPush(part.pushId, code: error.code, message: error.message)
+                await noteChange(part.pushId)
             } else {
                 try await store.postponePushPart(part, by: 30)
                 throw error
             }
         }
-        guard taken.withLock({ $0 != nil }) else { return false }
+        guard let part = taken.withLock({ $0 }) else { return false }
+        await noteChange(part.pushId)
         for waker in wakers.dropFirst() { waker.yield() }
         return true
     }
@@ -145,19 +163,25 @@ public final class PushQueue: Pusher {
                 return try await store.failPush(part.pushId, code: 115, message: "")
             }
             if let expiry = part.expiry, expiry <= now {
-                return try await store.failPush(part.pushId, code: 115, message: "expired before it could be sent")
+                return try await store.failPush(part.pushId, code: 115, message: PushMessage.overdue)
             }
             let query =
                 part.body["where"]?.objectValue ?? ["channels": ["$in": part.body["channels"] ?? .array([])]]
             let condition = try filter(query)
             if part.needsZones, let time = PushTime(json: .string(part.pushTime)), case .local(let date) = time {
                 let zones = try await store.timeZones(of: condition)
-                for (offset, moment) in LocalTime.moments(date, in: zones) {
+                let moments = LocalTime.moments(date, in: zones)
+                let known = Set(moments.values.flatMap(\.zones))
+                try await store.failPushPart(part, condition, zones: zones.filter { !known.contains($0) })
+                for (offset, moment) in moments {
                     try await store.insertPushPart(part.pushId, offset, zones: moment.zones, due: moment.due)
                 }
                 try await store.removePushPart(part)
             } else {
-                try await store.makePushRanges(part, condition, types: types, size: size)
+                // All of what a process works on at once may be sent twice when it dies: that is one batch.
+                try await store.makePushRanges(
+                    part, condition, types: types, wholeTypes: self.services.wholeTypes.map(\.text), size: size,
+                    pieces: Self.atOnce)
             }
         }
     }
@@ -165,9 +189,10 @@ public final class PushQueue: Pusher {
     /// Sends the ranges of one type of devices, some at a time.
     private func followRanges(_ index: Int, _ route: Name, _ store: ObjectStore) async {
         let open = OpenCount()
+        let atOnce = services.wholeTypes.contains(route) ? 1 : Self.atOnce
         for await _ in wakes[index] {
             await attempt("ranges of pushes") {
-                while !Task.isCancelled, open.value < Self.atOnce, let range = try await take(route, store) {
+                while !Task.isCancelled, open.value < atOnce, let range = try await take(route, store) {
                     open.add(1)
                     start(range, store) { [waker = wakers[index]] in
                         open.add(-1)
@@ -180,7 +205,8 @@ public final class PushQueue: Pusher {
 
     private func take(_ route: Name, _ store: ObjectStore) async throws -> PushRange? {
         try await store.takePushRange([route.text], owner: owner) { body in
-            switch body["data"]?["badge"].flatMap(PushBadge.init(json:)) {
+            let content = PushContent(body: body, expiry: nil)
+            return switch content.isTrial ? nil : content.badge {
             case .set(let number)?: (number, nil)
             case .add(let amount)?: (nil, amount)
             case nil: (nil, nil)
@@ -204,7 +230,8 @@ public final class PushQueue: Pusher {
     private func end(_ number: Int) { running.withLock { $0[number] = nil } }
 
     private func work(on range: PushRange, _ store: ObjectStore) async {
-        let tally = RangeTally(range.devices, cleansTokens: settings.cleansTokens)
+        let isTrial = PushContent(body: range.body, expiry: nil).isTrial
+        let tally = RangeTally(range.devices, cleansTokens: settings.cleansTokens, isTrial: isTrial)
         if settings.isAtMostOnce, range.attempts > 1 {
             for row in range.devices {
                 let device = PushDevice(objectId: row.objectId, token: row.token, type: row.type)
@@ -216,7 +243,8 @@ public final class PushQueue: Pusher {
                     if let progress = tally.take(isEnd: false) { await self.settle(range, progress, tally, store) }
                 }
             }
-            let sender = RangeSender(services: services, guardian: guardian, logger: logger)
+            let sender = RangeSender(
+                services: services, guardian: guardian, verdicts: verdicts, logger: logger)
             await sender.send(range, tally)
             reports.cancel()
             await reports.value
@@ -243,6 +271,7 @@ public final class PushQueue: Pusher {
             logger.warning("a push is not settled yet", metadata: ["push": "\(range.pushId)", "error": "\(error)"])
             return false
         }
+        await noteChange(range.pushId)
         let (sent, failed) = (progress.sent.values.reduce(0, +), progress.failed.values.reduce(0, +))
         logger.debug(
             "devices were sent to",

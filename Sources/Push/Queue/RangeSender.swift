@@ -9,11 +9,11 @@ import ParseStorage
 struct RangeSender {
     let services: PushServices
     let guardian: TokenGuard
+    let verdicts: PushVerdicts
     let logger: Logger
 
-    /// How often a device is tried, and for how long at most.
-    private static let mostTries = 3
-    private static let longest = 600.0
+    /// For how long a device is tried at most.
+    private static let longest = Duration.seconds(600)
 
     /// What makes devices get the same.
     private struct Variant: Hashable {
@@ -21,35 +21,37 @@ struct RangeSender {
         var badge: Double?
     }
 
-    /// A device, and how far it has come.
-    private struct Attempt {
-        var device: PushDevice
-        var entries: [any PushSender]
-        var entry = 0
-        var tries = 0
+    /// Devices that get the same, and what it is.
+    private struct Part: Sendable {
+        var message: PushMessage
+        var locale: String?
+        var end: ContinuousClock.Instant
+        /// How many devices are tried first, where nothing is known of the service.
+        var firstTried: Int
     }
 
     /// Sends to all devices of a range.
     func send(_ range: PushRange, _ tally: RangeTally) async {
         let content = PushContent(body: range.body, expiry: range.expiry)
         let texts = content.data.map(LocalizedTexts.init)
-        var parts: [Variant: [Attempt]] = [:]
+        var variants: [Variant: [PushAttempt]] = [:]
         for row in range.devices {
             let device = PushDevice(
                 objectId: row.objectId, token: row.token, type: row.type, app: row.app, locale: row.locale,
-                badge: row.badge)
+                badge: content.badge.map { $0.shown(over: row.badge, isChanged: !content.isTrial) })
             let entries = services.candidates(Name(range.route), app: row.app)
             if entries.isEmpty {
                 let reason = range.route.isEmpty ? "UnsupportedDevice" : "No Provider found"
                 tally.note(device, .failed(reason), isDead: false)
                 continue
             }
-            let variant = Variant(
-                locale: texts?.locale(for: row.locale), badge: content.badge == nil ? nil : row.badge ?? 0)
-            parts[variant, default: []].append(Attempt(device: device, entries: entries))
+            let variant = Variant(locale: texts?.locale(for: row.locale), badge: device.badge)
+            variants[variant, default: []].append(PushAttempt(device: device, entries: entries))
         }
+        let counts = Dictionary(grouping: variants.keys, by: \.locale).mapValues(\.count)
+        let end = ContinuousClock.now + Self.time(until: content.expiry)
         await withDiscardingTaskGroup { group in
-            for (variant, attempts) in parts {
+            for (variant, attempts) in variants {
                 var data = texts?.data(for: variant.locale)
                 if let badge = variant.badge { data?["badge"] = .number(badge) }
                 // The same when the range is sent once more: devices know it again.
@@ -57,94 +59,140 @@ struct RangeSender {
                 let message = PushMessage(
                     content: content, data: data, id: id,
                     time: ParseDate(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000)).iso)
-                group.addTask { await send(message, attempts, tally) }
+                let part = Part(
+                    message: message, locale: variant.locale, end: end,
+                    firstTried: max(PushVerdicts.mostRefusals / (counts[variant.locale] ?? 1), 1))
+                let pushId = range.pushId
+                group.addTask {
+                    let rest = content.isTrial ? render(message, attempts, variant.locale, tally) : attempts
+                    await send(part, pushId, rest, tally)
+                }
             }
         }
     }
 
-    private func send(_ message: PushMessage, _ attempts: [Attempt], _ tally: RangeTally) async {
-        let begin = Date.now.timeIntervalSince1970
-        let end = min(begin + Self.longest, message.expiry.map { Double($0) / 1000 } ?? .infinity)
+    private static func time(until expiry: Int64?) -> Duration {
+        guard let expiry else { return longest }
+        return min(longest, .seconds(Double(expiry) / 1000 - Date.now.timeIntervalSince1970))
+    }
+
+    /// Notes what devices would get.
+    ///
+    /// - Returns: Those whose service is to be asked.
+    private func render(_ message: PushMessage, _ attempts: [PushAttempt], _ locale: String?, _ tally: RangeTally)
+        -> [PushAttempt]
+    {
+        let sizes = Dictionary(grouping: attempts, by: { ObjectIdentifier($0.entry as AnyObject) }).mapValues {
+            $0[0].entry.size(of: message)
+        }
+        return attempts.filter { attempt in
+            let entry = attempt.entry
+            let size = sizes[ObjectIdentifier(entry as AnyObject)] ?? nil
+            var problem: String?
+            if size == nil { problem = "MissingPayload" }
+            if let size, size > entry.mostBytes(of: message) { problem = "PayloadTooLarge" }
+            if !entry.takes(attempt.device.token) { problem = "BadDeviceToken" }
+            tally.render(attempt.device, by: entry.name, locale: locale, bytes: size ?? 0)
+            guard problem == nil, entry.asksInTrials else {
+                tally.note(attempt.device, problem.map { .failed($0) } ?? .sent, isDead: false)
+                return false
+            }
+            return true
+        }
+    }
+
+    private func send(_ part: Part, _ pushId: String, _ attempts: [PushAttempt], _ tally: RangeTally) async {
         var open = attempts
         while !open.isEmpty, !Task.isCancelled {
-            var again: [Attempt] = []
-            var suspects: [Attempt] = []
-            var pause: Double?
-            for (_, group) in Dictionary(grouping: open, by: { ObjectIdentifier($0.entries[$0.entry] as AnyObject) }) {
-                let entry = group[0].entries[group[0].entry]
-                await entry.send(message, to: group.map(\.device)) { outcomes in
-                    for (index, outcome) in outcomes {
-                        guard let next = follow(group[index], outcome, message, entry, tally) else { continue }
-                        switch outcome {
-                        case .busy(_, let after):
-                            pause = max(pause ?? 0, after ?? Self.pause(next.tries))
-                            again.append(next)
-                        case .unclear:
-                            pause = max(pause ?? 0, Self.pause(next.tries))
-                            again.append(next)
-                        default:
-                            // The next entry may know the token.
-                            if next.entry < next.entries.count { again.append(next) } else { suspects.append(next) }
-                        }
-                    }
+            let now = ContinuousClock.now
+            let due = open.filter { $0.due <= now }
+            guard !due.isEmpty else {
+                if let next = open.map(\.due).min() { try? await Task.sleep(until: next) }
+                continue
+            }
+            open.removeAll { $0.due <= now }
+            var suspects: [PushAttempt] = []
+            for (_, group) in Dictionary(grouping: due, by: { ObjectIdentifier($0.entry as AnyObject) }) {
+                let key = PushVerdicts.Part(pushId: pushId, locale: part.locale, entry: group[0].entry.name)
+                for next in await send(part, key, group, tally) {
+                    if next.isExhausted { suspects.append(next) } else { open.append(next) }
                 }
             }
             judge(suspects, tally)
-            open = again
-            guard !open.isEmpty, let pause else { continue }
-            let left = end - Date.now.timeIntervalSince1970
-            if pause > left {
-                for attempt in open { tally.note(attempt.device, .failed("the service stayed busy"), isDead: false) }
-                return
+            // What comes too late is not tried.
+            open.removeAll { attempt in
+                guard attempt.due > part.end, let last = attempt.last else { return false }
+                tally.note(attempt.device, last, isDead: false)
+                return true
             }
-            try? await Task.sleep(for: .seconds(pause))
         }
     }
 
-    /// How long until the next try, in seconds, after so many.
-    private static func pause(_ tries: Int) -> Double {
-        (tries <= 1 ? 1 : 4) * Double.random(in: 0.5...1.5)
+    /// Sends by one entry: at first to a few, where nothing is known of it.
+    ///
+    /// - Returns: Those that are tried again, by this entry or the next.
+    private func send(_ part: Part, _ key: PushVerdicts.Part, _ group: [PushAttempt], _ tally: RangeTally) async
+        -> [PushAttempt]
+    {
+        let entry = group[0].entry
+        var again: [PushAttempt] = []
+        var rest = group[...]
+        while !rest.isEmpty, !Task.isCancelled {
+            var count = rest.count
+            switch verdicts.verdict(key) {
+            case .stopped(let outcome):
+                for attempt in rest { tally.note(attempt.device, outcome, isDead: false, by: entry.name) }
+                return again
+            case .unknown: count = min(count, entry.takesMany ? ExpoSender.atOnce : part.firstTried)
+            case .good: break
+            }
+            let devices = Array(rest.prefix(count))
+            rest = rest.dropFirst(count)
+            await entry.send(part.message, to: devices.map(\.device)) { outcomes in
+                for (index, outcome) in outcomes {
+                    if verdicts.note(key, outcome) {
+                        logger.error(
+                            "a push service refuses the server: the entry is left alone for a minute",
+                            metadata: ["service": "\(entry.name)", "reason": "\(outcome.reason ?? "")"])
+                    }
+                    if let next = follow(devices[index], outcome, part.message, tally) { again.append(next) }
+                }
+            }
+            verdicts.noteTried(key)
+        }
+        return again
     }
 
     /// Notes what became of a device, or gives what is tried next.
-    private func follow(
-        _ attempt: Attempt, _ outcome: PushOutcome, _ message: PushMessage, _ entry: any PushSender, _ tally: RangeTally
-    ) -> Attempt? {
-        var next = attempt
-        next.tries += 1
+    private func follow(_ attempt: PushAttempt, _ outcome: PushOutcome, _ message: PushMessage, _ tally: RangeTally)
+        -> PushAttempt?
+    {
+        let entry = attempt.entry
         switch outcome {
         case .unknownToken:
             guardian.note(entry.name, isRefusal: true)
-            next.entry += 1
-            next.tries = 0
-            return next
+            return attempt.byNextEntry()
         case .otherApp:
-            guard next.entry + 1 < next.entries.count else {
-                tally.note(next.device, outcome, isDead: false)
-                return nil
-            }
-            next.entry += 1
-            next.tries = 0
-            return next
-        case .busy:
-            guard next.tries >= Self.mostTries else { return next }
-            tally.note(next.device, outcome, isDead: false)
+            let next = attempt.byNextEntry()
+            if !next.isExhausted { return next }
+        case .busy(_, let after):
+            if let next = attempt.later(outcome, most: outcome.mostTries, after: after) { return next }
+        case .unreached: return attempt.notReached(outcome)
         case .unclear:
             // A device that was reached already would show it twice, unless it knows it again.
-            let most = message.collapseId == nil && entry.repeatsShow ? 2 : Self.mostTries
-            guard next.tries >= most else { return next }
-            tally.note(next.device, outcome, isDead: false)
-        case .dead: tally.note(next.device, outcome, isDead: true)
-        case .sent:
-            guardian.note(entry.name, isRefusal: false)
-            tally.note(next.device, outcome, isDead: false)
-        case .failed, .refused, .unusable: tally.note(next.device, outcome, isDead: false)
+            let most = message.collapseId == nil && entry.repeatsShow ? 2 : outcome.mostTries
+            if let next = attempt.later(outcome, most: most, after: nil) { return next }
+        case .sent: guardian.note(entry.name, isRefusal: false)
+        case .dead, .failed, .refused, .unusable: break
         }
+        var isDead = false
+        if case .dead = outcome { isDead = true }
+        tally.note(attempt.device, outcome, isDead: isDead, by: entry.name)
         return nil
     }
 
     /// Says of tokens that no entry knows whether they are dead, after all that is known of the entries.
-    private func judge(_ suspects: [Attempt], _ tally: RangeTally) {
+    private func judge(_ suspects: [PushAttempt], _ tally: RangeTally) {
         for attempt in suspects {
             let wrong = attempt.entries.filter { !guardian.trusts($0.name) }
             tally.note(attempt.device, .unknownToken("BadDeviceToken"), isDead: wrong.isEmpty)

@@ -12,21 +12,42 @@ final class RangeTally: Sendable {
 
     private let state: Mutex<State>
     private let cleansTokens: Bool
+    private let isTrial: Bool
 
-    init(_ devices: [PushRange.Device], cleansTokens: Bool) {
+    /// - Parameter isTrial: Whether nothing is sent: what would have been is counted apart.
+    init(_ devices: [PushRange.Device], cleansTokens: Bool, isTrial: Bool = false) {
         var left: [String: Int] = [:]
         for (index, device) in devices.enumerated() { left[device.objectId] = index }
         state = Mutex(State(left: left))
         self.cleansTokens = cleansTokens
+        self.isTrial = isTrial
+        if isTrial { state.withLock { $0.progress.report = PushReport() } }
+    }
+
+    /// Notes what a device would get in a trial run.
+    func render(_ device: PushDevice, by entry: String, locale: String?, bytes: Int) {
+        state.withLock { state in
+            state.progress.report?.add("locales", locale ?? "default")
+            state.progress.report?.add("entries", entry)
+            if let badge = device.badge { state.progress.report?.add("badges", JSONValue.number(badge).text) }
+            state.progress.report?.noteSize(bytes)
+        }
     }
 
     /// Notes what became of a device; only the first word about it counts.
     ///
-    /// - Parameter isDead: Whether its token is to be removed.
-    func note(_ device: PushDevice, _ outcome: PushOutcome, isDead: Bool) {
+    /// - Parameters:
+    ///   - isDead: Whether its token is to be removed.
+    ///   - entry: What sent to it; nil where nothing could.
+    func note(_ device: PushDevice, _ outcome: PushOutcome, isDead: Bool, by entry: String? = nil) {
         state.withLock { state in
             guard state.left.removeValue(forKey: device.objectId) != nil else { return }
             state.isChanged = true
+            if isTrial {
+                state.progress.report?.add("deviceTypes", device.type)
+                if let reason = outcome.reason { state.progress.report?.add("problems", reason) }
+                return
+            }
             let type = Name(device.type)
             guard let reason = outcome.reason else {
                 state.progress.sent[type, default: 0] += 1
@@ -40,7 +61,9 @@ final class RangeTally: Sendable {
                 state.progress.deadTokens.append((device.objectId, device.token, reason, since))
             }
             switch outcome {
-            case .unusable, .refused: state.progress.error = ["code": 115, "message": .string(reason)]
+            case .unusable, .refused:
+                let message = entry.map { "\($0): \(reason)" } ?? reason
+                state.progress.error = ["code": 115, "message": .string(message)]
             default: break
             }
         }
@@ -57,6 +80,7 @@ final class RangeTally: Sendable {
             // What is done is settled once, at its end.
             if !isEnd, state.left.isEmpty { return nil }
             state.progress = PushProgress()
+            if isTrial { state.progress.report = PushReport() }
             state.isChanged = false
             return progress
         }
@@ -70,6 +94,7 @@ final class RangeTally: Sendable {
             state.progress.failed.merge(progress.failed, uniquingKeysWith: +)
             state.progress.failures += progress.failures
             state.progress.deadTokens += progress.deadTokens
+            if let report = progress.report { state.progress.report?.add(report) }
             if state.progress.error == nil { state.progress.error = progress.error }
         }
     }

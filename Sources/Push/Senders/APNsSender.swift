@@ -12,6 +12,9 @@ final class APNsSender: PushSender {
     let name: String
     private let client: HTTP2Client
     private let token: ProviderToken?
+    private let host: String
+    /// What to tell the operator of the certificate; nil for nothing.
+    let warning: String?
 
     /// Makes a sender; nothing is connected yet.
     ///
@@ -20,6 +23,7 @@ final class APNsSender: PushSender {
         throws
     {
         topic = settings.topic
+        host = "\(settings.host):\(settings.port)"
         comesFirst = settings.isProduction
         name = "APNs \(settings.topic ?? "") \(settings.isProduction ? "production" : "sandbox")"
         var tls = TLSConfiguration.makeClientConfiguration()
@@ -42,9 +46,11 @@ final class APNsSender: PushSender {
         } else {
             token = nil
         }
-        if let client = try KeyFile.client(settings.identity, option, in: folder) {
-            tls.certificateChain = client.chain
-            tls.privateKey = client.key
+        let certificate = try KeyFile.client(settings.identity, option, in: folder)
+        warning = certificate?.warning
+        if let certificate {
+            tls.certificateChain = certificate.chain
+            tls.privateKey = certificate.key
         }
         client = try HTTP2Client(
             HTTP2Origin(host: settings.host, port: settings.port, isSecure: true), tls: tls, connections: 2,
@@ -52,6 +58,27 @@ final class APNsSender: PushSender {
     }
 
     func shutdown() async { client.shutdown() }
+
+    func size(of message: PushMessage) -> Int? {
+        message.data.map { JSONValue.object(APNsForm.body($0)).serialized().count }
+    }
+
+    func mostBytes(of message: PushMessage) -> Int {
+        message.pushType == "voip" ? APNsForm.mostBytesOfCalls : APNsForm.mostBytes
+    }
+
+    func takes(_ token: String) -> Bool { APNsForm.path(token) != nil }
+
+    func check() async -> [(step: String, problem: String?)] {
+        var steps: [(step: String, problem: String?)] = []
+        if let token {
+            let isSigned = (try? await token.text(at: Date.now.timeIntervalSince1970)) != nil
+            steps.append(("the key signs", isSigned ? nil : "it does not"))
+        } else {
+            steps.append(("the certificate and its key were read", nil))
+        }
+        return steps + [await client.check(host)]
+    }
 
     func send(
         _ message: PushMessage, to devices: [PushDevice],
@@ -87,7 +114,10 @@ final class APNsSender: PushSender {
         var bad: [(index: Int, outcome: PushOutcome)] = []
         for index in indices {
             if let path = APNsForm.path(devices[index].token) {
-                calls.append(HTTP2Call(headers: headers, path: path, body: body))
+                calls.append(
+                    HTTP2Call(
+                        headers: headers, path: path, body: body,
+                        ownField: ("apns-id", APNsForm.identifier(message, devices[index]))))
                 places.append(index)
             } else {
                 bad.append((index, .failed("BadDeviceToken: it is no hexadecimal text")))
@@ -95,12 +125,13 @@ final class APNsSender: PushSender {
         }
         if !bad.isEmpty { await report(bad) }
         var expired: [Int] = []
-        for await results in client.send(calls) {
+        for await results in client.send(calls, until: message.expiry.map { Double($0) / 1000 }) {
             var known: [(index: Int, outcome: PushOutcome)] = []
             for result in results {
                 let index = places[result.index]
                 switch result.outcome {
                 case .unknown(let reason): known.append((index, .unclear(reason)))
+                case .overdue: known.append((index, .failed(PushMessage.overdue)))
                 case .answer(let status, let retryAfter, let body):
                     let answer = APNsAnswer(status: status, retryAfter: retryAfter, body: body)
                     if answer.reason == "ExpiredProviderToken", !isRetry {
@@ -142,6 +173,7 @@ struct APNsAnswer {
         case (400, "DeviceTokenNotForTopic"): .otherApp(reason)
         case (403, "BadEnvironmentKeyIdInToken"): .otherApp(reason)
         case (403, _): .unusable(reason)
+        case (429, "TooManyRequests"): .busy(reason, after: max(retryAfter ?? 0, 1))
         case (429, _), (500..., _): .busy(reason, after: retryAfter)
         default: .refused(reason)
         }

@@ -5,14 +5,28 @@ import ServerConfiguration
 /// Expo's service, which sends on to Apple's and Google's.
 final class ExpoSender: PushSender {
     let name = "Expo"
+    let takesMany = true
     private let settings: ExpoPush
     private let caller: HTTPCaller
 
-    private static let atOnce = 100
+    /// How many messages a request has.
+    static let atOnce = 100
 
     init(_ settings: ExpoPush, caller: HTTPCaller) {
         self.settings = settings
         self.caller = caller
+    }
+
+    func size(of message: PushMessage) -> Int? { message.data.map { JSONValue.object($0).serialized().count } }
+
+    func check() async -> [(step: String, problem: String?)] {
+        let step = "\(settings.endpoint) answers"
+        do {
+            _ = try await caller.send(HTTPCall("GET", settings.endpoint), timeLimit: .seconds(10), mostBytes: 1 << 20)
+            return [(step, nil)]
+        } catch {
+            return [(step, (error as? HTTPCallFailure)?.description ?? "\(error)")]
+        }
     }
 
     func send(
@@ -57,7 +71,7 @@ final class ExpoSender: PushSender {
             }
         } catch let failure as HTTPCallFailure {
             return all(
-                failure.kind == .unreachable ? .busy(failure.description, after: nil) : .unclear(failure.description))
+                failure.kind == .unreachable ? .unreached(failure.description) : .unclear(failure.description))
         } catch {
             return all(.unclear("the server is stopping"))
         }

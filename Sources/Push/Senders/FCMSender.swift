@@ -13,6 +13,10 @@ final class FCMSender: PushSender {
     private let client: HTTP2Client
     private let token: AccessToken
     private let path: String
+    private let host: String
+
+    /// How long until an access token is asked for again where there is no answer, in seconds.
+    private static let longestPause = 60.0
 
     /// Makes a sender; nothing is connected yet.
     ///
@@ -30,6 +34,7 @@ final class FCMSender: PushSender {
             throw ConfigurationError("option \(option).endpoint is no address")
         }
         let isSecure = parts.scheme == "https"
+        self.host = "\(host):\(parts.port ?? (isSecure ? 443 : 80))"
         client = try HTTP2Client(
             HTTP2Origin(host: host, port: parts.port ?? (isSecure ? 443 : 80), isSecure: isSecure),
             tls: isSecure ? .makeClientConfiguration() : nil, connections: 10, timeLimit: .seconds(15),
@@ -41,35 +46,77 @@ final class FCMSender: PushSender {
 
     func shutdown() async { client.shutdown() }
 
-    func send(
-        _ message: PushMessage, to devices: [PushDevice],
-        report: ([(index: Int, outcome: PushOutcome)]) async -> Void
-    ) async {
-        let form =
-            settings.isForApple
+    var asksInTrials: Bool { settings.asksInTrials }
+
+    private func form(_ message: PushMessage) -> JSONObject {
+        settings.isForApple
             ? FCMForm.apple(message)
             : FCMForm.android(
                 message, now: Int64(Date.now.timeIntervalSince1970 * 1000),
                 makesNotification: settings.makesNotifications)
+    }
+
+    func size(of message: PushMessage) -> Int? { JSONValue.object(form(message)).serialized().count }
+
+    func check() async -> [(step: String, problem: String?)] {
+        do {
+            _ = try await token.text()
+        } catch {
+            return [("Google gives an access token", (error as? AccessToken.Failure)?.reason ?? "\(error)")]
+        }
+        return [("Google gives an access token", nil), await client.check(host)]
+    }
+
+    func send(
+        _ message: PushMessage, to devices: [PushDevice],
+        report: ([(index: Int, outcome: PushOutcome)]) async -> Void
+    ) async {
         // Each device has its token between the same two texts.
         var start = Array("{\"message\":{".utf8)
-        let members = JSONValue.object(form).serialized().dropFirst().dropLast()
+        let members = JSONValue.object(form(message)).serialized().dropFirst().dropLast()
         start += members
         start += Array((members.isEmpty ? "\"token\":" : ",\"token\":").utf8)
-        await send(start, devices, Array(devices.indices), refused: nil, report)
+        let end = Array((message.isTrial ? "},\"validate_only\":true}" : "}}").utf8)
+        await send(
+            Envelope(start: start, end: end, expiry: message.expiry.map { Double($0) / 1000 }), devices,
+            Array(devices.indices), refused: nil, report)
+    }
+
+    /// What stands around the token of a device, and when it is too late, in seconds since 1970.
+    private struct Envelope {
+        let start: [UInt8]
+        let end: [UInt8]
+        let expiry: Double?
+    }
+
+    /// An access token. Where Google's service is not reached, it is asked again until it is too late.
+    ///
+    /// - Throws: `AccessToken.Failure`.
+    private func bearer(refused: String?, until expiry: Double?) async throws -> String {
+        var pause = 1.0
+        while true {
+            do {
+                return try await token.text(refused: refused)
+            } catch let failure as AccessToken.Failure {
+                let end = expiry ?? .infinity
+                guard !failure.isFinal, Date.now.timeIntervalSince1970 + pause < end else { throw failure }
+            }
+            try await Task.sleep(for: .seconds(pause))
+            pause = min(2 * pause, Self.longestPause)
+        }
     }
 
     private func send(
-        _ start: [UInt8], _ devices: [PushDevice], _ indices: [Int], refused: String?,
+        _ envelope: Envelope, _ devices: [PushDevice], _ indices: [Int], refused: String?,
         _ report: ([(index: Int, outcome: PushOutcome)]) async -> Void
     ) async {
         let bearer: String
         do {
-            bearer = try await token.text(refused: refused)
+            bearer = try await self.bearer(refused: refused, until: envelope.expiry)
         } catch {
             let failure = error as? AccessToken.Failure
             let reason = failure?.reason ?? "no access token"
-            let outcome: PushOutcome = failure?.isFinal == true ? .unusable(reason) : .busy(reason, after: nil)
+            let outcome: PushOutcome = failure?.isFinal == true ? .unusable(reason) : .unreached(reason)
             return await report(indices.map { ($0, outcome) })
         }
         var headers = HPACKHeaders()
@@ -77,19 +124,20 @@ final class FCMSender: PushSender {
         headers.add(name: "content-type", value: "application/json")
         let calls = indices.map { index in
             var body = ByteBuffer()
-            body.reserveCapacity(start.count + devices[index].token.utf8.count + 16)
-            body.writeBytes(start)
+            body.reserveCapacity(envelope.start.count + devices[index].token.utf8.count + 32)
+            body.writeBytes(envelope.start)
             body.writeBytes(JSONValue.string(devices[index].token).serialized())
-            body.writeStaticString("}}")
+            body.writeBytes(envelope.end)
             return HTTP2Call(headers: headers, path: path, body: body)
         }
         var unauthenticated: [Int] = []
-        for await results in client.send(calls) {
+        for await results in client.send(calls, until: envelope.expiry) {
             var known: [(index: Int, outcome: PushOutcome)] = []
             for result in results {
                 let index = indices[result.index]
                 switch result.outcome {
                 case .unknown(let reason): known.append((index, .unclear(reason)))
+                case .overdue: known.append((index, .failed(PushMessage.overdue)))
                 case .answer(let status, let retryAfter, let body):
                     let answer = FCMAnswer(status: status, retryAfter: retryAfter, body: body)
                     if answer.isUnauthenticated, refused == nil {
@@ -101,7 +149,7 @@ final class FCMSender: PushSender {
             }
             if !known.isEmpty { await report(known) }
         }
-        if !unauthenticated.isEmpty { await send(start, devices, unauthenticated, refused: bearer, report) }
+        if !unauthenticated.isEmpty { await send(envelope, devices, unauthenticated, refused: bearer, report) }
     }
 }
 

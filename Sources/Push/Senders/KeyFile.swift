@@ -32,22 +32,44 @@ struct KeyFile {
         }
     }
 
+    /// A certificate by which a sender says who it is.
+    struct Client {
+        let chain: [NIOSSLCertificateSource]
+        let key: NIOSSLPrivateKeySource
+        /// What to tell the operator of a certificate that ends soon; nil while there is time.
+        let warning: String?
+
+        private static let warnedDays = 30.0
+
+        init(_ certificates: [NIOSSLCertificate], _ privateKey: NIOSSLPrivateKey, _ option: String) throws {
+            chain = certificates.map { .certificate($0) }
+            key = .privateKey(privateKey)
+            let end = Date(timeIntervalSince1970: Double(certificates.first?.notValidAfter ?? 0))
+            guard end > .now else {
+                throw ConfigurationError("option \(option): the certificate has ended on \(end.ISO8601Format())")
+            }
+            warning =
+                end > .now + Self.warnedDays * 86_400
+                ? nil : "option \(option): the certificate ends on \(end.ISO8601Format())"
+        }
+    }
+
     /// What it holds, as a text.
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// The certificate and the key of a sender, for TLS.
     ///
     /// - Throws: `ConfigurationError` that says why they cannot be used.
-    static func client(_ identity: ApplePush.Identity, _ option: String, in folder: String) throws
-        -> (chain: [NIOSSLCertificateSource], key: NIOSSLPrivateKeySource)?
-    {
+    static func client(_ identity: ApplePush.Identity, _ option: String, in folder: String) throws -> Client? {
         switch identity {
         case .token: return nil
         case .archive(let file, let passphrase):
             let bytes = try KeyFile(file, "\(option).pfx", in: folder).bytes
             do {
                 let bundle = try NIOSSLPKCS12Bundle(buffer: bytes, passphrase: passphrase.map { Array($0.utf8) })
-                return (bundle.certificateChain.map { .certificate($0) }, .privateKey(bundle.privateKey))
+                return try Client(bundle.certificateChain, bundle.privateKey, option)
+            } catch let error as ConfigurationError {
+                throw error
             } catch {
                 throw ConfigurationError(
                     "option \(option).pfx cannot be read: the passphrase is wrong, or the file is encrypted as only old "
@@ -62,7 +84,7 @@ struct KeyFile {
                 let privateKey = try NIOSSLPrivateKey(bytes: keyBytes, format: .pem) { setter in
                     setter(Array((passphrase ?? "").utf8))
                 }
-                return (chain.map { .certificate($0) }, .privateKey(privateKey))
+                return try Client(chain, privateKey, option)
             } catch let error as ConfigurationError {
                 throw error
             } catch {

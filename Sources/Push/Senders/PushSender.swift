@@ -33,6 +33,22 @@ protocol PushSender: Sendable {
         report: ([(index: Int, outcome: PushOutcome)]) async -> Void
     ) async
 
+    /// How many bytes devices get; nil where there is nothing for them.
+    func size(of message: PushMessage) -> Int?
+    /// How many bytes they may get.
+    func mostBytes(of message: PushMessage) -> Int
+    /// Whether a token may be one of its service's.
+    func takes(_ token: String) -> Bool
+    /// Whether its service takes messages to many devices in one request.
+    var takesMany: Bool { get }
+    /// Whether its service tells of a trial run what it would do.
+    var asksInTrials: Bool { get }
+
+    /// Looks whether it could send, and sends nothing.
+    ///
+    /// - Returns: What was looked at, and what is wrong about it.
+    func check() async -> [(step: String, problem: String?)]
+
     /// Ends its connections.
     func shutdown() async
 }
@@ -41,5 +57,20 @@ extension PushSender {
     var topic: String? { nil }
     var comesFirst: Bool { false }
     var repeatsShow: Bool { true }
+    var takesMany: Bool { false }
+    var asksInTrials: Bool { false }
+    func mostBytes(of message: PushMessage) -> Int { 4096 }
+    func takes(_ token: String) -> Bool { true }
     func shutdown() async {}
+}
+
+extension HTTP2Client {
+    /// Whether the service answers, as a step of ``PushSender/check()``.
+    func check(_ host: String) async -> (step: String, problem: String?) {
+        do {
+            return ("\(host) answers, and takes \(try await probe()) requests at once", nil)
+        } catch {
+            return ("\(host) answers", "\(error)")
+        }
+    }
 }

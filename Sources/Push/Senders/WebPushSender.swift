@@ -52,6 +52,29 @@ final class WebPushSender: PushSender {
         self.key = try ES256PrivateKey(backing: key)
     }
 
+    func size(of message: PushMessage) -> Int? { message.data.map { JSONValue.object($0).serialized().count } }
+
+    func mostBytes(of message: PushMessage) -> Int { Self.mostBytes }
+
+    func takes(_ token: String) -> Bool { subscription(token) != nil }
+
+    func check() async -> [(step: String, problem: String?)] {
+        do {
+            _ = try await authorization(for: "https://push.example", at: Int(Date.now.timeIntervalSince1970))
+            return [("the key signs; browsers choose their services themselves", nil)]
+        } catch {
+            return [("the key signs", "\(error)")]
+        }
+    }
+
+    /// What says to a service who sends.
+    private func authorization(for origin: String, at now: Int) async throws -> String {
+        let keys = JWTKeyCollection()
+        await keys.add(ecdsa: key)
+        let token = try await keys.sign(Claims(aud: origin, exp: now + 12 * 3600, sub: settings.subject))
+        return "vapid t=\(token), k=\(settings.publicKey)"
+    }
+
     func send(
         _ message: PushMessage, to devices: [PushDevice],
         report: ([(index: Int, outcome: PushOutcome)]) async -> Void
@@ -105,13 +128,10 @@ final class WebPushSender: PushSender {
         guard let subscription = subscription(token) else { return .failed("InvalidSubscription") }
         do {
             let now = Int(Date.now.timeIntervalSince1970)
-            let keys = JWTKeyCollection()
-            await keys.add(ecdsa: key)
-            let claims = Claims(aud: subscription.origin, exp: now + 12 * 3600, sub: settings.subject)
             var timeToLive = settings.timeToLive
             if let expiry = message.expiry { timeToLive = min(timeToLive, max(Int(expiry / 1000) - now, 0)) }
             var headers = [
-                ("Authorization", "vapid t=\(try await keys.sign(claims)), k=\(settings.publicKey)"),
+                ("Authorization", try await authorization(for: subscription.origin, at: now)),
                 ("Content-Encoding", "aes128gcm"), ("Content-Type", "application/octet-stream"),
                 ("TTL", "\(timeToLive)"),
             ]
@@ -124,7 +144,7 @@ final class WebPushSender: PushSender {
             return Self.outcome(reply)
         } catch let failure as HTTPCallFailure {
             return failure.kind == .unreachable
-                ? .busy(failure.description, after: nil) : .unclear(failure.description)
+                ? .unreached(failure.description) : .unclear(failure.description)
         } catch {
             return .failed("it cannot be encrypted")
         }

@@ -120,6 +120,9 @@ extension RouteTable {
             let failures = try await routes.backend.pushFailures(of: call[0], call.context)
             return .object(["results": .array(failures.map { .object($0) })])
         },
+        Route(.get, "push/:objectId/report", [.master]) { routes, call in
+            .object(try await routes.backend.pushReport(of: call[0], call.context))
+        },
     ]
 
     /// Audiences keep their query as text; it is shown as the object that it is.

@@ -12,6 +12,7 @@ extension OptionTable {
                 .member("android", .any), .member("fcm", .any), .member("web", .any), .member("expo", .any),
                 .member("queueOptions", .object), .member("adapter", .any), .member("delivery", .string),
                 .member("cleanupInvalidTokens", .boolean), .member("maxScheduleDays", .number),
+                .member("keepStatusDays", .number), .member("dryRun", .string),
             ]
         ) { value, _, configuration throws(ConfigurationError) in
             guard let object = value.objectValue else { return }
@@ -36,7 +37,7 @@ extension Configuration {
 
         /// The services of each type of device, in the order in which they are tried.
         public internal(set) var services: [Name: [Service]] = [:]
-        /// How many devices are sent to as one piece of work.
+        /// How many devices of a type a process sends to at once.
         public internal(set) var batchSize = 500
         /// Whether this process sends; otherwise it only stores what others send.
         public internal(set) var isSent = true
@@ -46,6 +47,8 @@ extension Configuration {
         public internal(set) var cleansTokens = true
         /// How many days ahead a notification may be scheduled; nil for any number.
         public internal(set) var maxScheduleDays: Double?
+        /// After how many days rows of pushes that have ended are removed; nil for never.
+        public internal(set) var keepStatusDays: Double?
         /// Where relative paths of keys begin: the folder of the configuration file.
         public internal(set) var folder = "."
 
@@ -79,7 +82,8 @@ extension Configuration {
                                 accessToken: entry["accessToken"]?.stringValue,
                                 endpoint: try PushServiceReader.endpoint(entry, "https://exp.host", "push.expo")))
                     ]
-                case "queueOptions", "delivery", "cleanupInvalidTokens", "maxScheduleDays": break
+                case "queueOptions", "delivery", "cleanupInvalidTokens", "maxScheduleDays", "keepStatusDays", "dryRun":
+                    break
                 default: throw ConfigurationError("option push: Push to \(key) is not supported")
                 }
             }
@@ -105,6 +109,27 @@ extension Configuration {
             if let days = options["maxScheduleDays"]?.numberValue {
                 guard days > 0 else { throw ConfigurationError("option push.maxScheduleDays must be more than 0") }
                 maxScheduleDays = days
+            }
+            if let days = options["keepStatusDays"]?.numberValue {
+                guard days >= 0 else { throw ConfigurationError("option push.keepStatusDays must be 0 or more") }
+                keepStatusDays = days == 0 ? nil : days
+            }
+            try readTrials(options["dryRun"])
+        }
+
+        private mutating func readTrials(_ option: JSONValue?) throws(ConfigurationError) {
+            switch option {
+            case nil, .null?, "none"?: break
+            case "provider"?:
+                for (type, entries) in services {
+                    services[type] = entries.map { entry in
+                        guard case .firebase(var settings) = entry else { return entry }
+                        settings.asksInTrials = true
+                        return .firebase(settings)
+                    }
+                }
+            case let other?:
+                throw ConfigurationError("option push.dryRun must be none or provider, not \(other.text)")
             }
         }
 

@@ -40,6 +40,8 @@ public struct FirebasePush: Sendable {
     public var makesNotifications: Bool
     /// Whether the devices are Apple's.
     public var isForApple: Bool
+    /// Whether Firebase is asked in trial runs what it would do.
+    public var asksInTrials = false
 }
 
 /// A sender of web push.

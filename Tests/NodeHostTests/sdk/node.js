@@ -10,10 +10,11 @@ const { User, Role, Session, Installation } = require('./lib/system.js');
 const { ParseFile } = require('./lib/file.js');
 const { Query } = require('./lib/query.js');
 const { ParseConfig } = require('./lib/config.js');
+const { Push } = require('./lib/push.js');
 
 const Parse = {
   CoreManager: core, Error: ParseError, GeoPoint, ACL, Object: ParseObject, Relation, User, Role, Session, Installation,
-  File: ParseFile, Query, Config: ParseConfig, Op: operations,
+  File: ParseFile, Push, Query, Config: ParseConfig, Op: operations,
   _encode: (value, withoutObjects = false, asPointers = false) => encode(value, withoutObjects, asPointers),
   _decode: (_, value) => decode(value),
   initialize(applicationId, javascriptKey, masterKey) {

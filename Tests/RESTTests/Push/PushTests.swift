@@ -6,62 +6,12 @@ import Testing
 
 /// Pushes, from the request to the services: real HTTP/2 with TLS, real signatures, a real database.
 @Suite struct PushTests {
-    /// Runs a server with a sink for Apple's and Google's devices.
-    private static func run(
-        _ manners: PushSink.Manners = PushSink.Manners(), _ changes: JSONObject = [:],
-        _ body: @escaping @Sendable (TestServer, PushSink) async throws -> Void
-    ) async throws {
-        try await WebhookServer.run { tokens in
-            tokens.on("token") { _ in .text(#"{"access_token":"access-1","expires_in":3599}"#) }
-            try await PushSink.run(manners) { sink in
-                var push: JSONObject = [
-                    "ios": [sink.apple("app.one"), sink.apple("app.two")], "osx": sink.apple("app.mac"),
-                    "android": sink.android(tokens: tokens.url("token")),
-                ]
-                for (key, value) in changes { push[key] = value }
-                try await TestServer.run(["push": .object(push)]) { try await body($0, sink) }
-            }
-        }
-    }
-
-    /// Makes an installation and gives its id.
-    @discardableResult
-    private static func device(
-        _ server: TestServer, _ token: String, _ type: String = "ios", _ fields: JSONObject = [:]
-    ) async throws -> String {
-        var device: JSONObject = [
-            "deviceType": .string(type), "deviceToken": .string(token),
-            "installationId": .string("i-\(token)"),
-        ]
-        if type == "ios" { device["appIdentifier"] = "app.one" }
-        for (key, value) in fields { device[key] = value }
-        return try await server.send("POST", "/installations", .object(device), as: .master).succeeded()
-            .string("objectId")
-    }
-
-    /// Sends a push and waits for the end of its row.
-    private static func push(_ server: TestServer, _ body: JSONValue) async throws -> JSONValue {
-        let answer = try await server.send("POST", "/push", body, as: .master).succeeded()
-        #expect(answer["result"] == true)
-        return try await row(server, #require(answer.headers["x-parse-push-status-id"]))
-    }
-
-    private static func row(_ server: TestServer, _ id: String) async throws -> JSONValue {
-        var row = JSONValue.null
-        let hasEnded = try await eventually(within: .seconds(60)) {
-            row = try await server.send("GET", "/classes/_PushStatus/\(id)", as: .master).json
-            return ["succeeded", "failed"].contains(row["status"]?.stringValue)
-        }
-        #expect(hasEnded, "\(row.text)")
-        return row
-    }
-
     @Test("A push reaches each device of its audience once, and its row counts them by type")
     func plain() async throws {
-        try await Self.run { server, sink in
-            for number in 1...3 { try await Self.device(server, "a\(number)") }
-            for number in 1...2 { try await Self.device(server, "g\(number)", "android") }
-            let row = try await Self.push(server, ["where": [:], "data": ["alert": "hi", "own": 1]])
+        try await PushFixture.run { server, sink in
+            for number in 1...3 { try await PushFixture.device(server, "a\(number)") }
+            for number in 1...2 { try await PushFixture.device(server, "g\(number)", "android") }
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "hi", "own": 1]])
             #expect(row["status"] == "succeeded" && row["numSent"] == 5, "\(row.text)")
             #expect(row["sentPerType"]?["ios"] == 3 && row["sentPerType"]?["android"] == 2)
             #expect(row["numFailed"] == nil && row["count"] == nil && row["source"] == "rest")
@@ -79,7 +29,7 @@ import Testing
 
     @Test("Who may not send is refused as parse-server refuses, and so is what cannot be sent")
     func refusals() async throws {
-        try await Self.run { server, sink in
+        try await PushFixture.run { server, sink in
             let body: JSONValue = ["where": [:], "data": ["alert": "x"]]
             for identity in [TestServer.Identity.anonymous, .maintenance] {
                 let answer = try await server.send("POST", "/push", body, as: identity)
@@ -136,12 +86,13 @@ import Testing
 
     @Test("Badges grow where they are sent, and each device shows its own")
     func badges() async throws {
-        try await Self.run { server, sink in
+        try await PushFixture.run { server, sink in
             let ids = try await [
-                Self.device(server, "b1", "ios", ["badge": 0]), Self.device(server, "b2", "ios", ["badge": 4]),
-                Self.device(server, "b3"),
+                PushFixture.device(server, "b1", "ios", ["badge": 0]),
+                PushFixture.device(server, "b2", "ios", ["badge": 4]),
+                PushFixture.device(server, "b3"),
             ]
-            let row = try await Self.push(server, ["where": [:], "data": ["badge": "Increment"]])
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["badge": "Increment"]])
             #expect(row["status"] == "succeeded" && row["numSent"] == 3)
             let shown = Dictionary(
                 uniqueKeysWithValues: sink.notifications.map { ($0.token, $0.body["aps"]?["badge"]) })
@@ -152,7 +103,7 @@ import Testing
             }
             // Those that had a badge when they were chosen are sent to, whatever becomes of it.
             sink.forget()
-            _ = try await Self.push(
+            _ = try await PushFixture.push(
                 server, ["where": ["badge": 5], "data": ["badge": ["__op": "Increment", "amount": -2]]])
             #expect(sink.notifications.map { $0.body["aps"]?["badge"] } == [.number(3)])
         }
@@ -160,12 +111,12 @@ import Testing
 
     @Test("A device gets the texts of its locale, else of its language, else those for all")
     func locales() async throws {
-        try await Self.run { server, sink in
+        try await PushFixture.run { server, sink in
             for (token, locale) in [("c1", "fr-FR"), ("c2", "en-GB"), ("c3", "en_US"), ("c4", "de")] {
-                try await Self.device(server, token, "ios", ["localeIdentifier": .string(locale)])
+                try await PushFixture.device(server, token, "ios", ["localeIdentifier": .string(locale)])
             }
-            try await Self.device(server, "c5")
-            _ = try await Self.push(
+            try await PushFixture.device(server, "c5")
+            _ = try await PushFixture.push(
                 server,
                 ["where": [:], "data": ["alert": "x", "alert-fr": "f", "alert-en": "e", "alert-en-GB": "b"]])
             let texts = Dictionary(uniqueKeysWithValues: sink.notifications.map { ($0.token, $0.body) })
@@ -177,15 +128,15 @@ import Testing
 
     @Test("Dead tokens are removed, unless their installation was saved since; the master key reads what failed")
     func deadTokens() async throws {
-        try await Self.run { server, sink in
-            let dead = try await Self.device(server, "dead01")
-            let newer = try await Self.device(server, "01d001")
-            let google = try await Self.device(server, "dead-g", "android")
-            let fine = try await Self.device(server, "f001")
+        try await PushFixture.run { server, sink in
+            let dead = try await PushFixture.device(server, "dead01")
+            let newer = try await PushFixture.device(server, "01d001")
+            let google = try await PushFixture.device(server, "dead-g", "android")
+            let fine = try await PushFixture.device(server, "f001")
             let answer = try await server.send(
                 "POST", "/push", ["where": [:], "data": ["alert": "x"]], as: .master)
             let id = try #require(answer.headers["x-parse-push-status-id"])
-            let row = try await Self.row(server, id)
+            let row = try await PushFixture.row(server, id)
             #expect(row["numSent"] == 1 && row["numFailed"] == 3, "\(row.text)")
             #expect(row["failedPerType"]?["ios"] == 2 && row["failedPerType"]?["android"] == 1)
             for (id, token) in [(dead, nil), (google, nil), (newer, "01d001"), (fine, "f001")] {
@@ -201,10 +152,10 @@ import Testing
 
     @Test("An entry that refuses most tokens is wrong itself: no token is removed for it")
     func wrongEnvironment() async throws {
-        try await Self.run { server, sink in
-            for number in 0..<8 { try await Self.device(server, "bad00\(number)") }
-            for number in 0..<2 { try await Self.device(server, "ab\(number)") }
-            let row = try await Self.push(server, ["where": [:], "data": ["alert": "x"]])
+        try await PushFixture.run { server, sink in
+            for number in 0..<8 { try await PushFixture.device(server, "bad00\(number)") }
+            for number in 0..<2 { try await PushFixture.device(server, "ab\(number)") }
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
             #expect(row["numSent"] == 2 && row["numFailed"] == 8)
             let left = try await server.find("_Installation", ["count": 1, "limit": 0], as: .master)
             #expect(left["count"] == 10)
@@ -216,167 +167,41 @@ import Testing
 
     @Test("A busy service is asked again after the time that it names")
     func busy() async throws {
-        try await Self.run { server, sink in
-            try await Self.device(server, "b05e01")
-            try await Self.device(server, "ab01")
-            let row = try await Self.push(server, ["where": [:], "data": ["alert": "x"]])
+        try await PushFixture.run { server, sink in
+            try await PushFixture.device(server, "b05e01")
+            try await PushFixture.device(server, "ab01")
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
             #expect(row["numSent"] == 2 && row["numFailed"] == nil)
             #expect(sink.tokens == ["ab01", "b05e01", "b05e01", "b05e01"])
         }
     }
 
-    @Test(
-        "A connection that refuses streams or has one only doubles no notification, and none is lost when it says GOAWAY",
-        arguments: [(100, 25, nil), (100, nil, 10), (1, nil, nil)] as [(Int, Int?, Int?)])
-    func connections(streams: Int, goAway: Int?, refuses: Int?) async throws {
-        var manners = PushSink.Manners()
-        manners.streams = streams
-        manners.requestsBeforeGoAway = goAway
-        manners.refusesEvery = refuses
-        try await Self.run(manners, ["queueOptions": ["batchSize": 50]]) { server, sink in
-            try await Self.fill(server, 120)
-            let row = try await Self.push(server, ["where": [:], "data": ["alert": "x"]])
-            #expect(row["numSent"] == 120 && row["status"] == "succeeded", "\(row.text)")
-            #expect(Set(sink.tokens).count == 120)
-            if goAway == nil { #expect(sink.tokens.count == 120) }
-            #expect(sink.authorizations.count == 1)
-        }
-    }
-
-    /// Makes many installations at once.
-    private static func fill(_ server: TestServer, _ count: Int) async throws {
-        for start in stride(from: 0, to: count, by: 50) {
-            let requests = (start..<min(start + 50, count)).map { number -> JSONValue in
-                [
-                    "method": "POST", "path": "/parse/classes/_Installation",
-                    "body": [
-                        "deviceType": "ios", "deviceToken": .string("aa\(number + 10_000)"),
-                        "installationId": .string("n-\(number)"), "appIdentifier": "app.one",
-                    ],
-                ]
-            }
-            _ = try await server.send("POST", "/batch", ["requests": .array(requests)], as: .master).succeeded()
-        }
-    }
-
     @Test("Types without a service fail under their own name, however it is written")
     func hostileTypes() async throws {
-        try await Self.run { server, sink in
+        try await PushFixture.run { server, sink in
             let names = ["winrt", "a'b\"}.c", String(repeating: "x", count: 10_000)]
-            for (number, name) in names.enumerated() { try await Self.device(server, "e\(number)", name) }
-            try await Self.device(server, "../../x", "ios")
-            let row = try await Self.push(server, ["where": [:], "data": ["alert": "x"]])
+            for (number, name) in names.enumerated() { try await PushFixture.device(server, "e\(number)", name) }
+            try await PushFixture.device(server, "../../x", "ios")
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
             #expect(row["status"] == "succeeded" && row["numFailed"] == 4, "\(row.text.prefix(300))")
             for name in names { #expect(row["failedPerType"]?[Name(name)] == 1) }
             #expect(sink.tokens.isEmpty)
         }
     }
 
-    @Test("A scheduled push is sent at its time, not before, and not at all when its row is removed")
-    func scheduled() async throws {
-        try await Self.run { server, sink in
-            try await Self.device(server, "ab01", "ios", ["badge": 1])
-            let soon = Date.now.addingTimeInterval(3).ISO8601Format()
-            let far = "2126-01-01T10:00:00Z"
-            let answers = try await [soon, far, far].asyncMap { time in
-                try await server.send(
-                    "POST", "/push", ["where": [:], "push_time": .string(time), "data": ["badge": "Increment"]],
-                    as: .master
-                ).headers["x-parse-push-status-id"] ?? ""
-            }
-            let waiting = try await server.send("GET", "/classes/_PushStatus/\(answers[1])", as: .master)
-            #expect(waiting["status"] == "scheduled" && waiting["pushTime"] == "2126-01-01T10:00:00.000Z")
-            _ = try await server.send("DELETE", "/classes/_PushStatus/\(answers[1])", as: .master).succeeded()
-            #expect(try await Self.row(server, answers[0])["numSent"] == 1)
-            #expect(sink.notifications.map { $0.body["aps"]?["badge"] } == [.number(2)])
-            // Moved to now, the other one is sent as well.
-            _ = try await server.send(
-                "PUT", "/classes/_PushStatus/\(answers[2])", ["pushTime": "2020-01-01T10:00:00.000Z"], as: .master
-            ).succeeded()
-            #expect(try await Self.row(server, answers[2])["numSent"] == 1)
-            #expect(sink.notifications.count == 2)
-        }
-    }
-
-    @Test("A server that only stores pushes leaves them to another one")
-    func storing() async throws {
-        try await Self.run(PushSink.Manners(), ["queueOptions": ["disablePushWorker": true]]) { server, sink in
-            try await Self.device(server, "ab01")
-            let answer = try await server.send("POST", "/push", ["where": [:], "data": ["alert": "x"]], as: .master)
-            let id = try #require(answer.headers["x-parse-push-status-id"])
-            try await server.alongside(["push": ["ios": sink.apple("app.one")]]) { _ in
-                let row = try await Self.row(server, id)
-                #expect(row["numSent"] == 1)
-            }
-            #expect(sink.tokens == ["ab01"])
-        }
-    }
-
-    @Test(
-        "What a process that died had taken is sent by another one, or given up where nothing may be sent twice",
-        arguments: ["atLeastOnce", "atMostOnce"])
-    func takeover(delivery: String) async throws {
-        try await Self.run(PushSink.Manners(), ["queueOptions": ["disablePushWorker": true]]) { server, sink in
-            let device = try await Self.device(server, "ab01", "ios", ["badge": 5])
-            let answer = try await server.send(
-                "POST", "/push", ["where": [:], "data": ["badge": "Increment"]], as: .master)
-            let id = try #require(answer.headers["x-parse-push-status-id"])
-            // As a process leaves it that ends after it has changed the badges.
-            try await server.execute(
-                """
-                INSERT INTO "_roost_push_range" ("pushId", "offset", "route", "number", "devices", "owner",
-                    "leasedUntil", "attempts")
-                SELECT '\(id)', '', 'ios', 0, array_agg("objectId"), 'dead', now() - interval '1 second', 1
-                FROM "_Installation";
-                DELETE FROM "_roost_push_part";
-                UPDATE "_PushStatus" SET "status" = 'running', "count" = 1;
-                """)
-            try await server.alongside(["push": ["ios": sink.apple("app.one"), "delivery": .string(delivery)]]) { _ in
-                let row = try await Self.row(server, id)
-                #expect(row["status"] == "succeeded" && row["count"] == nil)
-                #expect(row["numSent"] == (delivery == "atMostOnce" ? 0 : 1))
-                #expect(row["numFailed"] == (delivery == "atMostOnce" ? 1 : nil))
-            }
-            #expect(
-                sink.notifications.map { $0.body["aps"]?["badge"] } == (delivery == "atMostOnce" ? [] : [.number(5)]))
-            let left = try await server.send("GET", "/installations/\(device)", as: .master)
-            #expect(left["badge"] == 5)
-        }
-    }
-
-    @Test("What has expired when it could be sent is not sent")
-    func expired() async throws {
-        try await Self.run { server, sink in
-            try await Self.device(server, "ab01")
-            let row = try await Self.push(
-                server, ["where": [:], "data": ["alert": "x"], "expiration_time": "2020-01-01T00:00:00Z"])
-            #expect(row["status"] == "failed")
-            #expect(row["errorMessage"]?["message"] == "expired before it could be sent")
-            #expect(sink.tokens.isEmpty)
-        }
-    }
-
     @Test("An audience counts its uses; one that there is not is no matter")
     func audiences() async throws {
-        try await Self.run { server, sink in
+        try await PushFixture.run { server, sink in
             let audience = try await server.send(
                 "POST", "/push_audiences", ["name": "all", "query": "{}"], as: .master
             ).succeeded().string("objectId")
             for id in [audience, "nosuch"] {
-                let row = try await Self.push(
+                let row = try await PushFixture.push(
                     server, ["where": [:], "data": ["alert": "x"], "audience_id": .string(id)])
                 #expect(row["status"] == "succeeded" && row["numSent"] == 0)
             }
             let row = try await server.send("GET", "/push_audiences/\(audience)", as: .master)
             #expect(row["timesUsed"] == 1 && row["lastUsed"]?["__type"] == "Date")
         }
-    }
-}
-
-extension Array {
-    fileprivate func asyncMap<R>(_ transform: (Element) async throws -> R) async rethrows -> [R] {
-        var results: [R] = []
-        for element in self { results.append(try await transform(element)) }
-        return results
     }
 }

@@ -41,4 +41,7 @@ app.cloud.job("countReviews", oneAtATime: true) { request in
     return "\(try await request.data(.asMaster).count(ParseQuery("Review"))) reviews"
 }
 
+// Follows, likes and messages of the music apps are told by push notifications, where they are configured.
+Notifications.register(with: app.cloud)
+
 try await app.run()

@@ -1,0 +1,67 @@
+import App
+import ArgumentParser
+import Push
+
+/// `roost push`: looks whether pushes can be sent, and sends one to try it.
+struct PushCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "push",
+        abstract: "Looks whether push notifications can be sent, or sends one to try it.",
+        subcommands: [PushCheckCommand.self, PushTestCommand.self])
+
+    /// Prints what was found.
+    ///
+    /// - Returns: The exit status.
+    static func tell(_ findings: [PushTrial.Finding], isDone: Bool) -> Int32 {
+        for finding in findings {
+            let service = [finding.type, finding.entry].filter { !$0.isEmpty }.joined(separator: "  ")
+            let problem = finding.problem.map { ": \($0)" } ?? ""
+            print("\(finding.problem == nil ? "ok    " : "failed")  \(service)  \(finding.step)\(problem)")
+        }
+        return isDone ? 0 : 1
+    }
+}
+
+/// `roost push check`: looks at keys and services, and sends nothing.
+struct PushCheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Looks whether keys can be read and sign, and whether services answer. Sends nothing.",
+        usage: "roost push check [configuration]",
+        discussion: "\(CommandRun.exitHelp). See docs/push.md.")
+
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
+    var arguments: [String] = []
+
+    func run() async throws {
+        let arguments = arguments
+        try await CommandRun.run(isForScripts: false) {
+            let findings = try await PushCheck(CommandRun.deployment(arguments)).check()
+            return PushCommand.tell(findings, isDone: findings.allSatisfy { $0.problem == nil })
+        }
+    }
+}
+
+/// `roost push test`: sends one notification.
+struct PushTestCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test",
+        abstract: "Sends a notification to one device, and tells what the services answer.",
+        usage: "roost push test DEVICE [configuration]",
+        discussion: """
+            DEVICE is the objectId of an installation, or a type and a token: ios:00fc13adff78… or android:bk3RNwTe…
+
+            \(CommandRun.exitHelp). See docs/push.md.
+            """)
+
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
+    var arguments: [String] = []
+
+    func run() async throws {
+        let (target, rest) = try CommandRun.target(arguments, called: "device: an objectId, or TYPE:TOKEN")
+        try await CommandRun.run(isForScripts: false) {
+            let findings = try await PushCheck(CommandRun.deployment(rest)).send(to: target)
+            return PushCommand.tell(findings, isDone: findings.contains { $0.problem == nil })
+        }
+    }
+}

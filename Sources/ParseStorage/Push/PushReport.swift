@@ -1,0 +1,84 @@
+public import JSON
+import Postgres
+
+/// What a trial run of a push has found out.
+public struct PushReport: Sendable {
+    /// How many devices there are of each kind: by types, locales, badges, entries and problems.
+    public private(set) var counts: [Name: [Name: Int]] = [:]
+    /// The size of the largest payload.
+    public private(set) var payloadBytes = 0
+
+    private static let mostKinds = 200
+    private static let longestKind = 200
+
+    /// Nothing so far.
+    public init() {}
+
+    init(json: JSONObject) {
+        payloadBytes = json["payloadBytes"]?.numberValue.flatMap { Int(exactly: $0) } ?? 0
+        for (key, value) in json {
+            for (kind, count) in value.objectValue ?? [:] {
+                counts[key, default: [:]][kind] = count.numberValue.flatMap { Int(exactly: $0) } ?? 0
+            }
+        }
+    }
+
+    /// Counts a device.
+    public mutating func add(_ key: Name, _ kind: String, _ count: Int = 1) {
+        var kind = Name(String(kind.prefix(Self.longestKind)))
+        if let kinds = counts[key], kinds[kind] == nil, kinds.count >= Self.mostKinds { kind = "others" }
+        counts[key, default: [:]][kind, default: 0] += count
+    }
+
+    /// Notes the size of a payload, in bytes.
+    public mutating func noteSize(_ bytes: Int) { payloadBytes = max(payloadBytes, bytes) }
+
+    /// Adds what another one counted.
+    public mutating func add(_ other: PushReport) {
+        noteSize(other.payloadBytes)
+        for (key, kinds) in other.counts { for (kind, count) in kinds { add(key, kind.text, count) } }
+    }
+
+    var json: JSONObject {
+        var object: JSONObject = ["payloadBytes": .number(Double(payloadBytes))]
+        for key in ["deviceTypes", "locales", "badges", "entries", "problems"] as [Name] {
+            var kinds: JSONObject = [:]
+            for (kind, count) in (counts[key] ?? [:]).sorted(by: { $0.key < $1.key }) {
+                kinds[kind] = .number(Double(count))
+            }
+            object[key] = .object(kinds)
+        }
+        return object
+    }
+}
+
+/// The reports of trial runs.
+extension ObjectStore {
+    /// Adds to the report of a push, in a transaction.
+    func add(_ report: PushReport, to pushId: String) async throws {
+        var all = report
+        _ = try await query(
+            Statement(
+                "INSERT INTO \"_roost_push_report\" VALUES ($1, '{}') ON CONFLICT DO NOTHING", [.text(pushId)]))
+        let rows = try await query(
+            Statement(
+                "SELECT \"report\" FROM \"_roost_push_report\" WHERE \"pushId\" = $1 FOR UPDATE", [.text(pushId)]))
+        if rows.rowCount > 0, let text = rows.string(0, 0),
+            let json = (try? JSONValue(parsing: Array(text.utf8)))?.objectValue
+        {
+            all.add(PushReport(json: json))
+        }
+        _ = try await query(
+            Statement(
+                "UPDATE \"_roost_push_report\" SET \"report\" = $2 WHERE \"pushId\" = $1",
+                [.text(pushId), .text(JSONValue.object(all.json).text)]))
+    }
+
+    /// What a trial run of a push has found out; nil for a push that was none, or is long past.
+    public func pushReport(_ id: String) async throws -> JSONObject? {
+        let rows = try await query(
+            "SELECT \"report\" FROM \"_roost_push_report\" WHERE \"pushId\" = $1", [.text(id)], readOnly: true)
+        guard rows.rowCount > 0, let text = rows.string(0, 0) else { return nil }
+        return try JSONValue(parsing: Array(text.utf8)).objectValue
+    }
+}

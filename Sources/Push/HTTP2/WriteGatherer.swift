@@ -1,0 +1,46 @@
+import NIOCore
+
+/// Gathers what is written until it is flushed. Frames of HTTP/2 are small and many: each would be a record of TLS of its own.
+final class WriteGatherer: ChannelOutboundHandler {
+    typealias OutboundIn = IOData
+    typealias OutboundOut = IOData
+
+    private var gathered = ByteBuffer()
+    private var promises: [EventLoopPromise<Void>] = []
+
+    /// How many bytes are gathered at most.
+    private static let most = 65_536
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard case .byteBuffer(var bytes) = unwrapOutboundIn(data) else {
+            pass(context)
+            return context.write(data, promise: promise)
+        }
+        gathered.writeBuffer(&bytes)
+        if let promise { promises.append(promise) }
+        if gathered.readableBytes >= Self.most { pass(context) }
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        pass(context)
+        context.flush()
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        flush(context: context)
+        context.close(mode: mode, promise: promise)
+    }
+
+    private func pass(_ context: ChannelHandlerContext) {
+        guard gathered.readableBytes > 0 else { return }
+        var promise: EventLoopPromise<Void>?
+        if !promises.isEmpty {
+            let (waiting, made) = (promises, context.eventLoop.makePromise(of: Void.self))
+            promises = []
+            made.futureResult.whenComplete { result in for promise in waiting { promise.completeWith(result) } }
+            promise = made
+        }
+        context.write(wrapOutboundOut(.byteBuffer(gathered)), promise: promise)
+        gathered = context.channel.allocator.buffer(capacity: Self.most)
+    }
+}

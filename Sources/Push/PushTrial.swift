@@ -1,0 +1,91 @@
+public import JSON
+public import Logging
+public import Outgoing
+import ParseModel
+public import ServerConfiguration
+
+/// Tries what the configuration says of pushes, without a server and its queue.
+public struct PushTrial: Sendable {
+    /// What came of a step.
+    public struct Finding: Sendable {
+        /// The type of device.
+        public let type: String
+        /// The entry; empty where there is none that can be used.
+        public let entry: String
+        /// What was looked at.
+        public let step: String
+        /// What is wrong; nil where it is right.
+        public let problem: String?
+    }
+
+    /// A device that is tried.
+    public struct Target: Sendable {
+        /// Its type.
+        public var type: Name
+        /// Its token.
+        public var token: String
+        /// The app on it; nil for each that there is an entry for.
+        public var app: String?
+
+        /// Names a device.
+        public init(type: Name, token: String, app: String? = nil) {
+            self.type = type
+            self.token = token
+            self.app = app
+        }
+    }
+
+    private let push: Configuration.Push
+    private let caller: HTTPCaller
+    private let logger: Logger
+
+    /// - Parameter caller: What makes requests of HTTP/1.1.
+    public init(_ push: Configuration.Push, caller: HTTPCaller, logger: Logger) {
+        self.push = push
+        self.caller = caller
+        self.logger = logger
+    }
+
+    /// Looks whether keys can be read and sign, and whether services answer. Nothing is sent.
+    public func check() async -> [Finding] {
+        var findings: [Finding] = []
+        for (type, settings) in push.services.sorted(by: { $0.key < $1.key }) {
+            for service in settings {
+                do {
+                    let sender = try PushServices.sender(service, type, push, caller: caller, logger: logger)
+                    for (step, problem) in await sender.check() {
+                        findings.append(Finding(type: type.text, entry: sender.name, step: step, problem: problem))
+                    }
+                    await sender.shutdown()
+                } catch {
+                    findings.append(
+                        Finding(
+                            type: type.text, entry: "", step: "the keys can be read",
+                            problem: (error as? ConfigurationError)?.message ?? "\(error)"))
+                }
+            }
+        }
+        return findings
+    }
+
+    /// Sends a text to one device, by each entry that may know it until one does.
+    ///
+    /// - Returns: What the services said; empty where no entry is for the device.
+    /// - Throws: `ConfigurationError` for keys that cannot be used.
+    public func send(_ text: String, to target: Target) async throws -> [Finding] {
+        let services = try PushServices(push, caller: caller, logger: logger)
+        let content = PushContent(body: ["data": ["alert": .string(text)]])
+        let message = PushMessage(content: content, data: content.data, id: "test", time: ParseDate.now.iso)
+        let device = PushDevice(objectId: "test", token: target.token, type: target.type.text, app: target.app)
+        var findings: [Finding] = []
+        for sender in services.senders(of: target.type, app: target.app) {
+            var problem: String?
+            await sender.send(message, to: [device]) { outcomes in problem = outcomes.last?.outcome.reason }
+            findings.append(
+                Finding(type: target.type.text, entry: sender.name, step: "a notification is taken", problem: problem))
+            if problem == nil { break }
+        }
+        await services.shutdown()
+        return findings
+    }
+}

@@ -1,0 +1,60 @@
+/// A device that is sent to, and how far it has come.
+struct PushAttempt: Sendable {
+    /// The device.
+    let device: PushDevice
+    /// What may send to it, in the order in which it is tried.
+    let entries: [any PushSender]
+    /// When it is tried next.
+    private(set) var due = ContinuousClock.now
+    /// What became of the last try; nil before it.
+    private(set) var last: PushOutcome?
+    private var position = 0
+    private var tries = 0
+    private var misses = 0
+
+    /// - Parameter entries: At least one.
+    init(device: PushDevice, entries: [any PushSender]) {
+        self.device = device
+        self.entries = entries
+    }
+
+    /// Whether no entry is left.
+    var isExhausted: Bool { position >= entries.count }
+
+    /// What sends to it next, or sent last.
+    var entry: any PushSender { entries[min(position, entries.count - 1)] }
+
+    /// The same device by the next entry, which may know it.
+    func byNextEntry() -> Self {
+        var next = self
+        next.position += 1
+        next.tries = 0
+        return next
+    }
+
+    /// The same device after a while; nil when it has been tried often enough.
+    ///
+    /// - Parameter seconds: After how long the service wants to be asked; nil where it does not say.
+    func later(_ outcome: PushOutcome, most: Int, after seconds: Double?) -> Self? {
+        var next = self
+        next.tries += 1
+        next.last = outcome
+        guard next.tries < most else { return nil }
+        next.due = .now + .seconds(seconds ?? Self.pause(next.tries))
+        return next
+    }
+
+    /// The same device after a while: what the service did not get is no try.
+    func notReached(_ outcome: PushOutcome) -> Self {
+        var next = self
+        next.misses += 1
+        next.last = outcome
+        next.due = .now + .seconds(Self.pause(next.misses))
+        return next
+    }
+
+    /// How long until the next try, in seconds, after so many: about 1, 4, 16, and not much more than a minute.
+    private static func pause(_ tries: Int) -> Double {
+        [1, 4, 16, 60][min(max(tries, 1), 4) - 1] * Double.random(in: 0.5...1.5)
+    }
+}

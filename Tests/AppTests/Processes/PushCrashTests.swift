@@ -1,0 +1,80 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Pushes of servers that are killed. `scripts/push_crash.sh` runs it with as many devices, and as often, as a release is to
+/// stand.
+@Suite("Pushes of a server that is killed", .timeLimit(.minutes(30)))
+struct PushCrashTests {
+    private static func setting(_ name: String) -> Int? {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
+    }
+
+    private static let devices = setting("ROOST_PUSH_CRASH_DEVICES") ?? 3000
+    private static let rounds = setting("ROOST_PUSH_CRASH_ROUNDS") ?? 1
+    /// Whether the time is waited for after which another process takes over; otherwise it is moved.
+    private static let waits = setting("ROOST_PUSH_CRASH_DEVICES") != nil
+
+    @Test(
+        "When one of two processes is killed while it sends, each device is reached, and at most a batch of them twice")
+    func killed() async throws {
+        var manners = PushSink.Manners()
+        manners.streams = 1000
+        manners.scripts = ["": [.late(.milliseconds(30), .init())]]
+        for _ in 0..<Self.rounds {
+            try await PushSink.run(manners) { sink in
+                try await ServerProcesses.run(2, ["push": ["ios": sink.apple("app.one", ["requestTimeout": 60_000])]]) {
+                    processes in
+                    try await Self.kill(one: processes, sink)
+                }
+            }
+        }
+    }
+
+    private static func kill(one processes: ServerProcesses, _ sink: PushSink) async throws {
+        let server = processes[1]
+        try await server.execute(
+            """
+            INSERT INTO "_Installation" ("objectId", "createdAt", "updatedAt", "deviceType", "deviceToken",
+                "appIdentifier", "installationId")
+            SELECT 'd' || n, now(), now(), 'ios', 'aa' || n + 1000000, 'app.one', 'i' || n
+            FROM generate_series(1, \(devices)) n
+            """)
+        let answer = try await server.send("POST", "/push", ["where": [:], "data": ["alert": "x"]], as: .master)
+        let id = try #require(answer.headers["x-parse-push-status-id"])
+        let isHalfDone = try await eventually(within: .seconds(60)) { sink.notifications.count > devices / 3 }
+        #expect(isHalfDone)
+        Foundation.kill(processes.identifiers[0], SIGKILL)
+        let killed = ContinuousClock.now
+        if !waits { try await expireLeases(server) }
+        var row = JSONValue.null
+        let hasEnded = try await eventually(within: .seconds(120)) {
+            row = try await server.send("GET", "/classes/_PushStatus/\(id)", as: .master).json
+            return ["succeeded", "failed"].contains(row["status"]?.stringValue)
+        }
+        let time = ContinuousClock.now - killed
+        #expect(hasEnded && row["status"] == "succeeded", "\(row.text)")
+        #expect(row["numSent"] == .number(Double(devices)) && row["numFailed"] == nil, "\(row.text)")
+        #expect(row["sentPerType"] == ["ios": .number(Double(devices))] && row["count"] == nil)
+        let counts = Dictionary(sink.notifications.map { ($0.token, 1) }, uniquingKeysWith: +)
+        let doubled = counts.values.count { $0 > 1 }
+        #expect(counts.count == devices && doubled <= 500 && counts.values.allSatisfy { $0 <= 2 }, "\(doubled) doubled")
+        #expect(time < .seconds(120))
+        if waits { print("push: \(devices) devices, \(doubled) doubled, done \(time) after the kill") }
+    }
+
+    /// Has the time pass for which the ranges of the dead process are its own, when the other has done all that it can.
+    private static func expireLeases(_ server: TestServer) async throws {
+        var before: [String] = []
+        let isLeft = try await eventually(within: .seconds(60)) {
+            let left = try await server.texts("SELECT \"owner\" || \"id\" FROM \"_roost_push_range\" ORDER BY 1")
+            defer { before = left }
+            guard left == before, left.count <= 4 else { return false }
+            try await Task.sleep(for: .milliseconds(500))
+            return true
+        }
+        #expect(isLeft, "\(before)")
+        try await server.execute("UPDATE \"_roost_push_range\" SET \"leasedUntil\" = now() - interval '1 second'")
+    }
+}

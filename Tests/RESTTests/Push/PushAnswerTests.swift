@@ -1,0 +1,206 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// What becomes of devices by the answers of services.
+@Suite struct PushAnswerTests {
+    /// A device, how its service answers, and what comes of it.
+    struct Scenario: Sendable {
+        var token: String
+        var script: [PushSink.Reply]
+        /// How many requests there are.
+        var requests: Int
+        /// Why it is not reached; nil where it is.
+        var reason: String?
+        /// Whether its token is removed.
+        var isCleared = false
+    }
+
+    private static let apple: [Scenario] = [
+        Scenario(token: "a0", script: [.good], requests: 1),
+        Scenario(
+            token: "a1",
+            script: [
+                .failure(503, "ServiceUnavailable", retryAfter: 1), .failure(503, "ServiceUnavailable", retryAfter: 1),
+                .good,
+            ], requests: 3),
+        Scenario(token: "a2", script: [.failure(503, "Shutdown")], requests: 3, reason: "Shutdown"),
+        Scenario(token: "a3", script: [.failure(429, "TooManyRequests")], requests: 2, reason: "TooManyRequests"),
+        Scenario(
+            token: "a4", script: [.failure(410, "Unregistered")], requests: 1, reason: "Unregistered", isCleared: true),
+        Scenario(
+            token: "a5", script: [.failure(410, "ExpiredToken")], requests: 1, reason: "ExpiredToken", isCleared: true),
+        Scenario(
+            token: "a6", script: [.failure(400, "DeviceTokenNotForTopic")], requests: 1,
+            reason: "DeviceTokenNotForTopic"),
+        Scenario(token: "a7", script: [.failure(400, "BadPriority")], requests: 1, reason: "BadPriority"),
+        Scenario(token: "a8", script: [.failure(413, "PayloadTooLarge")], requests: 1, reason: "PayloadTooLarge"),
+        Scenario(token: "a9", script: [.late(.milliseconds(300), .init())], requests: 1),
+        Scenario(token: "b0", script: [.reset, .good], requests: 2),
+        Scenario(token: "b1", script: [.reset], requests: 2, reason: "the stream was reset (2)"),
+        Scenario(token: "b2", script: [.silence], requests: 2, reason: "no answer in time"),
+        Scenario(token: "b3", script: [.failure(500, "InternalServerError"), .good], requests: 2),
+        Scenario(
+            token: "b4", script: [.failure(400, "BadDeviceToken")], requests: 1, reason: "BadDeviceToken",
+            isCleared: true),
+    ]
+
+    @Test("Each answer of Apple's has what it says done for its device, and for no other")
+    func answersOfApple() async throws {
+        var manners = PushSink.Manners()
+        for scenario in Self.apple { manners.scripts[scenario.token] = scenario.script }
+        try await PushSink.run(manners) { sink in
+            let push: JSONObject = ["ios": sink.apple("app.one", ["requestTimeout": 700])]
+            try await TestServer.run(["push": .object(push)]) { server in
+                try await PushFixture.fill(server, 40, prefix: "ff")
+                try await Self.expect(Self.apple, "ios", server, sink, others: 40)
+            }
+        }
+    }
+
+    private static let google: [Scenario] = [
+        Scenario(token: "g0", script: [.good], requests: 1),
+        Scenario(
+            token: "g1", script: [.failure(503, "UNAVAILABLE", retryAfter: 1), .failure(503, "UNAVAILABLE"), .good],
+            requests: 3),
+        Scenario(token: "g2", script: [.failure(500, "INTERNAL")], requests: 3, reason: "INTERNAL"),
+        Scenario(
+            token: "g3", script: [.failure(404, "UNREGISTERED")], requests: 1, reason: "UNREGISTERED", isCleared: true),
+        Scenario(
+            token: "g4", script: [.failure(403, "SENDER_ID_MISMATCH")], requests: 1, reason: "SENDER_ID_MISMATCH"),
+        Scenario(token: "g5", script: [.failure(429, "QUOTA_EXCEEDED", retryAfter: 1), .good], requests: 2),
+        Scenario(
+            token: "g6",
+            script: [
+                .answer(
+                    .init(
+                        status: 400,
+                        body: """
+                            {"error":{"status":"INVALID_ARGUMENT","details":[{"fieldViolations":[
+                            {"field":"message.token"}]}]}}
+                            """))
+            ], requests: 1, reason: "INVALID_ARGUMENT", isCleared: true),
+        Scenario(
+            token: "g7", script: [.failure(400, "INVALID_ARGUMENT")], requests: 1, reason: "INVALID_ARGUMENT"),
+        Scenario(
+            token: "g8", script: [.answer(.init(status: 502, body: "<html>Bad Gateway</html>")), .good], requests: 2),
+        Scenario(token: "g9", script: [.reset, .reset, .good], requests: 3),
+    ]
+
+    @Test("Each answer of Google's has what it says done for its device, and for no other")
+    func answersOfGoogle() async throws {
+        var manners = PushSink.Manners()
+        for scenario in Self.google { manners.scripts[scenario.token] = scenario.script }
+        try await PushFixture.run(manners) { server, sink in
+            try await Self.expect(Self.google, "android", server, sink, others: 0)
+            // A device that was reached twice knows the notification again.
+            let ids = sink.notifications.filter { $0.token == "g9" }.map { notification in
+                notification.body["message"]?["android"]?["data"]?["push_id"]
+            }
+            #expect(Set(ids).count == 1)
+        }
+    }
+
+    private static func expect(
+        _ scenarios: [Scenario], _ type: String, _ server: TestServer, _ sink: PushSink, others: Int
+    ) async throws {
+        for scenario in scenarios { try await PushFixture.device(server, scenario.token, type) }
+        let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+        let failed = scenarios.filter { $0.reason != nil }
+        #expect(row["status"] == "succeeded")
+        #expect(row["numSent"] == .number(Double(scenarios.count + others - failed.count)), "\(row.text)")
+        #expect(row["numFailed"] == .number(Double(failed.count)))
+        let reasons = try await PushFixture.failures(server, row)
+        let left = try await PushFixture.tokens(server)
+        for scenario in scenarios {
+            let requests = sink.tokens.filter { $0 == scenario.token }.count
+            #expect(requests == scenario.requests, "\(scenario.token)")
+            #expect(reasons["i-\(scenario.token)"] == scenario.reason, "\(scenario.token)")
+            #expect(left.contains(scenario.token) == !scenario.isCleared, "\(scenario.token)")
+        }
+    }
+
+    @Test("What a service refuses for each device is not sent to all: the row says why")
+    func refusedContent() async throws {
+        var manners = PushSink.Manners()
+        manners.scripts = ["": [.failure(400, "BadPriority")]]
+        try await PushFixture.run(manners) { server, sink in
+            try await PushFixture.fill(server, 200)
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["status"] == "failed" && row["numFailed"] == 200, "\(row.text)")
+            #expect(row["errorMessage"]?["message"]?.stringValue?.hasSuffix("BadPriority") == true)
+            #expect((10...40).contains(sink.tokens.count))
+            #expect(try await PushFixture.tokens(server).count == 200)
+        }
+    }
+
+    @Test("An entry whose key is refused is left alone after few requests; the row names it, and other types are sent")
+    func refusedKey() async throws {
+        var manners = PushSink.Manners()
+        manners.scripts = ["aa": [.failure(403, "InvalidProviderToken")]]
+        try await PushFixture.run(manners) { server, sink in
+            try await PushFixture.fill(server, 200)
+            try await PushFixture.device(server, "g1", "android")
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["status"] == "succeeded" && row["numSent"] == 1 && row["numFailed"] == 200, "\(row.text)")
+            #expect(row["errorMessage"]?["message"] == "APNs app.one sandbox: InvalidProviderToken")
+            #expect(sink.tokens.count <= 41)
+            sink.forget()
+            let apple = try await PushFixture.push(
+                server, ["where": ["deviceType": "ios"], "data": ["alert": "x"]])
+            #expect(apple["status"] == "failed" && sink.tokens.isEmpty, "\(apple.text)")
+        }
+    }
+
+    @Test("A token of Apple's that has expired there is not made anew within 20 minutes, and fails after one more try")
+    func expiredToken() async throws {
+        var manners = PushSink.Manners()
+        manners.scripts = ["ab": [.failure(403, "ExpiredProviderToken"), .good]]
+        try await PushFixture.run(manners) { server, sink in
+            try await PushFixture.device(server, "ab01")
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["numSent"] == 1, "\(row.text)")
+            #expect(sink.tokens == ["ab01", "ab01"] && sink.authorizations.count == 1)
+        }
+    }
+
+    @Test("A token that the first entry does not know is tried with the next; a dead one is not")
+    func nextEntry() async throws {
+        var manners = PushSink.Manners()
+        manners.scripts = ["ab": [.failure(400, "BadDeviceToken"), .good], "dd": [.failure(410, "Unregistered")]]
+        try await PushSink.run(manners) { sink in
+            let push: JSONObject = [
+                "ios": [sink.apple("app.one"), sink.apple("app.one", ["production": true])]
+            ]
+            try await TestServer.run(["push": .object(push)]) { server in
+                try await PushFixture.device(server, "ab01")
+                try await PushFixture.device(server, "dd01")
+                let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+                #expect(row["numSent"] == 1 && row["numFailed"] == 1, "\(row.text)")
+                #expect(sink.tokens == ["ab01", "ab01", "dd01"])
+            }
+        }
+    }
+
+    @Test("One device that is always busy keeps no other waiting")
+    func busyDevice() async throws {
+        var manners = PushSink.Manners()
+        manners.scripts = ["ab": [.failure(429, "TooManyRequests", retryAfter: 3)], "ac": [.failure(503, "x"), .good]]
+        try await PushFixture.run(manners) { server, sink in
+            try await PushFixture.fill(server, 20)
+            try await PushFixture.device(server, "ab01")
+            try await PushFixture.device(server, "ac01")
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["numSent"] == 21 && row["numFailed"] == 1, "\(row.text)")
+            let times = sink.notifications
+            let first = try #require(times.map(\.at).min())
+            let others = try #require(times.filter { $0.token.hasPrefix("aa") }.map(\.at).max())
+            #expect(others - first < .seconds(1))
+            // What another device waits for is not waited for.
+            let second = try #require(times.filter { $0.token == "ac01" }.map(\.at).max())
+            let last = try #require(times.filter { $0.token == "ab01" }.map(\.at).max())
+            #expect(second - first < .milliseconds(2500) && last - first >= .seconds(3))
+        }
+    }
+}

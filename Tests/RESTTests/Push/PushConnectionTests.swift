@@ -1,0 +1,101 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Connections to push services: as HTTP/2 has them, and as they break.
+@Suite struct PushConnectionTests {
+    @Test(
+        "A connection that refuses streams, has one only or says GOAWAY neither doubles a notification nor loses one",
+        arguments: [(100, 25, nil), (100, 100, nil), (100, nil, 10), (1, nil, nil)] as [(Int, Int?, Int?)])
+    func connections(streams: Int, goAway: Int?, refuses: Int?) async throws {
+        var manners = PushSink.Manners()
+        manners.streams = streams
+        manners.requestsBeforeGoAway = goAway
+        manners.refusesEvery = refuses
+        try await PushFixture.run(manners, ["queueOptions": ["batchSize": 50]]) { server, sink in
+            try await PushFixture.fill(server, 120)
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["numSent"] == 120 && row["status"] == "succeeded", "\(row.text)")
+            #expect(Set(sink.tokens).count == 120)
+            #expect(sink.tokens.count == 120)
+            if streams == 1 { #expect(sink.mostStreams == 1) }
+            #expect(sink.authorizations.count == 1)
+        }
+    }
+
+    @Test("A service that allows one stream until it has answered well gets more from then on")
+    func widened() async throws {
+        var manners = PushSink.Manners()
+        manners.streams = 1
+        manners.streamsAfterFirst = 100
+        try await PushFixture.run(manners) { server, sink in
+            try await PushFixture.fill(server, 300)
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["numSent"] == 300 && row["numFailed"] == nil, "\(row.text)")
+            #expect(sink.tokens.count == 300)
+            #expect((2...100).contains(sink.mostStreams))
+        }
+    }
+
+    @Test("While nobody listens the row says running and nothing fails; afterwards each device is sent to once")
+    func unreachable() async throws {
+        let identity = try PushSink.Identity()
+        let port = try await FreePort.find()
+        let push: JSONObject = ["ios": identity.apple("app.one", port: port)]
+        try await TestServer.run(["push": .object(push)]) { server in
+            try await PushFixture.fill(server, 60)
+            let answer = try await server.send("POST", "/push", ["where": [:], "data": ["alert": "x"]], as: .master)
+            let id = try #require(answer.headers["x-parse-push-status-id"])
+            var row = JSONValue.null
+            let isRunning = try await eventually {
+                row = try await server.send("GET", "/classes/_PushStatus/\(id)", as: .master).json
+                return row["status"] == "running"
+            }
+            #expect(isRunning)
+            try await Task.sleep(for: .seconds(3))
+            row = try await server.send("GET", "/classes/_PushStatus/\(id)", as: .master).json
+            #expect(row["status"] == "running" && row["numFailed"] == nil && row["numSent"] == 0, "\(row.text)")
+            try await PushSink.run(identity: identity, port: port) { sink in
+                let row = try await PushFixture.row(server, id)
+                #expect(row["numSent"] == 60 && row["numFailed"] == nil, "\(row.text)")
+                #expect(sink.tokens.count == 60)
+            }
+        }
+    }
+
+    @Test("What nobody takes before it expires fails, and says so")
+    func expires() async throws {
+        let identity = try PushSink.Identity()
+        let port = try await FreePort.find()
+        let push: JSONObject = ["ios": identity.apple("app.one", port: port)]
+        try await TestServer.run(["push": .object(push)]) { server in
+            try await PushFixture.fill(server, 3)
+            let row = try await PushFixture.push(
+                server, ["where": [:], "data": ["alert": "x"], "expiration_interval": 4])
+            #expect(row["numSent"] == 0 && row["numFailed"] == 3, "\(row.text)")
+            let failures = try await PushFixture.failures(server, row)
+            #expect(Set(failures.values) == ["expired before it could be sent"], "\(failures)")
+        }
+    }
+
+    @Test("A connection that closes without an answer has what it had repeated once, and no more")
+    func closed() async throws {
+        var manners = PushSink.Manners()
+        manners.scripts = ["cc": [.close, .good]]
+        try await PushFixture.run(manners) { server, sink in
+            try await PushFixture.fill(server, 40)
+            try await PushFixture.device(server, "cc01")
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["numSent"] == 41 && row["numFailed"] == nil, "\(row.text)")
+            let counts = Dictionary(sink.tokens.map { ($0, 1) }, uniquingKeysWith: +)
+            #expect(counts.count == 41 && counts["cc01"] == 2)
+            #expect(counts.values.allSatisfy { $0 <= 2 })
+            // What was sent twice is known to be the same by its id.
+            for token in counts.keys {
+                let ids = Set(sink.notifications.filter { $0.token == token }.map { $0.headers["apns-id"] })
+                #expect(ids.count == 1 && ids.first.map { $0 != nil } == true)
+            }
+        }
+    }
+}

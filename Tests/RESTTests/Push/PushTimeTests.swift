@@ -1,0 +1,128 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// When pushes are sent: moments, times of devices, and what keeps servers from sending in time.
+@Suite struct PushTimeTests {
+    @Test(
+        "A time is that of the zone that it names, or where a device is; what is past is sent at once",
+        arguments: [
+            ("2126-06-01T12:00:00+02:00", "2126-06-01T10:00:00.000Z"),
+            ("2126-06-01T12:00:00Z", "2126-06-01T12:00:00.000Z"),
+            ("2126-06-01T12:00:00+0200", "2126-06-01T10:00:00.000Z"),
+            ("2126-06-01T12:00:00", "2126-06-01T12:00:00.000"), ("2126-06-01", "2126-06-01T00:00:00.000"),
+        ])
+    func times(text: String, shown: String) async throws {
+        try await PushFixture.run { server, _ in
+            let answer = try await server.send(
+                "POST", "/push", ["where": [:], "push_time": .string(text), "data": ["alert": "x"]], as: .master)
+            let id = try #require(answer.headers["x-parse-push-status-id"], "\(answer.text)")
+            let row = try await server.send("GET", "/classes/_PushStatus/\(id)", as: .master)
+            #expect(row["status"] == "scheduled" && row["pushTime"] == .string(shown), "\(row.text)")
+            let past = try await PushFixture.push(
+                server, ["where": [:], "push_time": 1_500_000_000, "data": ["alert": "x"]])
+            #expect(past["status"] == "succeeded")
+        }
+    }
+
+    @Test("A time may be no further ahead than is configured; without schedules it is sent at once")
+    func bounds() async throws {
+        let changes: JSONObject = ["maxScheduleDays": 14]
+        try await PushFixture.run(PushSink.Manners(), changes, options: ["scheduledPush": false]) { server, sink in
+            try await PushFixture.device(server, "ab01")
+            let far = Date.now.addingTimeInterval(15 * 86_400).ISO8601Format()
+            let refused = try await server.send(
+                "POST", "/push", ["where": [:], "push_time": .string(far), "data": [:]], as: .master)
+            #expect(refused["code"] == 115 && refused["error"] == "push_time is too far ahead")
+            let near = Date.now.addingTimeInterval(86_400).ISO8601Format()
+            let row = try await PushFixture.push(
+                server, ["where": [:], "push_time": .string(near), "data": ["alert": "x"]])
+            #expect(row["numSent"] == 1 && sink.tokens == ["ab01"])
+        }
+    }
+
+    @Test("A local time is sent to each zone at its own moment, and to nobody without a zone")
+    func localTimes() async throws {
+        try await PushFixture.run { server, sink in
+            for (token, zone) in [("a0", "Pacific/Kiritimati"), ("a1", "Europe/London"), ("a2", "America/New_York")] {
+                try await PushFixture.device(server, token, "ios", ["timeZone": .string(zone)])
+            }
+            try await PushFixture.device(server, "ae")
+            try await PushFixture.device(server, "af", "ios", ["timeZone": "Nowhere/Land"])
+            // In a few seconds it is that time in Kiritimati, first of all zones.
+            let wanted = Date.now.addingTimeInterval(4 + 14 * 3600)
+            let text = String(wanted.ISO8601Format().dropLast())
+            let answer = try await server.send(
+                "POST", "/push", ["where": [:], "push_time": .string(text), "data": ["alert": "x"]], as: .master)
+            let id = try #require(answer.headers["x-parse-push-status-id"])
+            let isFirst = try await eventually(within: .seconds(30)) { sink.tokens.count == 1 }
+            #expect(isFirst && sink.tokens == ["a0"])
+            var row = JSONValue.null
+            let isCounted = try await eventually {
+                row = try await server.send("GET", "/classes/_PushStatus/\(id)", as: .master).json
+                return row["sentPerUTCOffset"] == ["14": 1]
+            }
+            #expect(isCounted && row["status"] == "running", "\(row.text)")
+            // The other zones' moments come.
+            try await server.execute("UPDATE \"_roost_push_part\" SET \"due\" = now()")
+            row = try await PushFixture.row(server, id)
+            #expect(row["numSent"] == 3 && row["status"] == "succeeded", "\(row.text)")
+            #expect(row["numFailed"] == 1 && row["failedPerType"] == ["ios": 1])
+            #expect(sink.tokens == ["a0", "a1", "a2"])
+            #expect(row["sentPerUTCOffset"]?.objectValue?.count == 3)
+        }
+    }
+
+    @Test("What was due while no server ran is sent by the next one, once; what has expired by then is not")
+    func down() async throws {
+        try await PushFixture.run(PushSink.Manners(), ["queueOptions": ["disablePushWorker": true]]) { server, sink in
+            try await PushFixture.device(server, "ab01")
+            let soon = Date.now.addingTimeInterval(1).ISO8601Format()
+            var ids: [String] = []
+            for interval in [3600.0, 1] {
+                let answer = try await server.send(
+                    "POST", "/push",
+                    [
+                        "where": [:], "push_time": .string(soon), "expiration_interval": .number(interval),
+                        "data": ["alert": "x"],
+                    ], as: .master)
+                ids.append(try #require(answer.headers["x-parse-push-status-id"]))
+            }
+            try await Task.sleep(for: .seconds(3))
+            let push: JSONObject = ["push": ["ios": sink.apple("app.one")]]
+            let (late, expired) = (ids[0], ids[1])
+            try await server.alongside(push) { first in
+                try await first.alongside(push) { _ in
+                    let sent = try await PushFixture.row(first, late)
+                    #expect(sent["numSent"] == 1 && sent["status"] == "succeeded", "\(sent.text)")
+                    let failed = try await PushFixture.row(first, expired)
+                    #expect(failed["status"] == "failed", "\(failed.text)")
+                    #expect(failed["errorMessage"]?["message"] == "expired before it could be sent")
+                }
+            }
+            #expect(sink.tokens == ["ab01"])
+        }
+    }
+
+    @Test("Of two servers one sends what is due, also when their connections to the database are cut")
+    func twoServers() async throws {
+        try await PushFixture.run { server, sink in
+            try await server.alongside(["push": ["ios": sink.apple("app.one")]]) { _ in
+                try await PushFixture.fill(server, 40)
+                let soon = Date.now.addingTimeInterval(3).ISO8601Format()
+                let answer = try await server.send(
+                    "POST", "/push", ["where": [:], "push_time": .string(soon), "data": ["alert": "x"]], as: .master)
+                let id = try #require(answer.headers["x-parse-push-status-id"])
+                try await server.execute(
+                    """
+                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE datname = current_database() AND pid <> pg_backend_pid()
+                    """)
+                let row = try await PushFixture.row(server, id)
+                #expect(row["numSent"] == 40, "\(row.text)")
+                #expect(sink.tokens.count == 40)
+            }
+        }
+    }
+}

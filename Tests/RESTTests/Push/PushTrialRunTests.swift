@@ -1,0 +1,123 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// Trial runs, and what keeps pushes within bounds.
+@Suite struct PushTrialRunTests {
+    @Test("A trial run counts and renders, contacts nobody, and changes no badge")
+    func dryRun() async throws {
+        try await PushFixture.run { server, sink in
+            try await PushFixture.fill(server, 100)
+            let badged = try await PushFixture.device(server, "b1", "ios", ["badge": 4, "localeIdentifier": "fr-FR"])
+            try await PushFixture.device(server, "not a token", "ios", ["badge": 4])
+            try await PushFixture.device(server, "g1", "android")
+            try await PushFixture.device(server, "w1", "winrt")
+            let row = try await PushFixture.push(
+                server,
+                [
+                    "where": [:], "dry_run": true,
+                    "data": ["alert": "x", "alert-fr": "f", "badge": "Increment"],
+                ])
+            #expect(row["status"] == "succeeded" && row["numSent"] == 0 && row["numFailed"] == nil, "\(row.text)")
+            #expect(sink.tokens.isEmpty && sink.connections == 0)
+            let report = try await server.send(
+                "GET", "/push/\(PushFixture.id(row))/report", as: .master
+            ).succeeded()
+            #expect(report["deviceTypes"] == ["android": 1, "ios": 102, "winrt": 1], "\(report.text)")
+            #expect(report["locales"] == ["default": 102, "fr": 1])
+            #expect(report["badges"] == ["1": 101, "5": 2])
+            #expect(report["entries"] == ["APNs app.one sandbox": 102, "FCM songs": 1])
+            #expect(report["problems"] == ["BadDeviceToken": 1, "UnsupportedDevice": 1])
+            #expect((report["payloadBytes"]?.numberValue ?? 0) > 20)
+            let device = try await server.send("GET", "/installations/\(badged)", as: .master)
+            #expect(device["badge"] == 4)
+            #expect(try await server.send("GET", "/push/\(PushFixture.id(row))/report").status == 403)
+            let odd = try await server.send(
+                "POST", "/push", ["where": [:], "data": [:], "dry_run": "true"], as: .master)
+            #expect(odd["error"] == "dry_run must be true or false")
+        }
+    }
+
+    @Test("A trial run asks Firebase, where it is configured so, and says what Firebase says")
+    func provider() async throws {
+        var manners = PushSink.Manners()
+        manners.scripts = ["gd": [.failure(404, "UNREGISTERED")]]
+        try await PushFixture.run(manners, ["dryRun": "provider"]) { server, sink in
+            for token in ["gd1", "g2"] { try await PushFixture.device(server, token, "android") }
+            let row = try await PushFixture.push(
+                server, ["where": [:], "dry_run": true, "data": ["alert": "x"]])
+            #expect(sink.notifications.map { $0.body["validate_only"] } == [true, true])
+            let report = try await server.send("GET", "/push/\(PushFixture.id(row))/report", as: .master)
+            #expect(report["problems"] == ["UNREGISTERED": 1] && report["deviceTypes"] == ["android": 2])
+            #expect(try await PushFixture.tokens(server) == ["gd1", "g2"])
+        }
+    }
+
+    @Test("While a hundred pushes wait to be begun, no further one is taken")
+    func waiting() async throws {
+        try await PushFixture.run(PushSink.Manners(), ["queueOptions": ["disablePushWorker": true]]) { server, sink in
+            try await server.execute(
+                """
+                INSERT INTO "_roost_push_part"
+                SELECT 'waits' || n, '', NULL, now() FROM generate_series(1, 100) n
+                """)
+            let body: JSONValue = ["where": [:], "data": ["alert": "x"]]
+            let refused = try await server.send("POST", "/push", body, as: .master)
+            #expect(refused["code"] == 115 && refused["error"] == "100 pushes are waiting to be sent already")
+            // Scheduled ones do not count.
+            try await server.execute("UPDATE \"_roost_push_part\" SET \"due\" = now() + interval '1 day'")
+            _ = try await server.send("POST", "/push", body, as: .master).succeeded()
+        }
+    }
+
+    @Test("Rows of pushes that have ended are removed after as many days as are configured")
+    func oldRows() async throws {
+        let push: JSONObject = ["keepStatusDays": 7, "expo": [:]]
+        try await TestServer.run { server in
+            try await server.execute(
+                """
+                INSERT INTO "_PushStatus" ("objectId", "createdAt", "updatedAt", "status")
+                SELECT name, now() - age, now() - age, status FROM (VALUES
+                    ('old', interval '8 days', 'succeeded'), ('new', interval '6 days', 'failed'),
+                    ('waits', interval '8 days', 'scheduled')) AS rows (name, age, status)
+                """)
+            try await server.alongside(["push": .object(push)]) { _ in
+                let isSwept = try await eventually {
+                    try await server.texts("SELECT \"objectId\" FROM \"_PushStatus\" ORDER BY 1") == ["new", "waits"]
+                }
+                #expect(isSwept)
+            }
+        }
+    }
+
+    @Test("The trigger after saves of the row sees each of its states; none of installations is called")
+    func triggers() async throws {
+        try await WebhookServer.run { hooks in
+            try await PushFixture.run { server, sink in
+                for event in ["beforeSave", "afterSave"] {
+                    try await hooks.trigger(event, "_Installation", on: server) { _ in .nothing }
+                }
+                try await hooks.trigger("afterSave", "_PushStatus", on: server) { _ in .nothing }
+                try await PushFixture.device(server, "dead01", "ios", ["badge": 1])
+                try await PushFixture.device(server, "ab01")
+                hooks.forgetCalls()
+                let row = try await PushFixture.push(
+                    server, ["where": [:], "data": ["alert": "x", "badge": "Increment"]])
+                #expect(row["numSent"] == 1 && row["numFailed"] == 1)
+                let hasEnded = try await eventually {
+                    hooks.calls("_PushStatus.afterSave").last?["object"]?["status"] == "succeeded"
+                }
+                #expect(hasEnded)
+                let states = hooks.calls("_PushStatus.afterSave").map { $0["object"]?["status"]?.stringValue ?? "" }
+                #expect(states.first == "pending" && states.contains("running"), "\(states)")
+                #expect(hooks.calls("_PushStatus.afterSave").last?["object"]?["numSent"] == 1)
+                #expect(hooks.calls.allSatisfy { $0.name == "_PushStatus.afterSave" })
+                let odd = try await server.send(
+                    "POST", "/hooks/triggers",
+                    ["className": "_PushStatus", "triggerName": "beforeSave", "url": "http://x"], as: .master)
+                #expect(odd.status == 400)
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// Answers the streams of one connection of a ``PushSink``.
+final class PushSinkHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    private let sink: PushSink
+    private let manners: PushSink.Manners
+    private var streams: [HTTP2StreamID: (headers: HPACKHeaders, body: [UInt8])] = [:]
+    /// The highest stream that was looked at.
+    private var last = HTTP2StreamID.rootStream
+    private var count = 0
+    private var received = 0
+    private var hasSaidGoAway = false
+    private var isWidened = false
+
+    init(_ sink: PushSink, _ manners: PushSink.Manners) {
+        self.sink = sink
+        self.manners = manners
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        sink.noteConnection()
+        context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        let id = frame.streamID
+        switch frame.payload {
+        case .headers(let headers):
+            guard !hasSaidGoAway else { return }
+            count += 1
+            if let every = manners.refusesEvery, count % every == 0 {
+                write(context, id, .rstStream(.refusedStream))
+                return
+            }
+            streams[id] = (headers.headers, [])
+            sink.noteStreams(streams.count)
+            if headers.endStream { take(context, id) }
+        case .data(let data):
+            received += data.data.readableBytes
+            guard streams[id] != nil else { return }
+            if case .byteBuffer(let bytes) = data.data { streams[id]?.body += Array(bytes.readableBytesView) }
+            if data.endStream { take(context, id) }
+        default: break
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if received > 0 { write(context, .rootStream, .windowUpdate(windowSizeIncrement: received)) }
+        received = 0
+        context.flush()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // What still comes on streams after the last one that was named is left alone.
+        if !hasSaidGoAway { context.close(promise: nil) }
+    }
+
+    private func take(_ context: ChannelHandlerContext, _ id: HTTP2StreamID) {
+        guard let (headers, body) = streams.removeValue(forKey: id) else { return }
+        last = max(last, id)
+        switch sink.take(headers, body) {
+        case .answer(let answer): self.answer(context, id, answer)
+        case .reset: write(context, id, .rstStream(.internalError))
+        case .close: context.close(promise: nil)
+        case .silence: break
+        case .late(let time, let answer):
+            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            context.eventLoop.scheduleTask(in: TimeAmount(time)) {
+                let (handler, context) = bound.value
+                handler.answer(context, id, answer)
+                context.flush()
+            }
+        }
+        if let most = manners.requestsBeforeGoAway, count >= most, !hasSaidGoAway {
+            hasSaidGoAway = true
+            // What comes after the last stream that was looked at is not looked at any more.
+            streams = streams.filter { $0.key < last }
+            write(context, .rootStream, .goAway(lastStreamID: last, errorCode: .noError, opaqueData: nil))
+        }
+    }
+
+    private func answer(_ context: ChannelHandlerContext, _ id: HTTP2StreamID, _ answer: PushSink.Answer) {
+        var fields = HPACKHeaders([(":status", "\(answer.status)")])
+        for (name, value) in answer.headers { fields.add(name: name, value: value) }
+        write(context, id, .headers(.init(headers: fields, endStream: answer.body.isEmpty)))
+        if !answer.body.isEmpty {
+            write(context, id, .data(.init(data: .byteBuffer(ByteBuffer(string: answer.body)), endStream: true)))
+        }
+        guard let streams = manners.streamsAfterFirst, answer.status == 200, !isWidened else { return }
+        isWidened = true
+        write(
+            context, .rootStream,
+            .settings(.settings([HTTP2Setting(parameter: .maxConcurrentStreams, value: streams)])))
+    }
+
+    private func write(_ context: ChannelHandlerContext, _ id: HTTP2StreamID, _ payload: HTTP2Frame.FramePayload) {
+        context.write(wrapOutboundOut(HTTP2Frame(streamID: id, payload: payload)), promise: nil)
+    }
+}
