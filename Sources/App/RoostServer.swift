@@ -182,6 +182,7 @@ public struct RoostServer: Service {
         try await files.prepare()
         if mailQueue != nil { try await backend.store.prepareMailQueue() }
         if pushQueue != nil { try await backend.store.preparePushes() }
+        await backend.prepareChanges()
         // Cloud code may declare limits later.
         if configuration.rateLimitStore == .database { try await backend.store.prepareRequestCounts() }
         try await cloud.start()

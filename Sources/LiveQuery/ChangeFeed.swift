@@ -14,18 +14,37 @@ public final class ChangeFeed: ChangeObserver {
         case user(Name)
     }
 
-    private struct Taken: Sendable {
-        let change: Change
-        let relays: Bool
+    private enum Taken: Sendable {
+        case change(Change, relays: Bool)
+        /// Of a change of this process nothing is known.
+        case loss
+        /// What was told of a class is no longer known to all of its followers; nil for all classes.
+        case gap(Name?)
+        /// Some have waited long enough for others.
+        case timeIsOver
+    }
+
+    /// Who is to know of changes.
+    private struct Followers {
+        var here: [Topic: [ObjectIdentifier: ChangeInbox]] = [:]
+        var elsewhere = OtherProcesses()
     }
 
     /// The most changes that wait to be handed on: handing on is quick, so that more are a fault.
     private static let mostWaiting = 16_384
+    /// The most bytes that they take; one change may take more.
+    private static let mostBytes = 64 * 1024 * 1024
 
     private let options: Configuration.LiveQuery
-    private let followers = Mutex<[Topic: [ObjectIdentifier: ChangeInbox]]>([:])
+    private let followers = Mutex(Followers())
+    private let bytes = Atomic(0)
     private let taken: AsyncStream<Taken>
     private let continuation: AsyncStream<Taken>.Continuation
+    /// Whether other processes are to know that they miss a change.
+    private let isLossWaiting = Atomic(false)
+    /// Whether other processes make changes.
+    private let hasOthers = Atomic(false)
+    private let pendingWrites = PendingWrites()
     private let logger: Logger
 
     /// Makes a feed of the classes that a configuration names.
@@ -35,37 +54,82 @@ public final class ChangeFeed: ChangeObserver {
         (taken, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.mostWaiting))
     }
 
-    /// Whether changes of a class are told.
-    public func observes(_ className: Name) -> Bool { options.publishes(className) }
+    /// Whether changes of a class are published.
+    public func mayObserve(_ className: Name) -> Bool { options.publishes(className) }
 
-    /// Takes note of a change that this process made.
-    public func observe(_ change: Change) async { take(Taken(change: change, relays: true)) }
-
-    /// Takes note of a change that another process made.
-    func observe(relayed change: Change) { take(Taken(change: change, relays: false)) }
-
-    private func take(_ change: Taken) {
-        if case .dropped = continuation.yield(change) {
-            logger.error("a change is not told to live queries: too many wait")
-            endFollowers(of: Name(change.change.className))
+    /// Whether changes of a class are reported: it is published, and a connection of this process follows it, or another
+    /// process may have subscribers.
+    public func observes(_ className: Name) -> Bool {
+        guard options.publishes(className) else { return false }
+        return followers.withLock { followers in
+            followers.here[.objects(className)] != nil || followers.elsewhere.mayListen(at: .now)
         }
     }
 
+    /// Takes note of a change that this process made.
+    public func observe(_ change: Change) async { take(change, relays: true) }
+
+    /// Takes note of a change that another process made.
+    func observe(relayed change: Change) {
+        hasOthers.store(true, ordering: .relaxed)
+        take(change, relays: false)
+    }
+
+    private func take(_ change: Change, relays: Bool) {
+        let waiting = bytes.add(change.size, ordering: .relaxed).oldValue
+        if waiting == 0 || waiting + change.size <= Self.mostBytes,
+            case .enqueued = continuation.yield(.change(change, relays: relays))
+        {
+            return
+        }
+        bytes.subtract(change.size, ordering: .relaxed)
+        logger.error("a change is not told to live queries: too many wait")
+        endFollowers(of: Name(change.className))
+        if relays { missElsewhere() }
+    }
+
     /// Takes note that there was a change of which nothing is known.
-    public func missChange(of className: Name) async { endFollowers(of: className) }
+    public func missChange(of className: Name) async {
+        endFollowers(of: className)
+        missElsewhere()
+    }
+
+    private func missElsewhere() {
+        isLossWaiting.store(true, ordering: .relaxed)
+        // It wakes the task that hands changes on; where there is no room for it, that task has work anyway.
+        continuation.yield(.loss)
+    }
+
+    /// Takes note that a write begins of which nothing will be reported, as its class has no followers.
+    public func beginUnobserved() -> Int { pendingWrites.begin() }
+
+    /// Takes note that such a write is over.
+    public func endUnobserved(_ write: Int, of className: Name?) {
+        if pendingWrites.end(write) {
+            if let className { endFollowers(of: className) } else { missRelayed() }
+        }
+        guard let className, options.publishes(className) else { return }
+        if followers.withLock({ $0.elsewhere.mayMiss(at: .now) }) { missElsewhere() }
+    }
+
+    /// Waits for the writes under way that have begun before a connection followed their classes: what its client finds
+    /// from then on has their changes.
+    func settleWrites() async { await pendingWrites.settle() }
 
     /// Ends the connections that follow a class: their clients come again, and find what they missed.
-    private func endFollowers(of className: Name) {
+    func endFollowers(of className: Name) {
+        continuation.yield(.gap(className))
         for inbox in inboxes(of: .objects(className)) { inbox.miss() }
     }
 
     /// Takes note that other processes made changes of which nothing is known: all connections that follow classes end.
     func missRelayed() {
         let inboxes = followers.withLock { followers in
-            followers.flatMap { topic, inboxes in
+            followers.here.flatMap { topic, inboxes in
                 if case .objects = topic { Array(inboxes.values) } else { [ChangeInbox]() }
             }
         }
+        continuation.yield(.gap(nil))
         for inbox in inboxes { inbox.miss() }
     }
 
@@ -73,11 +137,35 @@ public final class ChangeFeed: ChangeObserver {
     ///
     /// - Parameter relay: Tells other processes.
     func run(relay: @Sendable (RelayedChange) -> Void) async {
+        var sequence = ChangeSequence()
+        var timer = ContinuousClock.now
         for await taken in taken {
-            let relayed = RelayedChange(taken.change)
-            if taken.relays { relay(relayed) }
-            let item = ChangeInbox.Item.change(taken.change, size: relayed.text.utf8.count)
-            for inbox in inboxes(of: .objects(Name(taken.change.className))) { inbox.put(item) }
+            if isLossWaiting.exchange(false, ordering: .relaxed) { relay(.none) }
+            let now = ContinuousClock.now
+            var changes: [Change] = []
+            switch taken {
+            case .loss: break
+            case .gap(let className): sequence.forget(className)
+            case .timeIsOver: changes = sequence.takeOverdue(at: now)
+            case .change(let change, let relays):
+                // It is written only where another process may have subscribers.
+                if relays, mayRelay { relay(RelayedChange(change)) }
+                if hasFollowers(of: Name(change.className)) {
+                    changes = sequence.add(change, mayBeLate: hasOthers.load(ordering: .relaxed), at: now)
+                }
+                bytes.subtract(change.size, ordering: .relaxed)
+            }
+            for change in changes {
+                let inboxes = inboxes(of: .objects(Name(change.className)))
+                for inbox in inboxes { inbox.put(.change(change, size: change.size)) }
+            }
+            if let next = sequence.nextDeadline, timer <= now || next < timer {
+                timer = next
+                Task { [continuation] in
+                    try? await Task.sleep(until: next)
+                    continuation.yield(.timeIsOver)
+                }
+            }
             // The connections tell it on the same threads: they come first, so that a burst of changes does not pile up.
             await Task.yield()
         }
@@ -104,19 +192,37 @@ public final class ChangeFeed: ChangeObserver {
     }
 
     private func inboxes(of topic: Topic) -> [ChangeInbox] {
-        followers.withLock { $0[topic].map { Array($0.values) } ?? [] }
+        followers.withLock { $0.here[topic].map { Array($0.values) } ?? [] }
     }
 
     /// Has an inbox told of a topic.
     func add(_ inbox: ChangeInbox, to topic: Topic) {
-        followers.withLock { $0[topic, default: [:]][ObjectIdentifier(inbox)] = inbox }
+        followers.withLock { $0.here[topic, default: [:]][ObjectIdentifier(inbox)] = inbox }
     }
 
     /// Ends that.
     func remove(_ inbox: ChangeInbox, from topic: Topic) {
-        followers.withLock {
-            $0[topic]?[ObjectIdentifier(inbox)] = nil
-            if $0[topic]?.isEmpty ?? false { $0[topic] = nil }
+        let isLast = followers.withLock { followers in
+            followers.here[topic]?[ObjectIdentifier(inbox)] = nil
+            guard followers.here[topic]?.isEmpty ?? false else { return false }
+            followers.here[topic] = nil
+            return true
         }
+        // From now on changes of it are not noted.
+        if isLast, case .objects(let className) = topic { continuation.yield(.gap(className)) }
     }
+
+    /// Whether a connection of this process follows anything.
+    var hasFollowers: Bool { followers.withLock { !$0.here.isEmpty } }
+
+    /// Whether a connection of this process follows a class.
+    func hasFollowers(of className: Name) -> Bool { followers.withLock { $0.here[.objects(className)] != nil } }
+
+    private var mayRelay: Bool { followers.withLock { $0.elsewhere.mayListen(at: .now) } }
+
+    /// Notes something of the other processes.
+    func note(_ body: (inout OtherProcesses) -> Void) { followers.withLock { body(&$0.elsewhere) } }
+
+    /// Notes that there are other processes, which may make changes.
+    func noteOthers() { hasOthers.store(true, ordering: .relaxed) }
 }

@@ -1,3 +1,4 @@
+import JSON
 import Logging
 import Operations
 import Postgres
@@ -21,8 +22,10 @@ struct ChangeRelay: Sendable {
 
     private let client: PostgresClient
     private let feed: ChangeFeed
+    private let read: Read
     private let sender = Identifiers.hexadecimal(16)
     private let queue = Queue()
+    private let presence = Presence()
     private let logger: Logger
 
     /// What waits to be told.
@@ -49,15 +52,43 @@ struct ChangeRelay: Sendable {
         let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    init(client: PostgresClient, feed: ChangeFeed, logger: Logger) {
+    /// When this process announced itself.
+    private final class Presence: Sendable {
+        private let last = Mutex<ContinuousClock.Instant?>(nil)
+        let (signals, signal) = AsyncStream.makeStream(
+            of: OtherProcesses.Announcement.self, bufferingPolicy: .bufferingNewest(16))
+
+        func isRecent(within time: Duration) -> Bool {
+            last.withLock { last in last.map { .now - $0 < time } ?? false }
+        }
+
+        /// - Returns: Whether others have forgotten this process meanwhile.
+        func note(announcedAt now: ContinuousClock.Instant) -> Bool {
+            last.withLock { last in
+                defer { last = now }
+                return last.map { .now - $0 >= OtherProcesses.memory - OtherProcesses.interval } ?? false
+            }
+        }
+    }
+
+    /// Reads an object as it is now; nil where there is none.
+    typealias Read = @Sendable (String, String) async throws -> (object: JSONObject, place: ValuePlace?)?
+
+    /// - Parameter read: Reads an object that is too large to be sent.
+    init(client: PostgresClient, feed: ChangeFeed, read: @escaping Read, logger: Logger) {
         self.client = client
         self.feed = feed
+        self.read = read
         self.logger = logger
     }
 
-    /// Has a change told as soon as the database takes it.
+    /// Has a change told as soon as the database takes it; ``RelayedChange/none`` has others notice that they miss one.
     func send(_ change: RelayedChange) {
         let fits = queue.state.withLock { state in
+            if change.text == RelayedChange.none.text {
+                state.appendLoss()
+                return true
+            }
             let size = change.text.utf8.count
             guard state.bytes == 0 || state.bytes + size <= Self.mostBytes else {
                 state.appendLoss()
@@ -74,11 +105,43 @@ struct ChangeRelay: Sendable {
     }
 
     /// Tells and listens, until the task is cancelled or the client ends.
-    func run(listens: Bool) async {
+    ///
+    /// - Parameter hasClients: Whether this process has clients of live queries.
+    func run(hasClients: @escaping @Sendable () -> Bool) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await tell() }
-            if listens { group.addTask { await listen() } }
+            group.addTask { await listen() }
+            group.addTask {
+                while (try? await Task.sleep(for: OtherProcesses.interval)) != nil { presence.signal.yield(.here) }
+            }
+            group.addTask {
+                for await announcement in presence.signals where announcement == .who || hasClients() {
+                    do {
+                        try await announce(announcement)
+                    } catch {
+                        logger.warning(
+                            "other processes do not know of live queries here", metadata: ["error": "\(error)"])
+                    }
+                }
+            }
         }
+    }
+
+    /// Has other processes know that this one has clients, as far as they may not know it yet.
+    ///
+    /// - Throws: `PostgresError`; then they may not know.
+    func announceClients() async throws {
+        if presence.isRecent(within: OtherProcesses.interval) { return }
+        try await announce(.here)
+        try? await Task.sleep(for: OtherProcesses.grace)
+    }
+
+    private func announce(_ announcement: OtherProcesses.Announcement) async throws {
+        let began = ContinuousClock.now
+        try await client.notify(channel: Self.channel, payload: announcement.text(of: sender))
+        guard announcement == .here else { return feed.note { $0.noteQuestion(at: .now) } }
+        // Others may have forgotten this process while it was still or the database away, and kept changes to themselves.
+        if presence.note(announcedAt: began) { feed.missRelayed() }
     }
 
     private func tell() async {
@@ -124,18 +187,48 @@ struct ChangeRelay: Sendable {
             switch event {
             case .connected:
                 pieces.reset()
+                feed.note { $0.beginHearing(at: .now) }
+                presence.signal.yield(.who)
+                presence.signal.yield(.here)
                 // What others announced while there was no connection is lost.
                 if wasConnected { feed.missRelayed() }
                 wasConnected = true
-            case .disconnected: pieces.reset()
+            case .disconnected:
+                pieces.reset()
+                feed.note { $0.endHearing() }
             case .notification(_, let payload):
-                let change = pieces.add(payload)
+                switch OtherProcesses.Announcement(payload, ownProcess: sender) {
+                case .here:
+                    feed.note { $0.noteAnnouncement(at: .now) }
+                    feed.noteOthers()
+                case .who:
+                    presence.signal.yield(.here)
+                    feed.noteOthers()
+                case nil: break
+                }
+                let change = pieces.add(payload, isWanted: feed.hasFollowers)
                 if pieces.takeLoss() {
                     logger.warning("changes of another process were lost: live queries end, and clients come again")
                     feed.missRelayed()
                 }
-                if let change { feed.observe(relayed: change) }
+                if let change { await take(change) }
             }
+        }
+    }
+
+    private func take(_ received: RelayedChange.Received) async {
+        guard received.isLarge else { return feed.observe(relayed: received.change()) }
+        let className = Name(received.className)
+        guard feed.hasFollowers(of: className) else { return }
+        do {
+            // Of one that is gone meanwhile, its deletion comes.
+            guard let (object, place) = try await read(received.className, received.objectId) else { return }
+            feed.observe(relayed: received.change(object, place))
+        } catch {
+            logger.warning(
+                "a change of another process is not told: the object could not be read",
+                metadata: ["class": "\(received.className)", "error": "\(error)"])
+            feed.endFollowers(of: className)
         }
     }
 }

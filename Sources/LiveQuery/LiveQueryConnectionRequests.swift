@@ -90,6 +90,8 @@ extension LiveQueryConnection {
         }
         if client == nil { server.clients.add(1, ordering: .relaxed) }
         client = candidate
+        // It cannot subscribe before others know: they relay what is committed after that.
+        try await server.announceClients()
         socket.noteKnown()
         try await answer("connected", nil)
         let waiting = early
@@ -129,6 +131,7 @@ extension LiveQueryConnection {
         } catch let error as ParseError {
             throw told(error, id)
         }
+        await server.feed.settleWrites()
         try await answer("subscribed", id)
     }
 }

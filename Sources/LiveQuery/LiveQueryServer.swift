@@ -2,6 +2,7 @@ public import HTTP
 import JSON
 public import Logging
 public import Operations
+import ParseModel
 import ParseStorage
 import Postgres
 public import ServerConfiguration
@@ -45,7 +46,9 @@ public final class LiveQueryServer: WebSocketHandler {
         self.mountURL = mountURL
         self.logger = logger
         admission = try LiveQueryAdmission(backend.configuration)
-        relay = ChangeRelay(client: backend.store.client, feed: feed, logger: logger)
+        relay = ChangeRelay(
+            client: backend.store.client, feed: feed,
+            read: { try await backend.currentObject($0, $1) }, logger: logger)
         backend.userChanges.follow(
             { [feed] in feed.note(userChanged: $0) }, settle: { [feed] in await feed.settle(user: $0) })
     }
@@ -60,7 +63,21 @@ public final class LiveQueryServer: WebSocketHandler {
         await withTaskGroup(of: Void.self) { group in
             // Large changes take long to write and to read.
             group.addTask(executorPreference: LongWork.changes) { await self.feed.run { self.relay.send($0) } }
-            group.addTask(executorPreference: LongWork.relay) { await self.relay.run(listens: self.options.isServed) }
+            group.addTask(executorPreference: LongWork.relay) {
+                await self.relay.run { self.clients.load(ordering: .relaxed) > 0 }
+            }
+        }
+    }
+
+    /// Has the other processes relay changes to this one, which has a client now.
+    ///
+    /// - Throws: 1 when they cannot know of it.
+    func announceClients() async throws(ParseError) {
+        do {
+            try await relay.announceClients()
+        } catch {
+            logger.error("other processes do not know of live queries here", metadata: ["error": "\(error)"])
+            throw ParseError(ParseError.internalServerError, "An internal server error occurred")
         }
     }
 

@@ -17,22 +17,65 @@ struct RelayedChange: Sendable {
 
     private init(text: String) { self.text = text }
 
-    /// Writes a change.
+    /// Writes a change. Of a large object the others read what it is now, and are told by which fields it was different.
     init(_ change: Change) {
         var json: JSONObject = ["class": .string(change.className), "id": .string(change.objectId)]
-        if let before = change.before { json["before"] = .object(before) }
-        if let after = change.after { json["after"] = .object(after) }
+        if let number = change.number { json["number"] = .string("\(number)") }
+        if change.size >= ValuePlace.largeSize, let after = change.after {
+            json["isLarge"] = true
+            if let before = change.before {
+                json["former"] = .object(before.filter { after[$0.key] != $0.value })
+                json["added"] = .array(after.keys.filter { before[$0] == nil }.map { .string($0.text) })
+            }
+        } else {
+            if let before = change.before { json["before"] = .object(before) }
+            if let after = change.after { json["after"] = .object(after) }
+        }
         text = json.text
     }
 
+    /// A change as it was read.
+    struct Received {
+        let className: String
+        let objectId: String
+        fileprivate let number: Int64?
+        fileprivate let size: Int
+        fileprivate let before: JSONObject?
+        fileprivate let after: JSONObject?
+        /// How the object was different, and which fields it did not have; nil for one that is new.
+        fileprivate let former: (fields: JSONObject, added: [Name])?
+        /// Whether the object is still to be read.
+        let isLarge: Bool
+
+        /// The change.
+        ///
+        /// - Parameters:
+        ///   - current: The object as it is, where it was to be read.
+        ///   - place: What it holds.
+        func change(_ current: JSONObject? = nil, _ place: ValuePlace? = nil) -> Change {
+            var before = before
+            if let former, var object = current {
+                for name in former.added { object[name] = nil }
+                before = object.merging(former.fields) { $1 }
+            }
+            return Change(
+                className: className, objectId: objectId, before: before, after: isLarge ? current : after,
+                number: number, size: isLarge ? ValuePlace.largeSize : size, origin: .server, place: place)
+        }
+    }
+
     /// Reads a change; nil for what is none.
-    static func change(_ text: String) -> Change? {
+    static func change(_ text: String) -> Received? {
         guard let json = (try? JSONValue(parsing: text))?.objectValue,
             let className = json["class"]?.stringValue, let objectId = json["id"]?.stringValue
         else { return nil }
-        return Change(
-            className: className, objectId: objectId, before: json["before"]?.objectValue,
-            after: json["after"]?.objectValue, origin: .server)
+        let former = json["former"]?.objectValue.map { fields in
+            (fields, (json["added"]?.arrayValue ?? []).compactMap { $0.stringValue.map { Name($0) } })
+        }
+        return Received(
+            className: className, objectId: objectId, number: json["number"]?.stringValue.flatMap { Int64($0) },
+            size: text.utf8.count, before: json["before"]?.objectValue, after: json["after"]?.objectValue,
+            former: former, isLarge: json["isLarge"] == true)
     }
 
     /// The pieces, each with what tells where it belongs: the process, the number of the change, the place of the piece, and
@@ -61,6 +104,8 @@ struct RelayedPieces {
         var count: Int
         var next: Int
         var text: String
+        /// Whether anybody wants the change.
+        let isWanted: Bool
     }
 
     private let ownSender: String
@@ -81,8 +126,9 @@ struct RelayedPieces {
 
     /// Takes a piece.
     ///
+    /// - Parameter isWanted: Whether anybody wants a change that begins with it; of others no more is kept than the place.
     /// - Returns: The change that it completes; nil otherwise.
-    mutating func add(_ piece: String) -> Change? {
+    mutating func add(_ piece: String, isWanted: Bool = true) -> RelayedChange.Received? {
         // By bytes: a mark that combines with the space before it may begin a piece.
         let parts = piece.utf8.split(separator: UInt8(ascii: " "), maxSplits: 4, omittingEmptySubsequences: false)
             .map { Substring($0) }
@@ -93,7 +139,7 @@ struct RelayedPieces {
         guard sender != ownSender else { return nil }
         if let last = lastNumbers.value(of: sender), number != last, number != last + 1 { hasLost = true }
         lastNumbers.set(number, for: sender)
-        var partial = Partial(number: number, count: count, next: 0, text: "")
+        var partial = Partial(number: number, count: count, next: 0, text: "", isWanted: isWanted)
         if let known = partials.removeValue(forKey: sender) {
             bytes -= known.text.utf8.count
             if known.number == number { partial = known } else { hasLost = true }
@@ -103,9 +149,9 @@ struct RelayedPieces {
             hasLost = true
             return nil
         }
-        partial.text += parts[4]
+        if partial.isWanted { partial.text += parts[4] }
         partial.next += 1
-        if partial.next == count { return RelayedChange.change(partial.text) }
+        if partial.next == count { return partial.isWanted ? RelayedChange.change(partial.text) : nil }
         guard bytes + partial.text.utf8.count <= Self.mostBytes else {
             hasLost = true
             return nil

@@ -30,8 +30,8 @@ public final class Backend: Sendable {
     public let userChanges: UserChanges
     /// What runs before and after objects are saved; nil for nothing.
     let triggers: (any TriggerSet)?
-    /// Who wants to know what became of objects.
-    let observers: [any ChangeObserver]
+    /// Has those who want to know what became of objects know of it.
+    let changes: ChangeReporter
     /// What sends mails; nil for nothing.
     let mailer: (any Mailer)?
     /// What sends notifications; nil for nothing.
@@ -47,8 +47,6 @@ public final class Backend: Sendable {
     /// How users see what the providers know of them; nil for as it is stored.
     let loginDataView: (@Sendable (JSONObject) -> JSONObject)?
     private let fileLinks: FileLinks
-    /// Whose turn it is to tell of changes of an object.
-    let changeTurns: ChangeTurns
     /// Which fields are hidden from whom.
     let protectedFields: ProtectedFields
 
@@ -64,7 +62,6 @@ public final class Backend: Sendable {
         triggers = extensions.triggers
         hookChanges = HookChanges()
         userChanges = UserChanges()
-        observers = extensions.observers
         mailer = extensions.mailer
         pusher = extensions.pusher
         jobs = extensions.jobs.map {
@@ -82,11 +79,13 @@ public final class Backend: Sendable {
         unknownAccounts = UnknownAccounts()
         addressChanges = RecentCounts(within: .seconds(600))
         deferred = nil
-        changeTurns = ChangeTurns()
         loginDataView = Self.loginDataView(authProviders, configuration.auth)
         protectedFields = ProtectedFields(configuration, loginData: loginDataView)
         fileLinks = FileLinks(
             mountURL: "", applicationID: configuration.appId, hostedKey: configuration.fileKey)
+        changes = ChangeReporter(
+            extensions.observers, links: fileLinks.below(configuration.publicServerURL ?? configuration.serverURL),
+            logger: logger)
         sessions = SessionCache(
             timeToLive: Int64(configuration.cacheTTL), capacity: configuration.cacheMaxSize)
     }
@@ -103,7 +102,7 @@ public final class Backend: Sendable {
         triggers = other.triggers
         hookChanges = other.hookChanges
         userChanges = other.userChanges
-        observers = other.observers
+        changes = other.changes
         mailer = other.mailer
         pusher = other.pusher
         jobs = other.jobs
@@ -112,7 +111,6 @@ public final class Backend: Sendable {
         authProviders = other.authProviders
         loginDataView = other.loginDataView
         fileLinks = other.fileLinks
-        changeTurns = other.changeTurns
         protectedFields = other.protectedFields
         self.store = store
     }
@@ -130,6 +128,8 @@ public final class Backend: Sendable {
         if let deferred {
             return try await store.transaction { try await body(Backend(self, store: $0, deferred: deferred)) }
         }
+        let writes = changes.begin()
+        defer { changes.end(writes) }
         let deferred = DeferredEffects()
         let outcome: Result<R, any Error>
         do {
@@ -158,9 +158,6 @@ public final class Backend: Sendable {
     func links(_ context: RequestContext) -> FileLinks {
         fileLinks.below(configuration.publicServerURL ?? context.mountURL)
     }
-
-    /// Links to files as changes carry them: whoever changes an object does not say where others find its files.
-    var changeLinks: FileLinks { fileLinks.below(configuration.publicServerURL ?? configuration.serverURL) }
 
     /// The channel by which processes tell each other that what they remember of users is out of date.
     static let cacheChannel = "roost.cache"

@@ -25,7 +25,7 @@ import Testing
         var received = RelayedPieces(ownSender: "me")
         for piece in pieces.dropLast() { #expect(received.add(piece) == nil) }
         let whole = received.add(pieces[pieces.count - 1])
-        let change = try #require(whole)
+        let change = try #require(whole).change()
         #expect(change.className == "Note" && change.objectId == "a1")
         #expect(change.before?["text"] == .string(text) && change.after?["text"] == "new")
     }
@@ -47,7 +47,7 @@ import Testing
         }
         for (place, piece) in one.enumerated() where place != 1 { #expect(received.add(piece) == nil) }
         let next = RelayedChange(Self.change("b")).pieces(sender: "one", number: 2)
-        #expect(received.add(next[0])?.before?["text"] == "b")
+        #expect(received.add(next[0])?.change().before?["text"] == "b")
     }
 
     @Test(
@@ -71,6 +71,19 @@ import Testing
         for piece in RelayedChange(Self.change("a")).pieces(sender: "one", number: 500) { _ = received.add(piece) }
         let isLostAfterReset = received.takeLoss()
         #expect(!isLostAfterReset, "after a reset nothing is known of numbers")
+    }
+
+    @Test("A change that nobody wanted when it began is left out without a loss, and the next is read")
+    func unwanted() {
+        let pieces = RelayedChange(Self.change(String(repeating: "x", count: 20_000))).pieces(sender: "one", number: 1)
+        var received = RelayedPieces(ownSender: "me")
+        for (place, piece) in pieces.enumerated() {
+            let change = received.add(piece, isWanted: place > 0)
+            #expect(change == nil)
+        }
+        let next = received.add(RelayedChange(Self.change("b")).pieces(sender: "one", number: 2)[0])
+        let isLoss = received.takeLoss()
+        #expect(next?.change().before?["text"] == "b" && !isLoss)
     }
 
     @Test("A process that lost changes says so by what stands in their place, which is no change itself")

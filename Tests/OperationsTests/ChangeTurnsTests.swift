@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-/// Who tells of changes of one object, and when.
+/// Turns of those who change one object and report it.
 @Suite struct ChangeTurnsTests {
     private struct Counts {
         var inside = 0

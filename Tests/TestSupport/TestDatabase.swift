@@ -28,13 +28,18 @@ extension TestServer {
     }
 
     /// Runs `body` while a transaction of another session holds the locks that a statement takes.
-    public func whileLocked<R: Sendable>(_ statement: String, _ body: @Sendable () async throws -> R) async throws -> R
-    {
+    ///
+    /// - Parameter commits: Whether the transaction is committed in the end, and not undone.
+    public func whileLocked<R: Sendable>(
+        _ statement: String, commits: Bool = false, _ body: @Sendable () async throws -> R
+    ) async throws -> R {
         try await Self.withClient(databaseURI) { client in
             try await client.exclusively { session in
                 _ = try await session.query("BEGIN")
                 _ = try await session.query(statement)
-                return try await body()
+                let result = try await body()
+                if commits { _ = try await session.query("COMMIT") }
+                return result
             }
         }
     }

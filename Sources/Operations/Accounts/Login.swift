@@ -206,16 +206,15 @@ extension Backend {
     public func logOut(_ context: RequestContext) async throws {
         guard let user = context.caller.user else { return }
         let after = await logoutTrigger(of: user.sessionId, context)
-        let session = observes("_Session") ? try await original("_Session", user.sessionId) : nil
-        try await store.deleteAll(
-            "_Session", where: .field(FieldPath("objectId"), .equal(.string(user.sessionId))))
-        await invalidate(user: user.id)
-        if let session {
-            await tell(
-                Change(
-                    className: "_Session", objectId: user.sessionId, before: session, after: nil,
-                    origin: context.caller))
+        try await changes.reporting("_Session", user.sessionId, by: context.caller) {
+            let wants = changes.wants("_Session")
+            guard wants.isEmpty else {
+                return ((), try await store.delete("_Session", objectId: user.sessionId, wants: wants))
+            }
+            _ = try await store.delete("_Session", objectId: user.sessionId)
+            return ((), nil)
         }
+        await invalidate(user: user.id)
         // Clients close their live queries with the answer: that the session ended reaches them before.
         await userChanges.settle(user.id)
         try await after?()

@@ -1,4 +1,5 @@
 import JSON
+import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules
@@ -57,9 +58,27 @@ extension Backend {
         case .delete(let className, let objectId, let told):
             let pipeline = DeletePipeline(backend: self)
             let planned = try await pipeline.plan(className, objectId, context, told: told)
-            try await pipeline.store(planned)
-            return .deleted(planned)
+            return .deleted(try await pipeline.store(planned))
         }
+    }
+
+    /// Has observers know what became of objects in a transaction that is committed. Of what it did to one object in several
+    /// steps, they hear as of one change: nobody saw what was between.
+    public func report(_ outcomes: [TransactionOutcome], _ context: RequestContext) async {
+        var changed: OrderedDictionary<[Name], (first: ObjectStore.ChangedObject, last: ObjectStore.ChangedObject)> =
+            [:]
+        for outcome in outcomes {
+            let change: ObjectStore.ChangedObject?
+            switch outcome {
+            case .nothing, .saved: change = nil
+            case .stored(let stored): change = stored.change
+            case .deleted(let planned): change = planned.change
+            }
+            guard let change else { continue }
+            let key = [Name(change.className), Name(change.objectId)]
+            changed[key] = (changed[key]?.first ?? change, change)
+        }
+        for (first, last) in changed.values { await changes.report(last, after: first, by: context.caller) }
     }
 
     /// What follows a step when the transaction is committed.

@@ -3,8 +3,8 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// The life of a deletion: authorize, load the original where a trigger or an observer wants it, before-triggers;
-/// remove; caches, changes and after-triggers.
+/// The life of a deletion: authorize, load the original where a trigger wants it, before-triggers; remove, and report it to
+/// observers; caches and after-triggers.
 public struct DeletePipeline {
     let backend: Backend
 
@@ -14,16 +14,16 @@ public struct DeletePipeline {
         let objectId: String
         let context: RequestContext
         let access: ObjectStore.WriteAccess
-        /// What triggers and observers are told.
+        /// What triggers are told.
         var told = Told()
+        /// What became of the object, where anybody wants to know.
+        var change: ObjectStore.ChangedObject?
         /// What is special to the class; nil for ordinary classes.
         var rules: (any DeleteRules)?
     }
 
-    /// What triggers and observers are told of a deletion.
+    /// What triggers are told of a deletion.
     public struct Told: Sendable {
-        /// The object as it was, where an observer wants to know.
-        var original: JSONObject?
         /// The object as it was, as far as the caller sees it, where a trigger wants to know.
         var seen: JSONObject?
         /// What triggers hand on, where one was called.
@@ -35,8 +35,7 @@ public struct DeletePipeline {
     /// - Throws: 101 when there is no such object or the caller may not remove it.
     func run(_ className: String, _ objectId: String, _ context: RequestContext) async throws {
         let planned = try await plan(className, objectId, context)
-        try await store(planned)
-        try await finish(planned)
+        try await finish(try await store(planned))
     }
 
     /// Calls the triggers before a deletion that is to be part of a transaction, before it begins.
@@ -70,13 +69,33 @@ public struct DeletePipeline {
         return planned
     }
 
-    /// Removes the object. The pipeline's backend may be that of a transaction.
-    func store(_ planned: Planned) async throws {
-        let isDeleted = try await backend.store.delete(
-            planned.className, objectId: planned.objectId, access: planned.access)
-        guard isDeleted else {
-            throw planned.rules?.notFound ?? ParseError.notFound
+    /// Removes the object, and has observers know of it. The pipeline's backend may be that of a transaction: of what is
+    /// removed in one, they know after its commit.
+    func store(_ planned: Planned) async throws -> Planned {
+        var planned = planned
+        if backend.isInTransaction {
+            planned.change = try await remove(planned)
+        } else {
+            try await backend.changes.reporting(planned.className, planned.objectId, by: planned.context.caller) {
+                ((), try await remove(planned))
+            }
         }
+        return planned
+    }
+
+    private func remove(_ planned: Planned) async throws -> ObjectStore.ChangedObject? {
+        let (store, wants) = (backend.store, backend.changes.wants(planned.className))
+        let notFound = planned.rules?.notFound ?? ParseError.notFound
+        guard wants.isEmpty else {
+            let change = try await store.delete(
+                planned.className, objectId: planned.objectId, access: planned.access, wants: wants)
+            guard let change else { throw notFound }
+            return change
+        }
+        let isDeleted = try await store.delete(
+            planned.className, objectId: planned.objectId, access: planned.access)
+        guard isDeleted else { throw notFound }
+        return nil
     }
 
     /// What follows when others can see that the object is gone.

@@ -53,12 +53,28 @@ extension Backend {
         _ budget: inout MatchBudget
     ) throws(FilterMatcherError) -> LiveQueryEvent? {
         let (matcher, reader) = (prepared.matcher, prepared.reader)
-        var (before, after) = (change.before, change.after)
-        if let object = before, try !reader.mayRead(object, &budget) { before = nil }
-        if let object = after, try !reader.mayRead(object, &budget) { after = nil }
-        var (matchedBefore, matches) = (false, false)
-        if let before { matchedBefore = try matcher.matches(before, &budget) }
-        if let after { matches = try matcher.matches(after, &budget) }
+        func seen(_ object: JSONObject?, _ budget: inout MatchBudget) throws(FilterMatcherError)
+            -> (object: JSONObject?, matches: Bool)
+        {
+            guard let object, try reader.mayRead(object, &budget) else { return (nil, false) }
+            return (object, try matcher.matches(object, &budget))
+        }
+        var (before, matchedBefore) = try seen(change.before, &budget)
+        let (after, matches) = try seen(change.after, &budget)
+        switch change.told {
+        case nil: break
+        case .earlier(let known):
+            // Whoever follows it may know either state: that the object came in or went out is told to both.
+            let (earlier, matchedEarlier) = try seen(known, &budget)
+            if matches {
+                matchedBefore = matchedBefore && matchedEarlier
+            } else if !matchedBefore, matchedEarlier {
+                (before, matchedBefore) = (earlier, true)
+            }
+        case .later(let known):
+            // Of a change that comes late, no more is told than that the object went out.
+            guard matchedBefore, !matches, try !seen(known, &budget).matches else { return nil }
+        }
         func event(_ kind: LiveQueryEvent.Kind, _ object: JSONObject) -> LiveQueryEvent {
             LiveQueryEvent(
                 kind: kind, object: query.told(reader.shown(object, links)),

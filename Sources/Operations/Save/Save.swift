@@ -25,8 +25,6 @@ struct Save: Sendable {
     var isPartOfTransaction = false
     /// Whether a call before it in the same transaction makes the object that is changed.
     var isMadeInTransaction = false
-    /// The object as it was, where an observer wants to know.
-    var original: JSONObject?
     /// The object as it was, as far as the caller sees it, where a trigger wants to know.
     var seen: JSONObject?
     /// The object that a new installation is the same as, as far as triggers are told.
@@ -79,4 +77,6 @@ public struct PlannedSave: Sendable {
 public struct StoredSave: Sendable {
     var planned: PlannedSave
     var result: WriteResult
+    /// What became of the object, where anybody wants to know.
+    var change: ObjectStore.ChangedObject?
 }

@@ -25,8 +25,11 @@ extension Backend {
                 outcomes.append(.failure(error))
             }
         }
+        let unobserved = changes.begin()
+        defer { changes.end(unobserved) }
+        var made: [ObjectStore.ChangedObject] = []
         do {
-            try await store.insert(plans.map { ($0.write.className, $0.write.objectId, $0.write.write) })
+            made = try await insert(plans.map(\.write))
         } catch let error as ParseError where error.code == ParseError.internalServerError {
             // The database did not answer: whether anything was made is not known, so nothing is said to be.
             for plan in plans { outcomes[plan.place] = .failure(error) }
@@ -34,12 +37,13 @@ extension Backend {
             // Nothing was made. One by one, each fails or succeeds for itself.
             for plan in plans {
                 do {
-                    try await store.insert(plan.write.className, objectId: plan.write.objectId, plan.write.write)
+                    made += try await insert([plan.write])
                 } catch {
                     outcomes[plan.place] = .failure(error)
                 }
             }
         }
+        for change in made { await changes.report(change, by: context.caller) }
         guard mustFinish else { return outcomes }
         for plan in plans {
             guard case .success(let result) = outcomes[plan.place] else { continue }
@@ -52,6 +56,16 @@ extension Backend {
             }
         }
         return outcomes
+    }
+
+    /// - Returns: What observers want to know of them.
+    private func insert(_ objects: [PlannedWrite]) async throws -> [ObjectStore.ChangedObject] {
+        let rows = objects.map { ($0.className, $0.objectId, $0.write) }
+        guard objects.contains(where: { changes.observes($0.className) }) else {
+            try await store.insert(rows)
+            return []
+        }
+        return try await store.insert(rows) { changes.wants($0) }
     }
 
     /// Whether anything follows when an object of an ordinary class is stored.

@@ -3,9 +3,9 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// The life of a save: authorize, load the original where a trigger or an observer wants it, before-triggers,
+/// The life of a save: authorize, load the original where a trigger before it wants it, before-triggers,
 /// complete and validate, make the fields that are missing, plan; store; what the class does then (caches, the session
-/// of a sign-up), changes and after-triggers, present.
+/// of a sign-up), changes and after-triggers, present. Observers hear of it with the commit.
 ///
 /// Every object that is created or changed takes this way: those of clients, rows of imports, sessions that log-ins open,
 /// the parameters of `/config`. What is special to a class, or to one of these ways, is in ``SaveRules``. No connection is
@@ -57,15 +57,39 @@ public struct SavePipeline {
         return try await backend.plan(save)
     }
 
-    /// Stores what was planned. The pipeline's backend may be that of a transaction.
+    /// Stores what was planned, and has observers know of it. The pipeline's backend may be that of a transaction: of what
+    /// is stored in one, they know after its commit.
     func store(_ planned: PlannedSave) async throws -> StoredSave {
-        let result =
-            if let rules = planned.rules {
-                try await rules.store(planned, backend)
-            } else {
-                try await backend.carryOut(planned)
-            }
-        return StoredSave(planned: planned, result: result)
+        guard backend.isObserved else { return StoredSave(planned: planned, result: try await write(planned)) }
+        if backend.isInTransaction { return try await storeNoting(planned) }
+        let save = planned.save
+        var stored = try await backend.changes.reporting(
+            save.className, save.objectId ?? planned.write?.objectId, by: save.caller
+        ) {
+            let stored = try await storeNoting(planned)
+            return (stored, stored.change)
+        }
+        stored.change = nil
+        return stored
+    }
+
+    private func write(_ planned: PlannedSave) async throws -> WriteResult {
+        if let rules = planned.rules { return try await rules.store(planned, backend) }
+        return try await backend.carryOut(planned)
+    }
+
+    /// Stores what was planned, and notes what the object was in the statement that changed it.
+    private func storeNoting(_ planned: PlannedSave) async throws -> StoredSave {
+        var stored = StoredSave(planned: planned, result: try await write(planned))
+        stored.change = stored.result.change
+        stored.result.change = nil
+        let save = planned.save
+        if let change = stored.change, !save.isNew, !save.isMadeInTransaction,
+            let seen = await backend.formerObject(change, save)
+        {
+            stored.planned.save.seen = seen
+        }
+        return stored
     }
 
     /// What follows when others can see what was stored.

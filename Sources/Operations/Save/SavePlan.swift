@@ -14,6 +14,8 @@ public struct WriteResult: Sendable {
     public var body: JSONObject
     /// What a trigger answers instead; nil for the members.
     public var replacement: JSONValue?
+    /// What became of the object, where anybody wants to know.
+    var change: ObjectStore.ChangedObject?
 
     /// The answer.
     public var answer: JSONValue { replacement ?? .object(body) }
@@ -108,15 +110,24 @@ extension Backend {
     ///
     /// - Throws: 101 when there is no such object or the caller may not change it.
     func carryOut(_ planned: PlannedWrite, _ context: RequestContext) async throws -> WriteResult {
+        let wants = changeWants(planned.className)
         guard let access = planned.access else {
-            try await store.insert(planned.className, objectId: planned.objectId, planned.write)
+            var result = planned.result
+            if wants.contains(.current) {
+                result.change = try await store.insert(
+                    [(planned.className, planned.objectId, planned.write)], wants: { _ in wants }
+                ).first
+            } else {
+                try await store.insert(planned.className, objectId: planned.objectId, planned.write)
+            }
             clock.note(context.now)
-            return planned.result
+            return result
         }
-        let changed = try await store.update(
+        let updated = try await store.update(
             planned.className, objectId: planned.objectId, planned.write, access: access,
-            echo: Array(Set(planned.echoed.map { FieldPath($0).root })), links: links(context))
-        guard let changed else { throw ParseError.notFound }
+            echo: Array(Set(planned.echoed.map { FieldPath($0).root })), links: links(context), wants: wants)
+        guard let updated else { throw ParseError.notFound }
+        let changed = updated.echoed
         clock.note(context.now)
         var answer = planned.result.body
         for key in planned.echoed {
@@ -126,7 +137,7 @@ extension Backend {
                 path.steps.isEmpty ? value : Self.branch(path.steps[...], of: value, into: answer[path.root])
         }
         answer["updatedAt"] = .string(context.now.iso)
-        return WriteResult(status: planned.result.status, location: nil, body: answer)
+        return WriteResult(status: planned.result.status, location: nil, body: answer, change: updated.change)
     }
 
     /// The part of a value that a dotted key names, with the objects around it.

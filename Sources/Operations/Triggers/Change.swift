@@ -11,32 +11,74 @@ public struct Change: Sendable {
     public let before: JSONObject?
     /// The object as it is; nil for one that was deleted.
     public let after: JSONObject?
+    /// Its place among all changes of objects in the database, as far as it is known: of two changes of one object the later
+    /// one has the greater number.
+    public let number: Int64?
+    /// About how many bytes the rows of both are.
+    public let size: Int
     /// Who changed it.
     public let origin: Caller
+    /// What it holds for as long as its values are kept.
+    let place: ValuePlace?
+
+    /// What followers were told of the object before, where that is another state than the one before the change, or a later
+    /// one.
+    public var told: Told?
+
+    /// What followers know of an object.
+    public enum Told: Sendable {
+        /// They know an earlier state than the one before the change: changes between the two come later, or never.
+        case earlier(JSONObject?)
+        /// They know a later state than the one after the change.
+        case later(JSONObject?)
+    }
 
     /// Notes a change.
-    public init(className: String, objectId: String, before: JSONObject?, after: JSONObject?, origin: Caller) {
+    public init(
+        className: String, objectId: String, before: JSONObject?, after: JSONObject?, number: Int64? = nil,
+        size: Int = 0, origin: Caller, place: ValuePlace? = nil
+    ) {
         self.className = className
         self.objectId = objectId
         self.before = before
         self.after = after
+        self.number = number
+        self.size = size
         self.origin = origin
+        self.place = place
     }
 }
 
 /// Who wants to know of changes, as live queries do. Several may.
 public protocol ChangeObserver: Sendable {
-    /// Whether changes of a class are wanted. Where nobody wants them, nothing is loaded for them.
+    /// Whether changes of a class may be wanted at some time.
+    func mayObserve(_ className: Name) -> Bool
+
+    /// Whether changes of a class are wanted now. Where they are not, nothing is loaded for them.
     func observes(_ className: Name) -> Bool
 
     /// Takes a change. It delays the answer to the client, so it only takes note.
     func observe(_ change: Change) async
 
-    /// Takes note that an object of a class changed, and that it cannot be told how.
+    /// Takes note that an object of a class changed, and that it is not known how.
     func missChange(of className: Name) async
+
+    /// Takes note that a write begins of which it will not be told.
+    ///
+    /// - Returns: What ``endUnobserved(_:of:)`` is given when it is over.
+    func beginUnobserved() -> Int
+
+    /// Takes note that such a write is over.
+    func endUnobserved(_ write: Int, of className: Name?)
 }
 
 extension ChangeObserver {
+    /// What is wanted now.
+    public func mayObserve(_ className: Name) -> Bool { observes(className) }
     /// Does nothing.
     public func missChange(of className: Name) async {}
+    /// Does nothing.
+    public func beginUnobserved() -> Int { 0 }
+    /// Does nothing.
+    public func endUnobserved(_ write: Int, of className: Name?) {}
 }

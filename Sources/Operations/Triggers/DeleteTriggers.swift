@@ -12,10 +12,6 @@ extension Backend {
         let className = planned.className
         let before = trigger(.beforeDelete, className)
         let hasTrigger = before != nil || trigger(.afterDelete, className) != nil
-        let isObserved = observes(className)
-        guard hasTrigger || isObserved else { return }
-        // One that is not there may be made before, in the same transaction; then nobody was told of it.
-        if isObserved { planned.told.original = try await original(className, planned.objectId, changeLinks) }
         guard hasTrigger else { return }
         planned.told.seen = try await deletable(planned)
         guard let before, let seen = planned.told.seen else { return }
@@ -23,16 +19,10 @@ extension Backend {
         if let context = try await before(call).context { planned.told.cloudContext = context }
     }
 
-    /// Tells a trigger and an observer of a deletion.
+    /// Tells a trigger of a deletion.
     ///
     /// - Throws: What the trigger throws, though the object is gone.
     func afterDelete(_ planned: DeletePipeline.Planned) async throws {
-        if let original = planned.told.original {
-            let change = Change(
-                className: planned.className, objectId: planned.objectId, before: original, after: nil,
-                origin: planned.context.caller)
-            await changeTurns.take(planned.className, planned.objectId) { await tell(change) }
-        }
         guard let seen = planned.told.seen, let after = trigger(.afterDelete, planned.className) else { return }
         _ = try await after(planned.call(.afterDelete, seen, try await userRecord(planned.context)))
     }

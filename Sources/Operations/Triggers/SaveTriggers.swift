@@ -11,25 +11,20 @@ extension Backend {
     /// - Throws: What the trigger throws; 101 or 119 when the caller may not save this.
     func beforeSave(_ save: inout Save) async throws {
         let before = trigger(.beforeSave, save.className)
-        let hasTrigger = before != nil || trigger(.afterSave, save.className) != nil
-        let isObserved = observes(save.className)
-        guard hasTrigger || isObserved else { return }
+        guard before != nil || trigger(.afterSave, save.className) != nil else { return }
         if let objectId = save.objectId, !save.isMadeInTransaction {
-            if hasTrigger { save.seen = try await changeable(save.className, objectId, save) }
-            if isObserved { save.original = try await original(save.className, objectId, changeLinks) }
+            // Without a trigger before it, the statement that changes the object says what it was.
+            if before != nil { save.seen = try await changeable(save.className, objectId, save) }
         } else if save.isNew, let schema = catalog.schema(save.className) {
-            if hasTrigger {
-                _ = try schema.permit(.create, to: save.caller)
-                if save.newId == nil { _ = try newObjectId(save.body, save.className) }
-            }
+            _ = try schema.permit(.create, to: save.caller)
+            if save.newId == nil { _ = try newObjectId(save.body, save.className) }
             if save.className == "_Installation", let id = try await sameInstallation(save) {
                 save.sameId = id
                 // Of a row that a new one is the same as, triggers are told its id, as with parse-server.
-                if hasTrigger { save.seen = ["objectId": .string(id)] }
-                if isObserved { save.original = try await original(save.className, id, changeLinks) }
+                save.seen = ["objectId": .string(id)]
             }
         }
-        if hasTrigger { save.sentLoginData = save.body["authData"] }
+        save.sentLoginData = save.body["authData"]
         guard let before else { return }
         // The trigger is told what will be stored: no list that is added to has repetitions.
         for (key, value) in save.body where value["__op"] == "AddUnique" {
@@ -79,18 +74,14 @@ extension Backend {
         }
     }
 
-    /// Tells a trigger and an observer of a save. What a trigger throws is logged.
+    /// Tells a trigger of a save. What it throws is logged.
     ///
     /// - Returns: What the trigger gave; nil where there is none, or it failed.
     func afterSave(_ save: Save, _ result: WriteResult) async -> TriggerAnswer? {
-        let after = trigger(.afterSave, save.className)
-        guard after != nil || observes(save.className),
-            let objectId = save.objectId ?? result.body["objectId"]?.stringValue ?? save.sameId
+        guard let after = trigger(.afterSave, save.className),
+            (save.objectId ?? result.body["objectId"]?.stringValue ?? save.sameId) != nil,
+            let object = try? save.objectAfter(save.seen, result.body, tellsSession: true)
         else { return nil }
-        await tellObservers(save, objectId)
-        guard let after, let object = try? save.objectAfter(save.seen, result.body, tellsSession: true) else {
-            return nil
-        }
         return await logging(.afterSave, save.className) {
             let call = TriggerCall(
                 event: .afterSave, className: save.className, object: object, original: save.seen,
@@ -98,30 +89,6 @@ extension Backend {
                 address: save.context.address, context: save.cloudContext ?? save.context.facts?.cloudContext ?? [:],
                 facts: save.context.facts)
             return try await after(call)
-        }
-    }
-
-    /// Tells those who want to know what became of an object by a save.
-    ///
-    /// It is read, since others may have changed it meanwhile: who follows changes ends with what is stored. Of one that is
-    /// gone, its deletion tells; of one that was made in the same transaction, its making.
-    func tellObservers(_ save: Save, _ objectId: String) async {
-        guard observes(save.className), !save.isMadeInTransaction else { return }
-        await changeTurns.take(save.className, objectId) {
-            do {
-                guard let now = try await original(save.className, objectId, changeLinks) else { return }
-                await tell(
-                    Change(
-                        className: save.className, objectId: objectId, before: save.original, after: now,
-                        origin: save.caller))
-            } catch {
-                logger.error(
-                    "a change is not told: the object could not be read",
-                    metadata: ["class": "\(save.className)", "error": "\(error)"])
-                for observer in observers where observer.observes(Name(save.className)) {
-                    await observer.missChange(of: Name(save.className))
-                }
-            }
         }
     }
 
@@ -167,12 +134,32 @@ extension Backend {
         let caller = save.caller
         var access = ReadAccess(filter: try schema.permit(.update, to: caller).and(save.condition))
         access.writers = caller.writePrincipals
-        if !caller.readsEverything {
-            access.loginData = loginDataView
-            protectedFields.protect(
-                schema, caller, isOwnUser: caller.isOwn(className, objectId), &access)
-        }
+        protect(schema, objectId, caller, &access)
         return try await object(className, objectId, access, save.context)
+    }
+
+    private func protect(_ schema: ClassSchema, _ objectId: String, _ caller: Caller, _ access: inout ReadAccess) {
+        guard !caller.readsEverything else { return }
+        access.loginData = loginDataView
+        protectedFields.protect(schema, caller, isOwnUser: caller.isOwn(schema.name, objectId), &access)
+    }
+
+    /// An object as the statement found it that changed it, as far as the caller sees it; nil where no trigger wants to know,
+    /// or it is larger than values can be.
+    func formerObject(_ change: ObjectStore.ChangedObject, _ save: Save) async -> JSONObject? {
+        guard trigger(.afterSave, save.className) != nil, let schema = catalog.schema(save.className) else {
+            return nil
+        }
+        var access = ReadAccess()
+        protect(schema, change.objectId, save.caller, &access)
+        return try? await change.former(access, links(save.context))
+    }
+
+    /// What triggers and observers want to know of a write of an object of a class.
+    func changeWants(_ className: String) -> ObjectStore.ChangeWants {
+        guard isObserved else { return [] }
+        let wants = changes.wants(className)
+        return trigger(.afterSave, className) == nil ? wants : wants.union(.former)
     }
 
     /// An object that an access lets through.

@@ -8,7 +8,7 @@ import Tasks
 /// What the calls of triggers share, and those around accounts and the configuration.
 extension Backend {
     /// Whether anybody could want to know of changes.
-    var isObserved: Bool { !observers.isEmpty || triggers?.isActive == true }
+    var isObserved: Bool { !changes.observers.isEmpty || triggers?.isActive == true }
 
     /// What is called for an event of a class; nil for nothing.
     func trigger(_ event: TriggerEvent, _ className: String) -> Trigger? {
@@ -35,12 +35,16 @@ extension Backend {
         trigger(.beforeSave, className) != nil || trigger(.afterSave, className) != nil
     }
 
-    /// Whether an observer wants to know of changes of a class.
-    func observes(_ className: String) -> Bool { observers.contains { $0.observes(Name(className)) } }
+    /// Prepares the database for what observers want to know of changes.
+    public func prepareChanges() async { await changes.prepare(store) }
 
-    /// Tells the observers who want to know.
-    func tell(_ change: Change) async {
-        for observer in observers where observer.observes(Name(change.className)) { await observer.observe(change) }
+    /// An object as it is now, as changes carry it, with what it holds for as long as it is kept; nil where there is none.
+    ///
+    /// - Throws: Where it cannot be read, or there is no room for it.
+    public func currentObject(_ className: String, _ objectId: String) async throws
+        -> (object: JSONObject, place: ValuePlace?)?
+    {
+        try await changes.current(className, objectId, in: store)
     }
 
     /// The record of the caller's user as cloud code is told it: as the user sees it, with the session token.

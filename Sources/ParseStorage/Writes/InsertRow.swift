@@ -6,6 +6,8 @@ struct InsertRow {
     /// The columns that have a value, in the order of the values.
     private(set) var columns: [String] = []
     private(set) var parameters: [PostgresParameter] = []
+    /// What the statement gives of the row; empty for nothing.
+    var returning = ""
     /// The statements that make the rows of its relations.
     var joins: [Statement] = []
 
@@ -40,13 +42,14 @@ struct InsertRow {
     }
 
     private func hasShape(of other: InsertRow) -> Bool {
-        className.hasSameBytes(as: other.className) && columns == other.columns
+        className.hasSameBytes(as: other.className) && columns == other.columns && returning == other.returning
     }
 
     /// One statement for rows of one shape.
     private static func statement(_ rows: ArraySlice<InsertRow>) -> Statement {
         guard let first = rows.first else { return Statement("") }
-        let shape = InsertTexts.Shape(className: first.className, columns: first.columns, rows: rows.count)
+        let shape = InsertTexts.Shape(
+            className: first.className, columns: first.columns, rows: rows.count, returning: first.returning)
         return Statement(texts.text(of: shape), rows.count == 1 ? first.parameters : rows.flatMap(\.parameters))
     }
 

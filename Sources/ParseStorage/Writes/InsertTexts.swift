@@ -12,6 +12,8 @@ final class InsertTexts: Sendable {
         var columns: [String]
         /// How many rows the statement makes.
         var rows: Int
+        /// What it gives of each; empty for nothing.
+        var returning = ""
     }
 
     /// As many as a connection has prepared statements.
@@ -36,6 +38,8 @@ final class InsertTexts: Sendable {
             let first = row * shape.columns.count
             return "(" + shape.columns.indices.map { "$\(first + $0 + 1)" }.joined(separator: ", ") + ")"
         }
-        return "INSERT INTO \(SQLBuilder.quote(shape.className)) (\(columns)) VALUES \(rows.joined(separator: ", "))"
+        let insert =
+            "INSERT INTO \(SQLBuilder.quote(shape.className)) (\(columns)) VALUES \(rows.joined(separator: ", "))"
+        return shape.returning.isEmpty ? insert : "\(insert) RETURNING \(shape.returning)"
     }
 }

@@ -55,6 +55,63 @@ extension ObjectStore {
         }
     }
 
+    /// Makes new objects of any classes, all or none, and tells of those that are wanted.
+    ///
+    /// - Parameter wants: What is wanted of objects of a class.
+    public func insert(
+        _ objects: [(className: String, objectId: String, write: ObjectWrite)], wants: (String) -> ChangeWants
+    ) async throws -> [ChangedObject] {
+        try await retryingStaleSchema {
+            var plans: [Name: ReadPlan] = [:]
+            var rows: [Name: [InsertRow]] = [:]
+            for object in objects {
+                guard let schema = catalog.schema(object.className) else { throw ParseError.notFound }
+                let name = Name(object.className)
+                var row = try WriteCompiler(schema: schema).insertRow(objectId: object.objectId, object.write)
+                let wanted = wants(object.className)
+                if wanted.contains(.current) {
+                    let plan = plans[name] ?? catalog.plan(schema)
+                    plans[name] = plan
+                    row.returning = "\(plan.selectList), \(Self.number(wanted)) AS _number"
+                }
+                rows[name, default: []].append(row)
+            }
+            var statements: [Statement] = []
+            var classes: [Name] = []
+            for (name, rows) in rows {
+                statements += InsertRow.statements(rows)
+                classes += repeatElement(name, count: statements.count - classes.count)
+            }
+            let results: [PostgresResult]
+            if objects.count == 1, let schema = catalog.schema(objects[0].className) {
+                results = try await change(schema, objects[0].objectId, statements)
+            } else {
+                results = try await group(statements)
+            }
+            return zip(results, classes).flatMap { result, name in
+                guard let plan = plans[name], let id = plan.index(of: "objectId") else { return [ChangedObject]() }
+                return (0..<result.rowCount).map { row in
+                    ChangedObject(
+                        className: name.text, objectId: result.string(row, id) ?? "",
+                        number: result.int(row, result.columnCount - 1), isWhole: true, result: result, plan: plan,
+                        formerRow: nil, currentRow: row)
+                }
+            }
+        }
+    }
+
+    private static func number(_ wants: ChangeWants) -> String {
+        wants.contains(.number) ? nextNumber : "NULL::bigint"
+    }
+
+    /// What became of an object that was changed.
+    public struct Updated: Sendable {
+        /// The new values of the fields that were asked for.
+        public var echoed: JSONObject
+        /// What was wanted besides; nil for nothing.
+        public var change: ChangedObject?
+    }
+
     /// Changes an object.
     ///
     /// - Parameter echo: The fields whose new values are wanted.
@@ -63,29 +120,74 @@ extension ObjectStore {
         _ className: String, objectId: String, _ write: ObjectWrite, access: WriteAccess = WriteAccess(),
         echo: [String] = [], links: FileLinks = FileLinks.none
     ) async throws -> JSONObject? {
+        try await update(className, objectId: objectId, write, access: access, echo: echo, links: links, wants: [])?
+            .echoed
+    }
+
+    /// Changes an object.
+    ///
+    /// - Parameters:
+    ///   - echo: The fields whose new values are wanted.
+    ///   - wants: What is wanted besides.
+    /// - Returns: nil when there is no such object or it may not be changed.
+    public func update(
+        _ className: String, objectId: String, _ write: ObjectWrite, access: WriteAccess, echo: [String],
+        links: FileLinks, wants: ChangeWants
+    ) async throws -> Updated? {
         guard !objectId.utf8.contains(0) else { return nil }
         return try await retryingStaleSchema {
             guard let schema = catalog.schema(className) else { return nil }
             // The fields to give back are those of a plan, so that they are read as every other row is.
-            let plan = catalog.plan(schema, keys: Set(echo.names))
-            let columns = plan.columns.map(\.name)
+            let plan = wants.isEmpty ? catalog.plan(schema, keys: Set(echo.names)) : catalog.plan(schema)
             var compiler = WriteCompiler(schema: schema)
             let condition = try Self.condition(access, schema, &compiler)
+            let isEchoing = !echo.isEmpty && wants.isEmpty
             let statement = try compiler.update(
                 objectId: objectId, write, condition: condition,
-                returning: echo.isEmpty ? [] : columns + (plan.hasACL ? ["_rperm", "_wperm"] : []))
+                returning: isEchoing ? plan.columns.map(\.name) + (plan.hasACL ? ["_rperm", "_wperm"] : []) : [],
+                observation: wants.isEmpty ? nil : Self.observation(plan, echo, wants))
             // What changes a part of a value reads and writes all of it: others do not wait for that.
             let isNested = write.operations.keys.contains { $0.utf8.contains(UInt8(ascii: ".")) }
             let results = try await change(schema, objectId, [statement], alone: isNested)
             guard let result = results.first, result.rowCount > 0 else {
                 return nil
             }
-            guard !echo.isEmpty else { return [:] }
+            if !wants.isEmpty {
+                guard result.rowCount == 2 else { return nil }
+                return try await Self.updated(className, objectId, result, plan, echo, links, wants)
+            }
+            guard !echo.isEmpty else { return Updated(echoed: [:]) }
             let found = Found(
                 result: result, plan: plan, access: ReadAccess(), included: IncludedObjects(), include: nil,
                 links: links, unwritten: [], count: nil)
-            return try await found.objects.first
+            return try await found.objects.first.map { Updated(echoed: $0) }
         }
+    }
+
+    private static func observation(_ plan: ReadPlan, _ echo: [String], _ wants: ChangeWants)
+        -> WriteCompiler.Observation
+    {
+        var current = plan.selectList
+        if !wants.contains(.current) {
+            let echoed = Set(echo.names)
+            var columns = plan.columns.map { echoed.contains(Name($0.name)) ? SQLBuilder.quote($0.name) : "NULL" }
+            if plan.hasACL { columns += ["NULL", "NULL"] }
+            current = columns.joined(separator: ", ")
+        }
+        return WriteCompiler.Observation(former: plan.selectList, current: current, number: number(wants))
+    }
+
+    private static func updated(
+        _ className: String, _ objectId: String, _ result: PostgresResult, _ plan: ReadPlan, _ echo: [String],
+        _ links: FileLinks, _ wants: ChangeWants
+    ) async throws -> Updated {
+        // The former row comes first: it is read before the update.
+        let change = ChangedObject(
+            className: className, objectId: objectId, number: result.int(1, result.columnCount - 1),
+            isWhole: wants.contains(.current), result: result, plan: plan, formerRow: 0, currentRow: 1)
+        guard !echo.isEmpty else { return Updated(echoed: [:], change: change) }
+        let echoed = try await ChangedObject.fields(Set(echo.names), of: result, 1, plan, links)
+        return Updated(echoed: echoed, change: change)
     }
 
     /// Removes an object. False when there is no such object or it may not be removed.
@@ -94,6 +196,29 @@ extension ObjectStore {
         guard !objectId.utf8.contains(0) else { return false }
         return try await deleteAll(className, where: .field(FieldPath("objectId"), .equal(.string(objectId))), access)
             > 0
+    }
+
+    /// Removes an object, and tells what it was.
+    ///
+    /// - Returns: nil when there is no such object or it may not be removed.
+    public func delete(
+        _ className: String, objectId: String, access: WriteAccess = WriteAccess(), wants: ChangeWants
+    ) async throws -> ChangedObject? {
+        guard !objectId.utf8.contains(0) else { return nil }
+        return try await retryingStaleSchema {
+            guard let schema = catalog.schema(className) else { return nil }
+            let plan = catalog.plan(schema)
+            var compiler = WriteCompiler(schema: schema)
+            let condition = try Self.condition(access, schema, &compiler)
+            let id = compiler.builder.bind(.text(objectId))
+            let result = try await query(
+                "DELETE FROM \(SQLBuilder.quote(className)) WHERE \"objectId\" = \(id) AND \(condition) "
+                    + "RETURNING \(plan.selectList), \(Self.number(wants)) AS _number", compiler.builder.parameters)
+            guard result.rowCount > 0 else { return nil }
+            return ChangedObject(
+                className: className, objectId: objectId, number: result.int(0, result.columnCount - 1), isWhole: true,
+                result: result, plan: plan, formerRow: 0, currentRow: nil)
+        }
     }
 
     /// Removes every object that a condition holds for, and says how many.

@@ -72,9 +72,22 @@ struct WriteCompiler {
         return row
     }
 
+    /// What a statement gives that tells how it found an object: a row for that, and another for how it left it. Both end
+    /// with the number of the change, which is NULL in the former.
+    struct Observation {
+        /// The columns of the former row.
+        var former: String
+        /// Those of the current row, NULL for those that are not wanted.
+        var current: String
+        /// What gives the number.
+        var number: String
+    }
+
     /// The statement that changes an object; it gives one row with the asked columns, or none when nothing matched.
+    ///
+    /// - Parameter observation: What it gives instead, where its caller wants to know how it found the object.
     mutating func update(
-        objectId: String, _ write: ObjectWrite, condition: String, returning: [String]
+        objectId: String, _ write: ObjectWrite, condition: String, returning: [String], observation: Observation? = nil
     ) throws(ParseError) -> Statement {
         var assignments: [String] = []
         if let date = write.updatedAt {
@@ -122,15 +135,25 @@ struct WriteCompiler {
         try ObjectSize.check(builder.parameters, write.sizeLimit)
         let bound = ObjectSize.bound(on: table, write, builder.parameters).map { ", \($0)" } ?? ""
         let id = builder.bind(try ValueEncoder.text(objectId))
-        let update =
-            "UPDATE \(table) SET \(assignments.joined(separator: ", ")) "
-            + "WHERE \"objectId\" = \(id) AND \(condition)"
+        let update = "UPDATE \(table) SET \(assignments.joined(separator: ", ")) WHERE \"objectId\" = "
         let columns = returning.isEmpty ? "1" : returning.map(SQLBuilder.quote).joined(separator: ", ")
         let changes = relationChanges(write.operations)
-        if changes.isEmpty { return Statement("\(update) RETURNING \(columns)\(bound)", builder.parameters) }
+        if changes.isEmpty, observation == nil {
+            return Statement("\(update)\(id) AND \(condition) RETURNING \(columns)\(bound)", builder.parameters)
+        }
         // Names begin with an underscore here, as those of fields and classes of an app cannot.
         // The join rows go with the row: one statement, and none of it when the row is not to be changed.
-        var parts = ["_updated AS (\(update) RETURNING *\(bound))"]
+        var parts: [String] = []
+        if let observation {
+            // The lock is taken on the newest version of the row, for which the condition holds, and nobody else changes it
+            // until the update has. Only the id stands outside, so that the names of columns mean those of the class.
+            parts = [
+                "_old AS (SELECT * FROM \(table) WHERE \"objectId\" = \(id) AND \(condition) FOR UPDATE)",
+                "_updated AS (\(update)(SELECT \"objectId\" FROM _old) RETURNING *\(bound), \(observation.number) AS _number)",
+            ]
+        } else {
+            parts = ["_updated AS (\(update)\(id) AND \(condition) RETURNING *\(bound))"]
+        }
         for (index, change) in changes.enumerated() {
             let join = SQLBuilder.quote(change.table)
             if !change.added.isEmpty {
@@ -147,8 +170,12 @@ struct WriteCompiler {
                         + "AND _member.\"relatedId\" = ANY(\(builder.bind(.textArray(change.removed)))))")
             }
         }
-        return Statement(
-            "WITH \(parts.joined(separator: ", ")) SELECT \(columns) FROM _updated", builder.parameters)
+        let selected =
+            observation.map {
+                "SELECT \($0.former), NULL::bigint AS _number FROM _old "
+                    + "UNION ALL SELECT \($0.current), _number FROM _updated"
+            } ?? "SELECT \(columns) FROM _updated"
+        return Statement("WITH \(parts.joined(separator: ", ")) \(selected)", builder.parameters)
     }
 
     /// The new value of a field's column; nil when the operation does not touch it.

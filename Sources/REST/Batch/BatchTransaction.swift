@@ -48,6 +48,7 @@ extension ParseRoutes {
             }
             return (outcomes, replies)
         }
+        await backend.report(outcomes, context)
         return try await finish(outcomes, replies)
     }
 

@@ -1,0 +1,84 @@
+import JSON
+import Operations
+import Testing
+
+@testable import LiveQuery
+
+/// Changes of several processes, which come in another order than they were made in.
+@Suite struct ChangeSequenceTests {
+    private let start = ContinuousClock.now
+
+    /// The change from one state of an object to the next.
+    private static func change(_ number: Int64?, _ before: Int?, _ after: Int?, of className: String = "Note") -> Change
+    {
+        func object(_ state: Int?) -> JSONObject? { state.map { ["objectId": "a", "state": .number(Double($0))] } }
+        return Change(
+            className: className, objectId: "a", before: object(before), after: object(after), number: number,
+            origin: .server)
+    }
+
+    /// The numbers of changes, with what followers know where that is something else.
+    private static func short(_ changes: [Change]) -> [String] {
+        changes.map { change in
+            let number = change.number.map { "\($0)" } ?? "-"
+            switch change.told {
+            case nil: return number
+            case .earlier(let object): return "\(number) after \(object?["state"]?.text ?? "none")"
+            case .later(let object): return "\(number) before \(object?["state"]?.text ?? "none")"
+            }
+        }
+    }
+
+    @Test("Changes that come in order are told at once")
+    func inOrder() {
+        var sequence = ChangeSequence()
+        for number in 1...5 {
+            let told = sequence.add(Self.change(Int64(number * 3), number - 1, number), mayBeLate: false, at: start)
+            #expect(Self.short(told) == ["\(number * 3)"])
+        }
+        #expect(sequence.nextDeadline == nil)
+    }
+
+    @Test("One that comes before the one it follows waits for that, for a short time")
+    func overtaking() {
+        var sequence = ChangeSequence()
+        _ = sequence.add(Self.change(1, 0, 1), mayBeLate: false, at: start)
+        var told = sequence.add(Self.change(4, 3, 4), mayBeLate: true, at: start)
+        told += sequence.add(Self.change(3, 2, 3), mayBeLate: true, at: start)
+        #expect(told.isEmpty && sequence.nextDeadline == start + ChangeSequence.timeForMissing)
+        #expect(Self.short(sequence.add(Self.change(2, 1, 2), mayBeLate: true, at: start)) == ["2", "3", "4"])
+        #expect(sequence.nextDeadline == nil)
+        #expect(sequence.add(Self.change(6, 5, 6), mayBeLate: true, at: start).isEmpty)
+        #expect(sequence.takeOverdue(at: start + ChangeSequence.timeForMissing - .milliseconds(1)).isEmpty)
+        #expect(Self.short(sequence.takeOverdue(at: start + ChangeSequence.timeForMissing)) == ["6 after 4"])
+        #expect(sequence.add(Self.change(5, 4, 5), mayBeLate: true, at: start).isEmpty, "what came later is told")
+    }
+
+    @Test("Of an object of which nothing is known, a change waits for earlier ones where others may make some")
+    func unknown() {
+        var sequence = ChangeSequence()
+        #expect(sequence.add(Self.change(5, 4, 5), mayBeLate: true, at: start).isEmpty)
+        #expect(sequence.add(Self.change(4, 3, 4), mayBeLate: true, at: start).isEmpty)
+        #expect(Self.short(sequence.takeOverdue(at: start + ChangeSequence.timeForUnknown)) == ["4", "5"])
+        // One that comes still later is told with the last state, which decides whether a leave is.
+        #expect(Self.short(sequence.add(Self.change(3, 2, 3), mayBeLate: true, at: start)) == ["3 before 5"])
+        _ = sequence.add(Self.change(6, 5, nil), mayBeLate: true, at: start)
+        #expect(Self.short(sequence.add(Self.change(2, 1, 2), mayBeLate: true, at: start)) == ["2 before none"])
+    }
+
+    @Test("What other followers knew of a class is forgotten, and changes without numbers are told as they come")
+    func forgetting() {
+        var sequence = ChangeSequence()
+        _ = sequence.add(Self.change(5, 4, 5), mayBeLate: false, at: start)
+        _ = sequence.add(Self.change(5, 4, 5, of: "Other"), mayBeLate: false, at: start)
+        _ = sequence.add(Self.change(7, 6, 7), mayBeLate: false, at: start)
+        #expect(Self.short(sequence.forget("Note")) == ["7"])
+        #expect(Self.short(sequence.add(Self.change(3, 2, 3), mayBeLate: false, at: start)) == ["3"])
+        let other = sequence.add(Self.change(3, 2, 3, of: "Other"), mayBeLate: false, at: start)
+        #expect(Self.short(other) == ["3 before 5"])
+        #expect(sequence.forget(nil).isEmpty)
+        let again = sequence.add(Self.change(3, 2, 3, of: "Other"), mayBeLate: false, at: start)
+        #expect(Self.short(again) == ["3"])
+        #expect(Self.short(sequence.add(Self.change(nil, 1, 2), mayBeLate: true, at: start)) == ["-"])
+    }
+}

@@ -1,0 +1,45 @@
+import Operations
+import Testing
+
+/// Waiting for writes that began before somebody wanted to know of them.
+@Suite struct PendingWritesTests {
+    @Test("Without writes under way nobody waits, and none is missed")
+    func none() async {
+        let writes = PendingWrites()
+        await writes.settle(within: .seconds(60))
+        let write = writes.begin()
+        let isMissed = writes.end(write)
+        #expect(!isMissed)
+        await writes.settle(within: .seconds(60))
+    }
+
+    @Test("Writes that began before are waited for, later ones are not")
+    func waiting() async {
+        let writes = PendingWrites()
+        let (first, second) = (writes.begin(), writes.begin())
+        async let settled: Void = writes.settle(within: .seconds(60))
+        // It waits once a later write has another number.
+        var later = writes.begin()
+        while later == first {
+            _ = writes.end(later)
+            await Task.yield()
+            later = writes.begin()
+        }
+        let isFirstMissed = writes.end(first)
+        let isSecondMissed = writes.end(second)
+        await settled
+        let isLaterMissed = writes.end(later)
+        #expect(!isFirstMissed && !isSecondMissed && !isLaterMissed)
+    }
+
+    @Test("A write that takes too long is missed, one that began later is not")
+    func missing() async {
+        let writes = PendingWrites()
+        let slow = writes.begin()
+        await writes.settle(within: .milliseconds(20))
+        let later = writes.begin()
+        let isMissed = writes.end(slow)
+        let isLaterMissed = writes.end(later)
+        #expect(isMissed && !isLaterMissed)
+    }
+}
