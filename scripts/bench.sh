@@ -27,6 +27,12 @@ need() {
     fi
 }
 
+# Installs a package of the system when its header is missing.
+need_header() {
+    if echo "#include <$1>" | cc -E - >/dev/null 2>&1; then return; fi
+    need "header-$1" "$2"
+}
+
 [ "$(uname -s)" = Linux ] || fail "only Linux is served: CPU time and memory are read from /proc"
 
 program=Benchmarks/bench.py
@@ -49,7 +55,9 @@ case "$program" in
         scripts/test_libraries.sh
         need wrk wrk
         need nginx nginx-light
-        need nghttpd nghttp2-server
+        need cc gcc
+        need_header nghttp2/nghttp2.h libnghttp2-dev
+        need_header openssl/ssl.h libssl-dev
         # The same versions of the libraries as Roost has.
         if [ -f Package.resolved ]; then cp Package.resolved Benchmarks/reference/; fi
         swift build "${release_build[@]}" --package-path Benchmarks/reference --scratch-path .build/reference \
