@@ -20,7 +20,7 @@ BOUNDS = {
     "lines": (61_361, 70_500),
     "files": (640, 660),
     "types with more than 40 functions": (0, 4),
-    "functions of the largest type": (40, 63),
+    "functions of the largest type": (40, 75),
     "folders with more than 15 files": (0, 0),
     "files with more than 300 lines": (0, 9),
     "comments with words of the dialect": (0, 260),
