@@ -1,0 +1,242 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// What reaches devices of what a push says: audiences, times, badges, header fields, and the forms of each service.
+@Suite struct PushScenarioTests {
+    /// The one notification that a push of data to one iPhone makes.
+    private static func notification(
+        _ body: JSONObject, _ device: JSONObject = [:]
+    ) async throws -> (PushSink.Notification, JSONValue) {
+        var body = body
+        if body["where"] == nil { body["where"] = [:] }
+        let sent = body
+        return try await PushSink.run { sink in
+            try await TestServer.run(["push": ["ios": sink.apple("app.one")]]) { server in
+                try await PushFixture.device(server, "ab01", "ios", device)
+                let row = try await PushFixture.push(server, .object(sent))
+                return (try #require(sink.notifications.first, "\(row.text)"), row)
+            }
+        }
+    }
+
+    @Test("Channels reach each device once, and the row shows them as a condition")
+    func channels() async throws {
+        try await PushFixture.run { server, sink in
+            for (token, channels) in [("a1", ["a"]), ("a2", ["b", "a"]), ("a3", ["c"])] as [(String, JSONValue)] {
+                try await PushFixture.device(server, token, "ios", ["channels": channels])
+            }
+            try await PushFixture.device(server, "a4")
+            let row = try await PushFixture.push(server, ["channels": ["a", "b"], "data": ["alert": "x"]])
+            #expect(sink.tokens == ["a1", "a2"])
+            #expect(row["query"] == #"{"channels":{"$in":["a","b"]}}"#)
+            let none = try await PushFixture.push(server, ["channels": [], "data": ["alert": "x"]])
+            #expect(none["status"] == "succeeded" && none["numSent"] == 0)
+            for body: JSONValue in [["where": .null, "data": [:]], ["channels": "a", "data": [:]]] {
+                #expect(try await server.send("POST", "/push", body, as: .master)["code"] == 115)
+            }
+            let session = try await server.signUp("kim").token
+            let refused = try await server.send(
+                "POST", "/push", ["channels": ["a"], "data": [:]], as: .session(session))
+            #expect(refused.status == 403)
+        }
+    }
+
+    @Test("An expiration is the header field of each service and the row's, from a time and from an interval")
+    func expiration() async throws {
+        let now = Date.now.timeIntervalSince1970
+        let (timed, row) = try await Self.notification([
+            "expiration_time": .number(now + 100.6), "data": ["alert": "x"],
+        ])
+        let seconds = try #require(timed.headers["apns-expiration"].flatMap { Int($0) })
+        #expect(abs(Double(seconds) - now - 100.6) <= 1)
+        #expect(abs((row["expiry"]?.numberValue ?? 0) / 1000 - now - 100.6) <= 1)
+        try await PushFixture.run { server, sink in
+            try await PushFixture.device(server, "g1", "android")
+            let row = try await PushFixture.push(
+                server, ["where": [:], "expiration_interval": 3600, "data": ["alert": "x"]])
+            let ttl = sink.notifications.first?.body["message"]?["android"]?["ttl"]?.stringValue ?? ""
+            #expect(["3599s", "3600s"].contains(ttl), "\(ttl)")
+            #expect(row["expiration_interval"] == 3600 && row["expiry"] != nil)
+        }
+    }
+
+    @Test("A number becomes the badge of each row, is shown, and is no part of Android's data")
+    func badgeNumber() async throws {
+        try await PushFixture.run { server, sink in
+            let ids = try await [
+                PushFixture.device(server, "a1", "ios", ["badge": 9]), PushFixture.device(server, "g1", "android"),
+            ]
+            _ = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x", "badge": 0]])
+            for id in ids { #expect(try await server.send("GET", "/installations/\(id)", as: .master)["badge"] == 0) }
+            let apple = try #require(sink.notifications.first { $0.token == "a1" })
+            #expect(apple.body["aps"]?["badge"] == 0)
+            let data = sink.notifications.first { $0.token == "g1" }?.body["message"]?["android"]?["data"]?["data"]
+            #expect(data == #"{"alert":"x"}"#)
+            for badge: JSONValue in ["x", [:], [], true] {
+                let odd = try await server.send("POST", "/push", ["where": [:], "data": ["badge": badge]], as: .master)
+                #expect(odd["code"] == 115)
+            }
+        }
+    }
+
+    @Test("A device without the locale of any text gets none of them")
+    func localeOnly() async throws {
+        let (notification, _) = try await Self.notification(
+            ["data": ["alert-fr": "f", "own": 1]], ["localeIdentifier": "de-DE"])
+        #expect(notification.body == ["own": 1])
+    }
+
+    @Test(
+        "The push type makes the topic, the priority and the header field",
+        arguments: [
+            ("background", "app.one", "5"), ("voip", "app.one.voip", nil),
+            ("liveactivity", "app.one.push-type.liveactivity", nil), ("pushtotalk", "app.one.voip-ptt", nil),
+            ("location", "app.one.location-query", nil),
+        ] as [(String, String, String?)])
+    func pushTypes(type: String, topic: String, priority: String?) async throws {
+        let (notification, _) = try await Self.notification([
+            "push_type": .string(type), "collapse_id": .string(String(repeating: "c", count: 64)),
+            "data": ["content-available": 1],
+        ])
+        #expect(notification.headers["apns-push-type"] == type && notification.headers["apns-topic"] == topic)
+        #expect(notification.headers["apns-priority"] == priority)
+        #expect(notification.headers["apns-collapse-id"] == String(repeating: "c", count: 64))
+        #expect(notification.body == ["aps": ["content-available": 1]])
+    }
+
+    @Test("Each app is sent by its own entry; a device of no entry fails once, and so does one that names no app")
+    func apps() async throws {
+        try await PushFixture.run { server, sink in
+            for (token, app) in [("a1", "app.one"), ("a2", "app.two"), ("a3", "app.three")] {
+                try await PushFixture.device(server, token, "ios", ["appIdentifier": .string(app)])
+            }
+            try await PushFixture.device(server, "a4", "ios", ["appIdentifier": .null])
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["numSent"] == 2 && row["numFailed"] == 2, "\(row.text)")
+            let topics = Dictionary(
+                uniqueKeysWithValues: sink.notifications.map { ($0.token, $0.headers["apns-topic"]) })
+            #expect(topics == ["a1": "app.one", "a2": "app.two"])
+            let reasons = try await PushFixture.failures(server, row)
+            #expect(reasons == ["i-a3": "No Provider found", "i-a4": "No Provider found"])
+        }
+    }
+
+    @Test("One access token serves all messages; what asks for it is signed by the account")
+    func accessToken() async throws {
+        try await WebhookServer.run { tokens in
+            tokens.on("token") { _ in .text(#"{"access_token":"access-1","expires_in":3599}"#) }
+            try await PushSink.run { sink in
+                let push: JSONObject = ["push": ["android": sink.android(tokens: tokens.url("token"))]]
+                try await TestServer.run(push) { server in
+                    try await server.execute(
+                        """
+                        INSERT INTO "_Installation" ("objectId", "createdAt", "updatedAt", "deviceType", "deviceToken",
+                            "installationId")
+                        SELECT 'd' || n, now(), now(), 'android', 'g' || n, 'i' || n FROM generate_series(1, 2000) n
+                        """)
+                    let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+                    #expect(row["numSent"] == 2000, "\(row.text)")
+                    #expect(Set(sink.tokens).count == 2000 && sink.tokens.count == 2000)
+                    #expect(tokens.calls("token").count == 1)
+                }
+            }
+        }
+    }
+
+    @Test("A raw payload is the message as it is; Apple's devices by Firebase get a block of their own")
+    func firebase() async throws {
+        try await WebhookServer.run { tokens in
+            tokens.on("token") { _ in .text(#"{"access_token":"access-1","expires_in":3599}"#) }
+            try await PushSink.run { sink in
+                let entry = sink.android(tokens: tokens.url("token"))
+                try await TestServer.run(["push": ["android": entry, "ios": entry]]) { server in
+                    try await PushFixture.device(server, "g1", "android")
+                    _ = try await PushFixture.push(
+                        server, ["where": [:], "rawPayload": ["notification": ["title": "t"]], "data": ["a": 1]])
+                    #expect(
+                        sink.notifications.map(\.body)
+                            == [["message": ["notification": ["title": "t"], "token": "g1"]]])
+                    sink.forget()
+                    try await PushFixture.device(server, "ap1")
+                    _ = try await PushFixture.push(
+                        server,
+                        [
+                            "where": ["deviceType": "ios"], "priority": 5,
+                            "data": ["alert": "x", "badge": 3, "own": 1],
+                        ])
+                    let apns = sink.notifications.first?.body["message"]?["apns"]
+                    #expect(
+                        apns?["payload"] == ["own": 1, "aps": ["alert": ["body": "x"], "badge": 3]],
+                        "\(apns?.text ?? "")")
+                    #expect(apns?["headers"]?["apns-priority"] == "5" && apns?["headers"]?["apns-push-type"] == "alert")
+                }
+            }
+        }
+    }
+
+    @Test("Tokens that services call dead stay where that is configured")
+    func keptTokens() async throws {
+        try await PushFixture.run(PushSink.Manners(), ["cleanupInvalidTokens": false]) { server, _ in
+            try await PushFixture.fill(server, 20)
+            for token in ["dead01", "bad001"] { try await PushFixture.device(server, token) }
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["numFailed"] == 2)
+            let tokens = try await PushFixture.tokens(server)
+            #expect(tokens.isSuperset(of: ["dead01", "bad001"]) && tokens.count == 22, "\(tokens.sorted())")
+        }
+    }
+
+    @Test("Tokens that are removed while a push is sent make it miss no device")
+    func pages() async throws {
+        try await PushFixture.run(PushSink.Manners(), ["queueOptions": ["batchSize": 100]]) { server, sink in
+            try await server.execute(
+                """
+                INSERT INTO "_Installation" ("objectId", "createdAt", "updatedAt", "deviceType", "deviceToken",
+                    "appIdentifier", "installationId")
+                SELECT 'd' || n, now() - interval '1 hour', now() - interval '1 hour', 'ios',
+                    CASE WHEN n % 3 = 0 THEN 'dead' ELSE 'aaaa' END || n + 10000, 'app.one', 'i' || n
+                FROM generate_series(1, 900) n
+                """)
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["numSent"] == 600 && row["numFailed"] == 300, "\(row.text)")
+            #expect(sink.tokens.count == 900 && Set(sink.tokens).count == 900)
+            #expect(try await PushFixture.tokens(server).count == 600)
+        }
+    }
+
+    @Test("Rows with the same token get one notification for each app")
+    func sameToken() async throws {
+        try await PushFixture.run { server, sink in
+            try await server.execute(
+                """
+                INSERT INTO "_Installation" ("objectId", "createdAt", "updatedAt", "deviceType", "deviceToken",
+                    "appIdentifier", "installationId")
+                SELECT 'd' || n, now(), now(), 'ios', 'ab01', CASE n WHEN 3 THEN 'app.two' ELSE 'app.one' END, 'i' || n
+                FROM generate_series(1, 3) n
+                """)
+            let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
+            #expect(row["numSent"] == 2 && sink.tokens == ["ab01", "ab01"], "\(row.text)")
+        }
+    }
+
+    @Test("A watch by its old name is sent; an audience whose query cannot be read leaves the list of audiences whole")
+    func oldRows() async throws {
+        try await PushSink.run { sink in
+            try await TestServer.run(["push": ["watchos": sink.apple("app.one")]]) { server in
+                try await PushFixture.device(server, "ab01", "applewatch", ["appIdentifier": "app.one"])
+                try await server.execute(
+                    """
+                    INSERT INTO "_Audience" ("objectId", "createdAt", "updatedAt", "name", "query")
+                    VALUES ('broken', now(), now(), 'old', 'no JSON'), ('fine', now(), now(), 'new', '{"a":1}')
+                    """)
+                let row = try await PushFixture.push(
+                    server, ["where": [:], "data": ["alert": "x"], "audience_id": "broken"])
+                #expect(row["numSent"] == 1 && row["sentPerType"] == ["applewatch": 1], "\(row.text)")
+                let list = try await server.send("GET", "/push_audiences?order=objectId", as: .master)
+                #expect(list["results"]?.arrayValue?.map { $0["query"] } == [.null, ["a": 1]], "\(list.text)")
+            }
+        }
+    }
+}
