@@ -135,6 +135,7 @@ public struct RoostServer: Service {
             wanted: configuration.maximumConnections,
             database: (database.mostConnections) * (replica == nil ? 1 : 2))
         limits.transferMemory = configuration.transferMemory
+        limits.drain = .seconds(configuration.drainTime)
         let dispatcher = try Dispatcher(
             configuration, handler: routes,
             files: FileRoutes(storage: files, resolver: routes, configuration: configuration, logger: logger),

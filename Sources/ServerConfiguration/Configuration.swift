@@ -53,6 +53,8 @@ public struct Configuration: Sendable {
     public var maxUploadSize = 20 * 1024 * 1024
     /// The most connections of clients at a time.
     public var maximumConnections = 10_000
+    /// How many seconds the server goes on taking requests after the signal to end.
+    public var drainTime = 0
     /// The most memory, in bytes, of large bodies and of answers that clients have not read.
     public var transferMemory = 256 * 1024 * 1024
     public var allowHeaders: [String] = []

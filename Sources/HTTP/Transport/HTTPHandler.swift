@@ -28,6 +28,8 @@ package struct IncomingRequest {
     package let peer: String
     /// The body, while it arrives.
     package let body: IncomingBody
+    /// Whether the server is about to end.
+    package let isDraining: Bool
 
     package var isHead: Bool { method == "HEAD" }
 

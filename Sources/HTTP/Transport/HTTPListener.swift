@@ -10,13 +10,15 @@ struct HTTPListener: Sendable {
     let connections: OpenConnections
     /// The most connections that are open at a time.
     let connectionLimit: Int
+    /// How long it goes on listening when the service is shut down.
+    let drain: Drain
     let eventLoops: any EventLoopGroup
     let logger: Logger
 
     /// How many connections the system keeps that wait to be accepted.
     private static let backlog: Int32 = 1024
 
-    /// Listens until the service is shut down, then until the requests under way are answered. When the task is
+    /// Listens until the service is shut down and drained, then until the requests under way are answered. When the task is
     /// cancelled, all connections are closed.
     ///
     /// - Parameter onBound: Gets the port.
@@ -26,16 +28,22 @@ struct HTTPListener: Sendable {
         let channel = try await bind(host: host, port: port, continuation)
         channel.closeFuture.whenComplete { _ in continuation.finish() }
         onBound(channel.localAddress?.port ?? 0)
-        let connections = connections
-        await withTaskCancellationOrGracefulShutdownHandler {
-            await withDiscardingTaskGroup { group in
-                for await connection in accepted {
-                    group.addTask { await handler.handle(connection) }
+        let (connections, drain) = (connections, drain)
+        await withTaskCancellationHandler {
+            await withGracefulShutdownHandler {
+                await withDiscardingTaskGroup { group in
+                    for await connection in accepted {
+                        group.addTask { await handler.handle(connection) }
+                    }
+                    connections.finishAll()
+                    if Task.isCancelled { connections.closeAll() }
                 }
-                connections.finishAll()
-                if Task.isCancelled { connections.closeAll() }
+            } onGracefulShutdown: {
+                guard drain.time > .zero else { return channel.close(promise: nil) }
+                drain.begin()
+                channel.eventLoop.scheduleTask(in: TimeAmount(drain.time)) { channel.close(promise: nil) }
             }
-        } onCancelOrGracefulShutdown: {
+        } onCancel: {
             channel.close(promise: nil)
         }
     }
@@ -64,6 +72,23 @@ struct HTTPListener: Sendable {
             .bind(host: host, port: port)
             .get()
     }
+}
+
+/// The time between the signal to end and the end, in which a balancer notices that the server is about to leave.
+///
+/// Requests are answered as always meanwhile, on new connections too, but each answer ends its connection.
+final class Drain: Sendable {
+    /// How long it lasts; zero for none.
+    let time: Duration
+    private let begun = Atomic(false)
+
+    init(time: Duration) { self.time = time }
+
+    /// Whether the server is about to end.
+    var hasBegun: Bool { begun.load(ordering: .relaxed) }
+
+    /// Notes that the server is about to end.
+    func begin() { begun.store(true, ordering: .relaxed) }
 }
 
 /// The port that a server got, for those who wait for it.

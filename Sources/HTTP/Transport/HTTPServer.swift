@@ -7,7 +7,7 @@ import Tasks
 
 /// The HTTP server: listens, has requests answered, and turns replies into responses.
 ///
-/// Run it as a service. On a graceful shutdown it takes no more connections, finishes the requests under way, and
+/// Run it as a service. On a graceful shutdown it goes on for ``Limits/drain``, then takes no more connections, finishes the requests under way, and
 /// closes what is still open after ``Limits/shutdown``.
 public struct HTTPServer: Service {
     /// How long things may take, and how large they may be.
@@ -24,6 +24,8 @@ public struct HTTPServer: Service {
         public var handshake: Duration = .seconds(10)
         /// How long requests under way may take to finish when the server is shut down.
         public var shutdown: Duration = .seconds(10)
+        /// How long the server goes on taking requests when it is shut down, for balancers to notice.
+        public var drain: Duration = .zero
         /// The most bytes of all header fields of a request together.
         public var headers: Int = 64 * 1024
 
@@ -55,6 +57,7 @@ public struct HTTPServer: Service {
     private let responder: Responder
     private let connections: OpenConnections
     private let transferTimeout: TransferTimeout
+    private let drain: Drain
     private let listeningPort = ListeningPort()
 
     /// Makes a server; it listens when it is run.
@@ -84,10 +87,11 @@ public struct HTTPServer: Service {
         // They stay for long: requests get the other half.
         let webSockets = WebSocketSlots(most: max(1, limits.connections / 2))
         connections = OpenConnections(transferTimeout: transferTimeout, webSockets: webSockets)
+        drain = Drain(time: limits.drain)
         responder = Responder(
             handler: handler, crossOrigin: crossOrigin, maximumBodySize: maximumBodySize,
             transferTimeout: transferTimeout, webSockets: webSockets, additions: additions,
-            isSecure: certificate != nil, logger: logger)
+            drain: drain, isSecure: certificate != nil, logger: logger)
     }
 
     /// The port on which the server listens; waits until it does.
@@ -124,7 +128,8 @@ public struct HTTPServer: Service {
                 responder: responder, connections: connections, transferTimeout: transferTimeout,
                 headerLimit: limits.headers, certificate: certificate, handshakeLimit: limits.handshake,
                 eventLoops: eventLoops, logger: logger),
-            connections: connections, connectionLimit: limits.connections, eventLoops: eventLoops, logger: logger)
+            connections: connections, connectionLimit: limits.connections, drain: drain, eventLoops: eventLoops,
+            logger: logger)
         try await withTaskCancellationHandler {
             try await listener.run(host: host, port: port) { listeningPort.settle(.success($0)) }
         } onCancel: {
@@ -132,12 +137,12 @@ public struct HTTPServer: Service {
         }
     }
 
-    /// Waits for a shutdown, gives the requests under way their time, and closes the connections that are left. When it
+    /// Waits for a shutdown and its drain, gives the requests under way their time, and closes the connections that are left. When it
     /// returns, what still runs is cancelled.
     private func closeLateConnections() async {
         do {
             try await gracefulShutdown()
-            try await Task.sleep(for: limits.shutdown)
+            try await Task.sleep(for: limits.drain + limits.shutdown)
         } catch {
             return
         }

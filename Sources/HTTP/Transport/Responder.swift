@@ -15,6 +15,7 @@ struct Responder: Sendable {
     private let webSockets: WebSocketSlots
     private let additions: HTTPServer.Additions
     private let metrics: RequestMetrics?
+    private let drain: Drain
     /// Whether connections speak TLS.
     private let isSecure: Bool
     private let logger: Logger
@@ -22,7 +23,7 @@ struct Responder: Sendable {
 
     init(
         handler: some HTTPHandler, crossOrigin: CrossOrigin, maximumBodySize: Int, transferTimeout: TransferTimeout,
-        webSockets: WebSocketSlots, additions: HTTPServer.Additions, isSecure: Bool, logger: Logger
+        webSockets: WebSocketSlots, additions: HTTPServer.Additions, drain: Drain, isSecure: Bool, logger: Logger
     ) {
         self.handler = handler
         self.crossOrigin = crossOrigin
@@ -31,6 +32,7 @@ struct Responder: Sendable {
         self.webSockets = webSockets
         self.additions = additions
         metrics = additions.metrics.map { RequestMetrics(factory: $0) }
+        self.drain = drain
         self.isSecure = isSecure
         self.logger = logger
     }
@@ -68,7 +70,7 @@ struct Responder: Sendable {
         }
         let request = IncomingRequest(
             id: requestIDs.next(), method: head.method.rawValue, target: head.uri, headers: headers,
-            authority: headers[.host], peer: connection.peer, body: body)
+            authority: headers[.host], peer: connection.peer, body: body, isDraining: drain.hasBegun)
         var reply = await handler.answer(request)
         body.release()
         let ticket = watch(&reply, on: connection)
@@ -76,7 +78,7 @@ struct Responder: Sendable {
         let tag = await longTag(of: reply, to: request)
         var response = ResponseHead(reply: reply, request: request, tag: tag, crossOrigin: crossOrigin)
         let keepsConnection =
-            head.isKeepAlive && !Self.endsParsing(head) && !body.isBroken && !body.awaitsContinue
+            head.isKeepAlive && !drain.hasBegun && !Self.endsParsing(head) && !body.isBroken && !body.awaitsContinue
             && (body.declaredLength ?? 0) <= drainLimit
         status = response.status
         response.isSecure = isSecure

@@ -35,43 +35,28 @@ extension ObjectStore {
         let field = try AggregateCompiler.checked(field)
         do {
             return try await fresh(className, otherwise: []) { schema in
-                guard let statement = try distinct(schema, field, filter) else { return [] }
-                return try await values(of: statement, className, place)
+                guard let values = try DistinctValues(of: field, schema, filter, catalog.snapshot) else { return [] }
+                return try await reading(className, place) { store in
+                    var statement = values.statement
+                    if let jump = values.jump, try await store.client.query(jump.question, readOnly: true).rowCount > 0
+                    {
+                        statement = jump.statement
+                    }
+                    return Self.values(of: try await store.client.heavyQuery(statement))
+                }
             }
         } catch let error as PostgresError {
             throw aggregateFailure(error)
         }
     }
 
-    /// The statement that lists the different values of a field; nil for a field that has none.
-    private func distinct(_ schema: ClassSchema, _ field: String, _ filter: Filter) throws(ParseError) -> Statement? {
-        var compiler = FilterCompiler(schemas: catalog.snapshot)
-        let values: String
-        // Values of some types are objects made around a column, which would be there without one.
-        var presence = ""
-        switch compiler.operand(FieldPath(field == "_id" ? "objectId" : field), schema) {
-        case .absent, .relation: return nil
-        case .column(let column, .date):
-            values = "to_jsonb(to_char(\(column) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'))"
-        case .column(let column, let type):
-            if type == .polygon || type == .geoPoint { return nil }
-            values =
-                type == .number ? AggregateCompiler.value(column, type) : FilterCompiler.jsonValue(column, type)
-            presence = " AND \(column) IS NOT NULL"
-        case .json(let path): values = compiler.value(at: path)
-        }
-        let condition = try compiler.compile(filter, schema)
-        let source = "SELECT \(values) AS v FROM \(SQLBuilder.quote(schema.name)) WHERE (\(condition))\(presence)"
-        return Statement(
-            "SELECT DISTINCT v FROM (SELECT v FROM (\(source)) AS a WHERE jsonb_typeof(v) <> 'array' "
-                + "UNION ALL SELECT jsonb_array_elements(v) FROM (\(source)) AS b WHERE jsonb_typeof(v) = 'array') AS c "
-                + "WHERE v IS NOT NULL AND v <> 'null' ORDER BY v", compiler.builder.parameters)
-    }
-
     /// The values of the one column that a statement gives.
     private func values(of statement: Statement, _ className: String, _ place: ReadPlace) async throws -> [JSONValue] {
-        let rows = try await reading(className, place) { try await $0.client.heavyQuery(statement) }
-        return (0..<rows.rowCount).compactMap { rows.jsonb($0, 0).flatMap { try? JSONValue(parsing: $0) } }
+        Self.values(of: try await reading(className, place) { try await $0.client.heavyQuery(statement) })
+    }
+
+    private static func values(of rows: PostgresResult) -> [JSONValue] {
+        (0..<rows.rowCount).compactMap { rows.jsonb($0, 0).flatMap { try? JSONValue(parsing: $0) } }
     }
 
     /// Aggregations are the administrator's own words: what they get wrong is a bad query, not a broken server.

@@ -130,7 +130,8 @@ struct LayoutDiagnosis {
                 if join.utf8.count > 63 { owned.insert(Name(String(decoding: join.utf8.prefix(63), as: UTF8.self))) }
             }
         }
-        return facts.tables.values.filter { !owned.contains(Name($0.name)) && !Self.isRoosts($0.name) }
+        return facts.tables.values
+            .filter { !owned.contains(Name($0.name)) && !Self.isRoosts($0.name) && !$0.isPartition }
             .sorted { Name($0.name) < Name($1.name) }
             .map { table in
                 let isRelation = table.name.hasPrefix("_Join:")

@@ -29,9 +29,25 @@ struct ClassIndexes {
     /// Makes an index.
     func make(_ name: String, _ fields: JSONObject) async throws {
         for (number, part) in try await IndexDefinition(fields, of: schema).parts(in: session).enumerated() {
-            let name = try await freeName(IndexName(className: schema.name, name: name), part: number)
-            _ = try await session.query(part.statement(name: name))
+            let free = try await freeName(IndexName(className: schema.name, name: name), part: number)
+            let partitioning = part.isUnique ? try await partitioning(of: part.table) : nil
+            do {
+                _ = try await session.query(part.statement(name: free))
+            } catch let error as PostgresError where partitioning != nil && error.sqlState == "0A000" {
+                throw ParseError(
+                    ParseError.invalidQuery,
+                    "Index \(name) cannot be unique: the table of \(schema.name) is partitioned "
+                        + "(\(partitioning ?? "")), and each part checks its own rows only.")
+            }
         }
+    }
+
+    /// By what a table is partitioned; nil where it is not.
+    private func partitioning(of table: String) async throws -> String? {
+        let rows = try await session.query(
+            "SELECT pg_get_partkeydef(oid) FROM pg_class WHERE oid = to_regclass($1) AND relkind = 'p'",
+            [.text(SQL.identifier(table))])
+        return rows.rowCount > 0 ? rows.string(0, 0) : nil
     }
 
     /// Gives an index that was built under another name its own.

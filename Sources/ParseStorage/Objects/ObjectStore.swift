@@ -213,6 +213,18 @@ public struct ObjectStore: Sendable {
                 request.place == .primary
                 ? try await run(statements, isSlow: false)
                 : try await reading(schema.name, request.place) { try await $0.run(statements, isSlow: false) }
+        } else if session == nil, let nearest = NearestSearch(request) {
+            results = [
+                try await reading(schema.name, request.place) { store in
+                    try await nearest.run(statements[0], catalog.nearestHistory) { radius in
+                        var (narrowed, plan) = (request, plan)
+                        narrowed.filter = nearest.filter(within: radius)
+                        return try Self.statement(narrowed, schema, &plan, snapshot)
+                    } read: {
+                        try await store.search([$0], request, trialTime: $1)[0]
+                    }
+                }
+            ]
         } else {
             results =
                 request.place == .primary
@@ -295,7 +307,11 @@ public struct ObjectStore: Sendable {
     }
 
     /// Runs the statements of a find that may give any number of rows, and take any time.
-    private func search(_ statements: [Statement], _ request: FindRequest) async throws -> [PostgresResult] {
+    ///
+    /// - Parameter trialTime: How long they may take before they are done in another way; nil where there is none.
+    private func search(_ statements: [Statement], _ request: FindRequest, trialTime: Duration? = nil) async throws
+        -> [PostgresResult]
+    {
         let cost = request.filter.cost
         let isSlow = request.wantsCount || cost != .short
         let timeLimit = cost == .pattern ? request.patternTimeLimit : nil
@@ -308,7 +324,8 @@ public struct ObjectStore: Sendable {
                     statement,
                     PostgresClient.Search(
                         mostRows: givesRows ? request.limit ?? Self.usualRows : 1,
-                        leadsToMore: givesRows && request.include != nil, takesLong: isSlow, timeLimit: timeLimit)))
+                        leadsToMore: givesRows && request.include != nil, takesLong: isSlow,
+                        timeLimit: trialTime ?? timeLimit, isTrial: trialTime != nil)))
         }
         return results
     }

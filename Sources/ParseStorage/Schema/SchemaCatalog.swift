@@ -37,6 +37,8 @@ public final class SchemaCatalog: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
     private let gate = SchemaChangeGate()
+    /// In which manner the nearest objects of classes are best found.
+    let nearestHistory = NearestHistory()
     /// Distinguishes this process's notifications from those of others.
     public let senderId: String
 

@@ -37,8 +37,9 @@ extension PostgresClient {
 
     /// Runs `body` in a transaction and commits it; what `body` throws undoes everything.
     ///
-    /// When the server broke the transaction off for the sake of another one (40001, 40P01), nothing of it was kept,
-    /// and `body` is run again, after a short pause of random length. It must not leave traces elsewhere.
+    /// When the server broke the transaction off for the sake of another one (40001, 40P01), or takes no writes any more
+    /// (25006), nothing of it was kept, and `body` is run again, after a short pause of random length. It must not leave
+    /// traces elsewhere.
     ///
     /// - Parameters:
     ///   - isolation: How much of other transactions it sees.
@@ -70,7 +71,8 @@ extension PostgresClient {
             } catch {
                 await session.release()
                 let isLate = end.map { $0 <= .now } ?? false
-                guard attempt < retries, session.wasUndoneForOthers, !isLate, !Task.isCancelled else { throw error }
+                let mayHelp = session.wasUndoneForOthers || (attempt == 0 && session.metReadOnlyServer)
+                guard attempt < retries, mayHelp, !isLate, !Task.isCancelled else { throw error }
             }
             attempt += 1
             do {

@@ -85,6 +85,9 @@ public struct PostgresError: Error, Sendable {
     /// Whether it waited for a lock in vain; nothing of the statement was kept.
     var isLockTimeout: Bool { kind == .server && sqlState == "55P03" }
 
+    /// Whether the server takes no writes, as one that became a standby; nothing of the statement was kept.
+    var isFromReadOnlyServer: Bool { sqlState == "25006" }
+
     /// Whether the server undid the transaction for the sake of another one, so that doing it again can help.
     var isConflict: Bool { kind == .server && (sqlState == "40001" || sqlState == "40P01") }
 }

@@ -6,6 +6,8 @@ public final class PostgresSession: Sendable {
         /// What broke the transaction off, if it was another transaction or a statement whose plan no longer fits.
         var conflict: PostgresError?
         var first: PostgresError?
+        /// Whether the server refused to write at all.
+        var isReadOnly = false
     }
 
     private let lease: Int
@@ -65,6 +67,9 @@ public final class PostgresSession: Sendable {
     /// Whether the transaction was broken off so that running it again can help.
     var wasUndoneForOthers: Bool { failures.withLock { $0.conflict != nil } }
 
+    /// Whether the server takes no writes, so that a new connection can help.
+    var metReadOnlyServer: Bool { failures.withLock { $0.isReadOnly } }
+
     /// Gives the connection back and waits until nothing is left of what was done on it and not committed.
     func release() async {
         let request = ReleaseRequest()
@@ -97,6 +102,7 @@ public final class PostgresSession: Sendable {
         } catch let error as PostgresError {
             failures.withLock { failures in
                 if failures.first == nil { failures.first = error }
+                if error.isFromReadOnlyServer { failures.isReadOnly = true }
                 if error.isConflict || error.isStaleStatement { failures.conflict = error }
             }
             throw error

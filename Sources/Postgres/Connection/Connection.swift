@@ -81,6 +81,10 @@ final class Connection {
     deinit { PQfinish(handle) }
 
     var isReady: Bool { if case .ready = state { failure == nil } else { false } }
+    /// Whether it leads to a server that takes no writes any more, and is to be made anew.
+    var isOutdated: Bool { context.renewal.concerns(openedAt: openedAt) }
+    /// Whether requests of any kind can be sent on it.
+    var takesRequests: Bool { isReady && !isOutdated }
     var socket: Int32 { handle == nil ? -1 : PQsocket(handle) }
 
     /// Whether a transaction is open, or was broken off by an error. It is only known while nothing is under way.
@@ -149,6 +153,14 @@ final class Connection {
         if let deadline = connectDeadline, deadline <= context.now {
             fail(PostgresError(.unavailable, "PostgreSQL did not answer in time"))
         }
+    }
+
+    /// Looks whether a request failed because the server takes no writes, which another server may do.
+    func noteError(_ error: PostgresError) {
+        guard error.isFromReadOnlyServer, context.renewal.noteRefusal(openedAt: openedAt, at: context.now) else {
+            return
+        }
+        context.logger.warning("PostgreSQL takes no writes: connections are made anew")
     }
 
     /// Marks the connection as broken. The first reason is the one that counts.

@@ -44,6 +44,8 @@ final class LoopContext {
     var hasBroken = false
     /// How often connections broke or could not be made.
     var breaks = 0
+    /// Finds out when connections lead to a server that takes no writes any more.
+    var renewal = ConnectionRenewal()
 
     init(
         configuration: PostgresConfiguration, logger: Logger, commandQueue: CommandQueue, history: ReadHistory,

@@ -8,7 +8,7 @@ final class ExclusivePool: ConnectionPool {
     private(set) var connections: [Connection] = []
     /// Connections that are not lent, the one used last at the end, with the time since when.
     private var idle: [(connection: Connection, since: MonotonicInstant)] = []
-    /// Connections that are lent no more, for what libpq keeps of large messages.
+    /// Connections that are lent no more, for what libpq keeps of large messages, or since their server takes no writes.
     private var retired: [Connection] = []
     private var leases: [Int: Lease] = [:]
     private var lastNumber: Int
@@ -90,13 +90,17 @@ final class ExclusivePool: ConnectionPool {
     /// Lends idle connections to the requests that wait.
     private func lendIdle() {
         while !waiters.isEmpty, let entry = idle.popLast() {
+            if entry.connection.isReady, entry.connection.isOutdated {
+                retired.append(entry.connection)
+                continue
+            }
             guard !entry.connection.isReady || lend(entry.connection) else { return idle.append(entry) }
         }
     }
 
     /// Lends a clean connection to the request whose turn it is, or keeps it.
     private func offer(_ connection: Connection) {
-        guard !connection.isSwollen else { return retired.append(connection) }
+        guard !connection.isSwollen, !connection.isOutdated else { return retired.append(connection) }
         connection.deallocateDropped()
         if !lend(connection) { idle.append((connection, context.now)) }
     }
@@ -211,6 +215,10 @@ final class ExclusivePool: ConnectionPool {
                 connection.dropStatements(of: request)
                 let canRepeat = !connection.isInTransaction && !request.hasEndedTransaction && request.attempts < 4
                 if canRepeat, lease.pending.isEmpty, connection.inFlight.isEmpty, connection.send(request) { return }
+            }
+            if error.isFromReadOnlyServer {
+                connection.noteError(error)
+                request.error?.kind = .connectionLost
             }
             if request.isCancelled, error.sqlState == "57014" {
                 if lease.isExpired { request.error = .tookTooLong } else { request.error?.kind = .cancelled }

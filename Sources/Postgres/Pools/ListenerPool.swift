@@ -109,6 +109,11 @@ final class ListenerPool: ConnectionPool {
     func tick() {
         for listener in listeners {
             listener.connection.checkDeadline()
+            // What is announced, is announced where it is written.
+            if listener.connection.isReady, listener.connection.isOutdated {
+                listener.connection.fail(
+                    PostgresError(.connectionLost, "the connection was lost: the server takes no writes any more"))
+            }
             if let reopening = listener.reopening {
                 guard reopening <= context.now, !context.isStopping else { continue }
                 listener.reopening = nil

@@ -80,7 +80,7 @@ final class SharedPool: ConnectionPool {
 
     /// What is worth waking up for.
     var wakeCondition: WakeCondition {
-        guard connections.contains(where: \.isReady) else { return WakeCondition() }
+        guard connections.contains(where: \.takesRequests) else { return WakeCondition() }
         return WakeCondition(
             reads: connectionForReads() != nil, searches: connectionForSearches() != nil,
             changes: !connections.contains(where: isBusyWithChanges))
@@ -105,7 +105,7 @@ final class SharedPool: ConnectionPool {
         if lockedKeys.include(request.conflictKey, at: context.now) { return request.fail(.rowIsLocked) }
         if let shape = request.shape, isBarred(shape) { return request.fail(.detour) }
         if refusals.include(request.caller, at: context.now) { request.travelsAlone = true }
-        if !request.travelsAlone, connections.contains(where: \.isReady) {
+        if !request.travelsAlone, connections.contains(where: \.takesRequests) {
             if request.isSearch {
                 searches.append(request)
                 return sendSearches()
@@ -160,7 +160,7 @@ final class SharedPool: ConnectionPool {
             }
         }
         stopSlowSearches()
-        if connections.contains(where: \.isReady) {
+        if connections.contains(where: \.takesRequests) {
             sendReads()
             sendSearches()
             sendChanges()
@@ -220,6 +220,16 @@ final class SharedPool: ConnectionPool {
             request.travelsAlone = true
             return submit(request)
         }
+        if error.isFromReadOnlyServer {
+            connection.noteError(error)
+            if request.members.isEmpty {
+                if connection.isOutdated, request.attempts < 4, !request.hasEndedTransaction, !context.isStopping {
+                    return submit(request)
+                }
+                request.error?.kind = .connectionLost
+                return request.finish()
+            }
+        }
         if !request.members.isEmpty {
             if error.isStaleStatement { connection.dropStatements(of: request) }
             return sendAgain(request.members, besides: request.failedMember, error)
@@ -267,15 +277,14 @@ final class SharedPool: ConnectionPool {
         head.fail(head.isSearch ? .detour : .tooLarge)
     }
 
-    /// Closes the connections that are to be made anew: those that keep memory for large messages when they are idle, and
-    /// those on which a result comes that nobody takes. Of that, the row that is coming is in memory as a whole otherwise.
+    /// Closes the connections that are to be made anew: when they are idle, those that keep memory for large messages or
+    /// lead to a server that takes no writes any more, and those on which a result comes that nobody takes. Of that, the row that is coming is in memory as a whole otherwise.
     private func renew() {
         for index in connections.indices {
             let connection = connections[index]
             let isOutgrown = connection.isOutgrown && connection.writes == 0
-            guard connection.isReady, isOutgrown || connection.isSwollen && connection.inFlight.isEmpty else {
-                continue
-            }
+            let isSpent = connection.isSwollen || connection.isOutdated
+            guard connection.isReady, isOutgrown || isSpent && connection.inFlight.isEmpty else { continue }
             let lost = Array(connection.inFlight)
             connection.close()
             reopenings[index] = context.now

@@ -23,14 +23,14 @@ extension SharedPool {
     /// there is any other; nil when all have a batch of reads under way.
     func connectionForReads() -> Connection? {
         if let connection = connections.first(where: { $0.takesRead(isSearch: false) }) { return connection }
-        let isAnyQuiet = connections.contains { $0.isReady && $0.writes == 0 }
+        let isAnyQuiet = connections.contains { $0.takesRequests && $0.writes == 0 }
         return leastBusy(where: { $0.batched == 0 && !(isAnyQuiet && $0.writes > 0) })
     }
 
     /// The connection with the fewest before it, but not the first if there are others: that one is left to reads.
     func leastBusyForWrites(where isWanted: (Connection) -> Bool = { _ in true }) -> Connection? {
-        let first = connections.first(where: \.isReady)
-        let hasOthers = connections.contains { $0.isReady && $0 !== first }
+        let first = connections.first(where: \.takesRequests)
+        let hasOthers = connections.contains { $0.takesRequests && $0 !== first }
         return leastBusy(where: { isWanted($0) && !(hasOthers && $0 === first) })
     }
 
@@ -38,7 +38,7 @@ extension SharedPool {
     func leastBusy(where isWanted: (Connection) -> Bool = { _ in true }) -> Connection? {
         var best: Connection?
         var bestLoad = Int.max
-        for connection in connections where connection.isReady && isWanted(connection) {
+        for connection in connections where connection.takesRequests && isWanted(connection) {
             let load =
                 connection.inFlight.count + (connection.searches > 0 ? 1000 : 0) + (isSlow(connection) ? 1_000_000 : 0)
             if load < bestLoad { (best, bestLoad) = (connection, load) }

@@ -11,13 +11,20 @@ extension PostgresClient {
         public var takesLong: Bool
         /// How long it may take, where that is less than ``PostgresConfiguration/statementTimeout``.
         public var timeLimit: Duration?
+        /// Whether the caller asks in another way when the time limit is over: such a read waits for its connection
+        /// among those without one.
+        public var isTrial: Bool
 
         /// Describes a read.
-        public init(mostRows: Int, leadsToMore: Bool = false, takesLong: Bool = false, timeLimit: Duration? = nil) {
+        public init(
+            mostRows: Int, leadsToMore: Bool = false, takesLong: Bool = false, timeLimit: Duration? = nil,
+            isTrial: Bool = false
+        ) {
             self.mostRows = mostRows
             self.leadsToMore = leadsToMore
             self.takesLong = takesLong
             self.timeLimit = timeLimit
+            self.isTrial = isTrial
         }
     }
 
@@ -104,7 +111,7 @@ extension PostgresClient {
         do {
             let statements = search.timeLimit.map { [.limitingTime(to: $0), statement] } ?? [statement]
             let (results, isSlow) = try await read(
-                statements, in: search.timeLimit == nil ? .slowReads : .limitedReads,
+                statements, in: search.timeLimit == nil || search.isTrial ? .slowReads : .limitedReads,
                 sizeLimit: isAlone ? .max : max(Self.mostShared, 2 * expected))
             if !search.takesLong { history.note(isSlow: isSlow, shape) }
             return try Self.last(of: results)

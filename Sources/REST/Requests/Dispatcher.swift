@@ -78,7 +78,7 @@ package struct Dispatcher: HTTPHandler {
         let components = target.components
         switch components.first?.asciiLowercased {
         case "health" where components.count == 1:
-            return .object(["status": "ok"])
+            return request.isDraining ? .object(["status": "error"], status: 503) : .object(["status": "ok"])
         case "files":
             let fileRequest = FileRequest(request: request, target: target, opener: opener, turns: turns)
             if let reply = try await files?.respond(to: fileRequest) { return reply }

@@ -75,6 +75,9 @@ public enum OptionTable {
         .whole(
             "maximumConnections", "ROOST_MAXIMUM_CONNECTIONS", \.maximumConnections, in: 16...1_000_000,
             "The most connections of clients at a time, or fewer where the system gives fewer descriptors"),
+        .whole(
+            "drainTime", "ROOST_DRAIN_TIME", \.drainTime, in: 0...3600,
+            "How many seconds the server goes on taking requests after SIGTERM, while /health answers 503"),
         .size(
             "transferMemory", "ROOST_TRANSFER_MEMORY", \.transferMemory, atLeast: 1,
             "The most memory of large bodies and of answers that clients have not read"),

@@ -68,6 +68,32 @@ struct ReplicatedCluster: Sendable {
         try await command("pg_ctl", ["-D", folder + "/cluster", "-m", "fast", "-w", "stop"])
     }
 
+    /// A connection string that leads to whichever of the two takes writes.
+    var writableURI: String {
+        func host(_ uri: String) -> Substring {
+            uri.split(separator: "host=").last?.prefix { $0 != "&" } ?? ""
+        }
+        return "postgres:///roost?host=\(host(primaryURI)),\(host(replicaURI))&user=roost"
+            + "&target_session_attrs=read-write&connect_timeout=2"
+    }
+
+    /// Makes the replica the one that takes writes, and leaves the connections to the other open.
+    func switchOver() async throws {
+        try await TestServer.execute("ALTER SYSTEM SET default_transaction_read_only = on", on: primaryURI)
+        _ = try await TestServer.texts("SELECT pg_reload_conf()::text", on: primaryURI)
+        guard
+            try await eventually({
+                try await TestServer.texts("SHOW default_transaction_read_only", on: primaryURI) == ["on"]
+            })
+        else { throw LocalPostgres.Failure("the primary takes writes") }
+        _ = try await TestServer.texts("SELECT pg_promote()::text", on: replicaURI)
+        guard
+            try await eventually({
+                try await TestServer.texts("SELECT pg_is_in_recovery()::text", on: replicaURI) == ["false"]
+            })
+        else { throw LocalPostgres.Failure("the replica is not promoted") }
+    }
+
     /// Lets the replica learn all that was written so far, and nothing after it.
     func freezeReplica() async throws {
         let written = try await TestServer.texts("SELECT pg_current_wal_lsn()::text", on: primaryURI).first ?? ""

@@ -1,0 +1,114 @@
+import HTTP
+import JSON
+import Logging
+import REST
+import ServiceLifecycle
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("The drain before the end")
+struct DrainTests {
+    /// A server that is told to end while clients go on asking.
+    private static func run(
+        drain: Duration, _ body: @Sendable (TransportClient, ServiceGroup) async throws -> Void
+    ) async throws {
+        var limits = HTTPServer.Limits()
+        limits.drain = drain
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let configuration = try TransportServer.configuration()
+        let server = HTTPServer(
+            host: "127.0.0.1", port: 0,
+            handler: try Dispatcher(configuration, handler: EchoHandler(), files: nil, logger: logger),
+            crossOrigin: CrossOrigin(origins: ["*"], extraHeaders: []), maximumBodySize: configuration.maxUploadSize,
+            limits: limits, logger: logger)
+        let group = ServiceGroup(services: [server], logger: logger)
+        let running = Task { try await group.run() }
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await body(TransportClient(port: try await server.boundPort), group))
+        } catch {
+            outcome = .failure(error)
+        }
+        await group.triggerGracefulShutdown()
+        try await running.value
+        try outcome.get()
+    }
+
+    /// What clients saw.
+    private final class Log: Sendable {
+        struct State {
+            var answers = 0
+            var closing = 0
+            var failures: [String] = []
+            var isTakenOut = false
+        }
+        let state = Mutex(State())
+    }
+
+    /// Asks on one connection until the server ends it; an answer that does not come, or is no success, is a failure.
+    private static func ask(_ client: TransportClient, _ log: Log) async throws {
+        try await client.connect { connection in
+            while !log.state.withLock({ $0.isTakenOut }) {
+                try await connection.send("GET /parse/x HTTP/1.1\r\nHost: a\r\n\(fields)\r\n")
+                let answer = try await connection.receive()
+                let isClosing = answer?.header("Connection")?.lowercased() == "close"
+                log.state.withLock { state in
+                    state.answers += 1
+                    if isClosing { state.closing += 1 }
+                    if answer?.status != 200 { state.failures.append(answer?.text ?? "no answer") }
+                }
+                if isClosing || answer == nil { return }
+            }
+        }
+    }
+
+    private static let fields = TransportServer.client.map { "\($0.key): \($0.value)\r\n" }.joined()
+
+    @Test("While a balancer finds out, every request is answered, on old connections and new ones")
+    func requests() async throws {
+        try await Self.run(drain: .seconds(3)) { client, group in
+            let log = Log()
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for _ in 0..<8 {
+                    tasks.addTask {
+                        while !log.state.withLock({ $0.isTakenOut }) { try await Self.ask(client, log) }
+                    }
+                }
+                tasks.addTask {
+                    let healthy = try await client.request("GET", "/parse/health")
+                    #expect(healthy.status == 200)
+                    #expect(healthy.header("Connection") != "close")
+                    let isBusy = try await eventually { log.state.withLock { $0.answers } > 100 }
+                    #expect(isBusy)
+                    #expect(log.state.withLock { $0.closing } == 0)
+                    await group.triggerGracefulShutdown()
+                    let isNoticed = try await eventually {
+                        try await client.request("GET", "/parse/health").status == 503
+                    }
+                    #expect(isNoticed)
+                    let health = try await client.request("GET", "/parse/health")
+                    #expect(health.json == ["status": "error"])
+                    #expect(health.header("Connection") == "close")
+                    let isServed = try await eventually { log.state.withLock { $0.closing } > 100 }
+                    #expect(isServed)
+                    log.state.withLock { $0.isTakenOut = true }
+                }
+                try await tasks.waitForAll()
+            }
+            #expect(log.state.withLock { $0.failures } == [])
+        }
+    }
+
+    @Test("After the drain no connection is taken, and a request under way is answered")
+    func end() async throws {
+        try await Self.run(drain: .milliseconds(300)) { client, group in
+            let slow = Task { try await client.request("GET", "/parse/seconds/2", headers: TransportServer.client) }
+            await group.triggerGracefulShutdown()
+            let isClosed = try await eventually { (try? await client.request("GET", "/parse/health")) == nil }
+            #expect(isClosed)
+            let answer = try await slow.value
+            #expect(answer.status == 200)
+        }
+    }
+}
