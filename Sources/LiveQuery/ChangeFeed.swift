@@ -57,8 +57,8 @@ public final class ChangeFeed: ChangeObserver {
     /// Whether changes of a class are published.
     public func mayObserve(_ className: Name) -> Bool { options.publishes(className) }
 
-    /// Whether changes of a class are reported: it is published, and a connection of this process follows it, or another
-    /// process may have subscribers.
+    /// Whether changes of a class are reported: it is published, and a connection of this process follows it, or
+    /// another process may have subscribers.
     public func observes(_ className: Name) -> Bool {
         guard options.publishes(className) else { return false }
         return followers.withLock { followers in
@@ -135,7 +135,7 @@ public final class ChangeFeed: ChangeObserver {
 
     /// Hands changes on until the task is cancelled.
     ///
-    /// - Parameter relay: Tells other processes.
+    /// - Parameter relay: Notifies other processes.
     func run(relay: @Sendable (RelayedChange) -> Void) async {
         var sequence = ChangeSequence()
         var timer = ContinuousClock.now
@@ -166,7 +166,8 @@ public final class ChangeFeed: ChangeObserver {
                     continuation.yield(.timeIsOver)
                 }
             }
-            // The connections tell it on the same threads: they come first, so that a burst of changes does not pile up.
+            // The connections send it on the same threads: they come first, so that a burst of changes does not pile
+            // up.
             await Task.yield()
         }
     }
@@ -195,7 +196,7 @@ public final class ChangeFeed: ChangeObserver {
         followers.withLock { $0.here[topic].map { Array($0.values) } ?? [] }
     }
 
-    /// Has an inbox told of a topic.
+    /// Has an inbox notified of a topic.
     func add(_ inbox: ChangeInbox, to topic: Topic) {
         followers.withLock { $0.here[topic, default: [:]][ObjectIdentifier(inbox)] = inbox }
     }

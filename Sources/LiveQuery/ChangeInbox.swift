@@ -1,7 +1,8 @@
 import Operations
 import Synchronization
 
-/// What waits to be told to one connection: changes in their order, as many as a client that reads slowly may leave lying.
+/// What waits to be sent to one connection: changes in their order, as many as a client that reads slowly may leave
+/// lying.
 final class ChangeInbox: Sendable {
     /// Something that the connection looks at.
     enum Item: Sendable {
@@ -56,9 +57,9 @@ final class ChangeInbox: Sendable {
         return stream
     }
 
-    /// Notes that there was a change that is not told.
+    /// Notes that there was a change that is not sent.
     func miss() { overflowContinuation.finish() }
 
-    /// Notes that a change was told.
+    /// Notes that a change was sent.
     func take(_ size: Int) { bytes.subtract(size, ordering: .relaxed) }
 }

@@ -4,7 +4,7 @@ import Operations
 import Postgres
 import Synchronization
 
-/// Tells other processes on the same database of changes, and hears of theirs, through PostgreSQL.
+/// Notifies other processes on the same database of changes, and gets theirs, through PostgreSQL.
 struct ChangeRelay: Sendable {
     private struct Waiting: Sendable {
         let change: RelayedChange
@@ -12,12 +12,12 @@ struct ChangeRelay: Sendable {
     }
 
     private static let channel = "roost.change"
-    /// The most bytes of changes that wait to be told, while the database is slow or away.
+    /// The most bytes of changes that wait to be sent, while the database is slow or away.
     private static let mostBytes = 64 * 1024 * 1024
-    /// The most bytes that are told in one round trip.
+    /// The most bytes that are sent in one round trip.
     private static let batchBytes = 1024 * 1024
 
-    /// How long the database has to come back before it is told of what was lost.
+    /// How long the database has to come back before the loss is announced.
     private static let timeToRecover = Duration.seconds(1)
 
     private let client: PostgresClient
@@ -28,7 +28,7 @@ struct ChangeRelay: Sendable {
     private let presence = Presence()
     private let logger: Logger
 
-    /// What waits to be told.
+    /// What waits to be sent.
     private final class Queue: Sendable {
         struct State {
             var waiting: [Waiting] = []
@@ -104,7 +104,7 @@ struct ChangeRelay: Sendable {
         }
     }
 
-    /// Tells and listens, until the task is cancelled or the client ends.
+    /// Sends and listens, until the task is cancelled or the client ends.
     ///
     /// - Parameter hasClients: Whether this process has clients of live queries.
     func run(hasClients: @escaping @Sendable () -> Bool) async {
@@ -140,7 +140,8 @@ struct ChangeRelay: Sendable {
         let began = ContinuousClock.now
         try await client.notify(channel: Self.channel, payload: announcement.text(of: sender))
         guard announcement == .here else { return feed.note { $0.noteQuestion(at: .now) } }
-        // Others may have forgotten this process while it was still or the database away, and kept changes to themselves.
+        // Others may have forgotten this process while it was still or the database away, and kept changes to
+        // themselves.
         if presence.note(announcedAt: began) { feed.missRelayed() }
     }
 

@@ -14,13 +14,13 @@ struct LiveQueryAdmission: Sendable {
         masterKeyAddresses = try AddressList(configuration.masterKeyIps)
     }
 
-    /// Looks at the keys of a client. They are compared in a time that tells nothing about them.
+    /// Looks at the keys of a client. They are compared in constant time.
     ///
     /// - Parameters:
     ///   - message: What the client says when it connects.
     ///   - address: Its IP address.
-    /// - Returns: Whether it has the rights of the master key: where that is among the keys of live queries, and is taken
-    ///   from the address.
+    /// - Returns: Whether it has the rights of the master key: where that is among the keys of live queries, and is
+    ///   taken from the address.
     /// - Throws: ``LiveQueryError`` 4.
     func isMaster(_ message: JSONObject, address: String) throws(LiveQueryError) -> Bool {
         let refusal = LiveQueryError(LiveQueryError.wrongKey, "Key in request is not valid", reconnect: false)

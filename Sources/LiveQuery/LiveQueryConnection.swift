@@ -96,7 +96,7 @@ actor LiveQueryConnection {
         if client != nil { server.clients.subtract(1, ordering: .relaxed) }
     }
 
-    // MARK: What the client is told
+    // MARK: What the client gets
 
     private func tell() async throws {
         for await item in inbox.items {
@@ -192,18 +192,18 @@ actor LiveQueryConnection {
 
     func send(_ message: JSONObject) async throws { try await socket.send(message.text) }
 
-    /// An error as a client is told it: in general words, where the deployment hides why something is refused.
+    /// An error as a client gets it: in general words, where the deployment hides why something is refused.
     func told(_ error: ParseError, _ id: RequestID?) -> LiveQueryError {
         let sanitizes = server.backend.configuration.enableSanitizedErrorResponse
-        // ParseSwift closes the connection of all its subscriptions when it reads `false`, and JavaScript subscribes again
-        // and again when it reads `true`: of a condition that no live query has, neither is said.
+        // ParseSwift closes the connection of all its subscriptions when it reads `false`, and JavaScript subscribes
+        // again and again when it reads `true`: of a condition that no live query has, neither is said.
         let isUnserved = id != nil && error.message.hasSuffix(LiveQuery.needsDatabase)
         return LiveQueryError(
             error.code, sanitizes ? error.publicMessage ?? error.message : error.message, requestID: id,
             reconnect: isUnserved ? nil : false)
     }
 
-    /// What triggers are told besides, by parse-server's names.
+    /// What triggers get besides, by parse-server's names.
     func details(_ client: Client, event: String) -> JSONObject {
         var details: JSONObject = [
             "event": .string(event), "clients": .number(Double(server.clients.load(ordering: .relaxed))),

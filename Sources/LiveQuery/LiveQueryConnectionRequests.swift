@@ -74,7 +74,7 @@ extension LiveQueryConnection {
         var candidate = Client(
             id: UUID().uuidString.asciiLowercased, installationId: message["installationId"]?.stringValue,
             isMaster: isMaster, sessionToken: Self.token(message["sessionToken"]?.stringValue))
-        // From now on the client hears when its session ends. One that has ended already is that of nobody here: clients
+        // From now on the client hears when its session ends. One that has ended already counts as none here: clients
         // come again at once when they are refused.
         let context: RequestContext
         do {
@@ -111,7 +111,7 @@ extension LiveQueryConnection {
         return client
     }
 
-    /// A client that nobody logged in on sends an empty token.
+    /// A client without a logged-in user sends an empty token.
     private static func token(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
 
     private func subscribe(_ id: RequestID, _ query: JSONObject, _ sentToken: String?, size: Int) async throws {

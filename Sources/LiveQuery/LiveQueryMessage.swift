@@ -4,9 +4,9 @@ import JSON
 enum LiveQueryMessage {
     /// Who it is; nothing else is served before.
     case connect(JSONObject)
-    /// It wants to be told of changes, or of others than before under the same id.
+    /// It subscribes to changes, or to others than before under the same id.
     case subscribe(RequestID, query: JSONObject, sessionToken: String?, isUpdate: Bool)
-    /// It does not want to be told any more.
+    /// It ends its subscription.
     case unsubscribe(RequestID)
 
     /// A client's own number for a subscription.
@@ -80,7 +80,7 @@ enum LiveQueryMessage {
     }
 }
 
-/// What a client is told went wrong.
+/// What went wrong, for the client.
 struct LiveQueryError: Error {
     /// The message is none of the protocol.
     static let malformed = 1
@@ -107,7 +107,7 @@ struct LiveQueryError: Error {
         self.reconnect = reconnect
     }
 
-    /// The message that tells it.
+    /// The message to the client.
     var json: JSONObject {
         var json: JSONObject = [
             "op": "error", "error": .string(message), "code": .number(Double(code)),

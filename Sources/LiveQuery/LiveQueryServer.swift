@@ -9,7 +9,8 @@ public import ServerConfiguration
 import Synchronization
 public import Tasks
 
-/// Live queries: clients keep a WebSocket connection open, subscribe to queries, and are told what becomes of the objects.
+/// Live queries: clients keep a WebSocket connection open, subscribe to queries, and are notified of what becomes of
+/// the objects.
 public final class LiveQueryServer: WebSocketHandler {
     let backend: Backend
     let feed: ChangeFeed
@@ -17,8 +18,8 @@ public final class LiveQueryServer: WebSocketHandler {
     let logger: Logger
     /// The bytes that the conditions of all subscriptions take; one network has half of them.
     let memory = Gate(capacity: 64 * 1024 * 1024, share: 32 * 1024 * 1024)
-    /// Who compares a change with a condition: one on each thread that does, and of one network not on all of them. The one
-    /// whose conditions took the least time comes first.
+    /// Who compares a change with a condition: one on each thread that does, and of one network not on all of them. The
+    /// one whose conditions took the least time comes first.
     let comparing = Gate(
         capacity: LongWork.changes.threadCount, share: max(1, LongWork.changes.threadCount / 2), countsTime: true)
     /// How many clients are connected.
@@ -32,7 +33,7 @@ public final class LiveQueryServer: WebSocketHandler {
     /// Puts the parts together.
     ///
     /// - Parameters:
-    ///   - feed: The changes, which the backend tells of.
+    ///   - feed: The changes, of which the backend notifies.
     ///   - address: The IP address of a client, as far as the proxies before the server are believed.
     ///   - mountURL: The address under which a client sees the server.
     /// - Throws: `AddressList.InvalidEntry` for what is no address in the configuration.
@@ -58,7 +59,7 @@ public final class LiveQueryServer: WebSocketHandler {
     /// How often a connection is asked whether anybody is there.
     var pingInterval: Duration { .milliseconds(options.pingInterval) }
 
-    /// Hands changes on, and tells other processes of them, until the task is cancelled.
+    /// Hands changes on, and notifies other processes of them, until the task is cancelled.
     public func run() async {
         await withTaskGroup(of: Void.self) { group in
             // Large changes take long to write and to read.

@@ -3,8 +3,8 @@ import Operations
 import Rules
 import Tasks
 
-/// A change as processes tell it each other: as text, in pieces that PostgreSQL announces (`NOTIFY` takes less than 8000
-/// bytes).
+/// A change as processes send it each other: as text, in pieces that PostgreSQL announces (`NOTIFY` takes less than
+/// 8000 bytes).
 struct RelayedChange: Sendable {
     /// The whole as JSON.
     let text: String
@@ -17,7 +17,8 @@ struct RelayedChange: Sendable {
 
     private init(text: String) { self.text = text }
 
-    /// Writes a change. Of a large object the others read what it is now, and are told by which fields it was different.
+    /// Writes a change. Of a large object the others read what it is now, and are told by which fields it was
+    /// different.
     init(_ change: Change) {
         var json: JSONObject = ["class": .string(change.className), "id": .string(change.objectId)]
         if let number = change.number { json["number"] = .string("\(number)") }
@@ -78,7 +79,7 @@ struct RelayedChange: Sendable {
             former: former, isLarge: json["isLarge"] == true)
     }
 
-    /// The pieces, each with what tells where it belongs: the process, the number of the change, the place of the piece, and
+    /// The pieces, each with where it belongs: the process, the number of the change, the position of the piece, and
     /// how many there are.
     func pieces(sender: String, number: Int) -> [String] {
         var pieces: [Substring.UTF8View] = []
@@ -126,7 +127,8 @@ struct RelayedPieces {
 
     /// Takes a piece.
     ///
-    /// - Parameter isWanted: Whether anybody wants a change that begins with it; of others no more is kept than the place.
+    /// - Parameter isWanted: Whether anybody wants a change that begins with it; of others no more is kept than the
+    ///   place.
     /// - Returns: The change that it completes; nil otherwise.
     mutating func add(_ piece: String, isWanted: Bool = true) -> RelayedChange.Received? {
         // By bytes: a mark that combines with the space before it may begin a piece.

@@ -10,7 +10,7 @@ struct Subscriptions {
     struct Subscription {
         /// Which of the subscriptions that had the same number it is.
         let serial: Int
-        /// The token of the session with whose eyes it sees; nil for nobody's.
+        /// The token of the session whose rights it has; nil for none.
         let sessionToken: String?
         /// What it takes, in bytes: its message, and what was made of its condition.
         var size: Int
@@ -104,7 +104,7 @@ struct Subscriptions {
         }
     }
 
-    /// Has the connection told when something about a user changes.
+    /// Has the connection notified when something about a user changes.
     mutating func follow(user id: Name) {
         if users.insert(id).inserted { follow(.user(id)) }
     }

@@ -8,7 +8,8 @@ import ServerConfiguration
 import Synchronization
 import UnixSignals
 
-/// Cloud code in JavaScript: processes of Node that run an app's `cloud/main.js`, kept alive, and loaded again when asked.
+/// Cloud code in JavaScript: processes of Node that run an app's `cloud/main.js`, kept alive, and loaded again when
+/// asked.
 package final class NodeHost: CloudHost {
     /// Sends a mail of `Parse.Cloud.sendEmail`, or throws why it cannot.
     package typealias SendMail = @Sendable (JSONObject) async throws -> Void
@@ -109,8 +110,8 @@ package final class NodeHost: CloudHost {
         return try await NodeWorker.start(settings, owner: owner, serverURL: serverURL, on: group, logger: logger)
     }
 
-    /// Puts a process to work, and lets the one end whose place it takes. It ends itself where others have filled all places
-    /// while it started.
+    /// Puts a process to work, and lets the one end whose place it takes. It ends itself where others have filled all
+    /// slots while it started.
     ///
     /// - Parameters:
     ///   - moment: A process whose start began before it gives up its place; nil where only a free one is taken.
@@ -172,8 +173,8 @@ package final class NodeHost: CloudHost {
         }
     }
 
-    /// Starts processes that load the file anew; they take the calls once they have, and the old ones end when theirs are
-    /// answered. Where the file cannot be loaded, the old ones stay.
+    /// Starts processes that load the file anew; they take the calls once they have, and the old ones end when theirs
+    /// are answered. Where the file cannot be loaded, the old ones stay.
     package func reload() async {
         guard !isStopping(), beginReload() else { return }
         defer { endReload() }

@@ -1,6 +1,6 @@
 import ServerConfiguration
 
-/// What a host of `cloud/main.js` is told of the configuration.
+/// The part of the configuration that a host of `cloud/main.js` gets.
 package struct NodeSettings: Sendable {
     /// The app's file.
     package var main: String
@@ -24,7 +24,8 @@ package struct NodeSettings: Sendable {
     package var pingInterval = Duration.seconds(5)
     /// How long calls may go on in a process that another one has taken the place of.
     package var drainLimit = Duration.seconds(30)
-    /// How long a process is waited for before the next one is started in its place, by how many died one after another.
+    /// How long a process is waited for before the next one is started in its place, by how many died one after
+    /// another.
     package var backOff: [Duration] = [.milliseconds(200), .seconds(1), .seconds(5), .seconds(15), .seconds(30)]
     /// How long calls wait for a process when none is there.
     package var startWait = Duration.seconds(5)

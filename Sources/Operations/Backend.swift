@@ -146,7 +146,7 @@ public struct Backend: Sendable {
         return try outcome.get()
     }
 
-    /// Whether this is part of a transaction, which sees what nobody else may remember.
+    /// Whether this is part of a transaction, which sees what may not be cached.
     var isInTransaction: Bool { deferred != nil }
 
     /// The classes.

@@ -40,7 +40,7 @@ public struct BackendExtensions: Sendable {
 
     /// Checks that there is each login provider that a configuration speaks of, and that it can work with its options.
     ///
-    /// - Returns: What to tell the operator: options that have no effect, and those that are taken and unsafe.
+    /// - Returns: Warnings for the operator: options that have no effect, and those that are taken and unsafe.
     /// - Throws: `ConfigurationError` that names the option.
     public func checkProviders(_ configuration: Configuration) throws(ConfigurationError) -> [String] {
         var warnings: [String] = []

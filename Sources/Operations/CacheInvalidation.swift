@@ -3,7 +3,7 @@ import ParseStorage
 import Postgres
 import ServerConfiguration
 
-/// What other processes tell, and what they keep silent about.
+/// What other processes announce, and what they keep silent about.
 public struct CacheInvalidation: Sendable {
     let backend: Backend
     var configuration: Configuration { backend.configuration }
@@ -43,7 +43,7 @@ public struct CacheInvalidation: Sendable {
             switch event {
             case .connected:
                 watch.announcements(arrive: true)
-                // Whatever was announced while nobody listened is lost: forget everything.
+                // Whatever was announced while this process did not listen is lost: forget everything.
                 sessionCache.invalidateAll()
                 classesChanged()
                 hooksChanged()
@@ -71,7 +71,7 @@ public struct CacheInvalidation: Sendable {
         }
     }
 
-    /// The channel by which processes tell each other that what they remember of users is out of date.
+    /// The channel by which processes invalidate what others have cached of users.
     static let cacheChannel = "roost.cache"
 
     /// Forgets what is remembered of a user, here and in every other process.
@@ -95,7 +95,7 @@ public struct CacheInvalidation: Sendable {
         await announce(Self.hooksPayload)
     }
 
-    /// What processes tell each other when the declared webhooks changed.
+    /// What processes announce when the declared webhooks changed.
     static let hooksPayload = "hooks"
 
     private func announce(_ payload: String) async {

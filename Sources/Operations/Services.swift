@@ -5,8 +5,8 @@ import Postgres
 import Rules
 import ServerConfiguration
 
-/// What all operations of a process share: caches, queues, and what the deployment adds. One a process; nothing in it is
-/// part of a transaction.
+/// What all operations of a process share: caches, queues, and what the deployment adds. One a process; nothing in it
+/// is part of a transaction.
 @usableFromInline
 final class Services: Sendable {
     @usableFromInline let configuration: Configuration
@@ -14,7 +14,7 @@ final class Services: Sendable {
     let sessionCache: SessionCache
     /// Attempts to log in under names that no user has.
     let unknownAccounts: UnknownAccounts
-    /// How often users changed their addresses a short time ago, which sends mails to places of their choice.
+    /// How often users changed their addresses a short time ago, which sends mails to addresses of their choice.
     let addressChanges: RecentCounts
     let logger: Logger
     let log: LogRing

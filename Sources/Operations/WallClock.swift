@@ -1,12 +1,12 @@
 public import ParseModel
 import Synchronization
 
-/// What time it is: what dates objects, ends sessions and tokens, and tells when a job is due.
+/// What time it is: what dates objects, ends sessions and tokens, and decides when a job is due.
 public struct WallClock: Sendable {
     /// The clock of the system, which is later after each write than what the write was dated, in this process.
     ///
-    /// So objects that are made one after the other are in the order of their dates, which have whole milliseconds. It is
-    /// never more than ``mostAhead`` ahead of the system: writes that would be wait.
+    /// So objects that are made one after the other are in the order of their dates, which have whole milliseconds. It
+    /// is never more than ``mostAhead`` ahead of the system: writes that would be wait.
     public static let system = WallClock(rising: true) { .now }
 
     /// How far the clock may be ahead of the system, in milliseconds.
@@ -54,7 +54,8 @@ public struct WallClock: Sendable {
         }
     }
 
-    /// Whether a time is further ahead than the clock ever is: then the system's was set back, and is right all the same.
+    /// Whether a time is further ahead than the clock ever is: then the system's was set back, and is right all the
+    /// same.
     private static func isFar(_ time: ParseDate, ahead present: ParseDate) -> Bool {
         time.milliseconds - present.milliseconds > 2 * mostAhead
     }

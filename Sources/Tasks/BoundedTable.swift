@@ -12,7 +12,7 @@ public struct BoundedTable<Key: Hashable, Value> {
     }
 
     private let capacity: Int
-    /// The values, some places of them empty.
+    /// The values, some slots of them empty.
     private var nodes: [Node?] = []
     private var emptyPlaces: [Int] = []
     private var places: [Key: Int] = [:]

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Lets in so much work at a time; the rest waits, in turns by sender, or by the time that senders took.
 ///
-/// What waits leaves the line when its task is cancelled or its caller goes away, so that nothing is done for nobody, and
-/// nobody waits behind it.
+/// What waits leaves the line when its task is cancelled or its caller goes away, so that no work is done without a
+/// caller, and none waits behind it.
 public final class Gate: Sendable {
     /// Why work was not let in.
     public struct Full: Error {}
@@ -49,10 +49,11 @@ public final class Gate: Sendable {
     /// - Parameters:
     ///   - capacity: The weight of all that is let in at a time. What weighs more is let in alone.
     ///   - share: The weight of what is let in of one sender at a time.
-    ///   - leavesRoom: Whether a sender has at most three times as much as is left free: three quarters where it is alone, and
-    ///     less the more there are. However many wait for themselves then, the next one finds room.
-    ///   - countsTime: Whether of those that wait the sender comes first whose work took the least time, as far as it was done
-    ///     by ``run(weight:of:_:)``: one that asks for little does not wait for a turn of each that asks for a lot.
+    ///   - leavesRoom: Whether a sender has at most three times as much as is left free: three quarters where it is
+    ///     alone, and less the more there are. However many wait for themselves then, the next one finds room.
+    ///   - countsTime: Whether of those that wait the sender comes first whose work took the least time, as far as it
+    ///     was done by ``run(weight:of:_:)``: one that asks for little does not wait for a turn of each that asks for a
+    ///     lot.
     ///   - mostWaiting: How many may wait.
     ///   - waitingShare: How many of one sender may wait.
     public init(
@@ -79,8 +80,8 @@ public final class Gate: Sendable {
     /// - Parameters:
     ///   - weight: What it weighs: 1 for gates that count, bytes for gates that weigh.
     ///   - sender: On whose behalf it runs.
-    /// - Throws: What `body` throws; `CancellationError` when the task was cancelled, or the caller left, before it was let
-    ///   in; ``Full`` when too many wait.
+    /// - Throws: What `body` throws; `CancellationError` when the task was cancelled, or the caller left, before it was
+    ///   let in; ``Full`` when too many wait.
     public nonisolated(nonsending) func run<R>(
         weight: Int = 1, of sender: Sender = .current, _ body: nonisolated(nonsending) () async throws -> R
     ) async throws -> R {
@@ -93,9 +94,10 @@ public final class Gate: Sendable {
         return try await body()
     }
 
-    /// Waits until there is room. Whoever was let in calls ``leave(weight:of:)`` once with the same arguments.
+    /// Waits until there is room. The caller that was let in calls ``leave(weight:of:)`` once with the same arguments.
     ///
-    /// - Throws: `CancellationError` when the task was cancelled, or the caller left, before; ``Full`` when too many wait.
+    /// - Throws: `CancellationError` when the task was cancelled, or the caller left, before; ``Full`` when too many
+    ///   wait.
     public nonisolated(nonsending) func enter(weight: Int = 1, of sender: Sender = .current) async throws {
         guard !tryEnter(weight: weight, of: sender) else { return }
         let presence = CallerPresence.current
@@ -109,7 +111,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Enters if there is room now and nobody waits for it.
+    /// Enters if there is room now and no other caller waits for it.
     ///
     /// - Returns: Whether it entered; then ``leave(weight:of:)`` is owed.
     public func tryEnter(weight: Int = 1, of sender: Sender = .current) -> Bool {
@@ -136,7 +138,7 @@ public final class Gate: Sendable {
 
     private func fits(_ weight: Int, of sender: Sender, beside load: Load) -> SenderQueue<Waiter>.Choice {
         let own = load.usedBySender[sender, default: 0]
-        // One that waits for itself keeps nobody else from entering.
+        // One that waits for itself keeps no other from entering.
         if own > 0, weight > share - own { return .skip }
         if own > 0, leavesRoom, (own + weight) / 3 > capacity - load.used - weight { return .skip }
         return load.used > 0 && weight > capacity - load.used ? .stop : .take

@@ -6,7 +6,7 @@ import Synchronization
 public enum HeavyWork {
     private static let named = Mutex<(any TaskExecutor)?>(nil)
 
-    /// Where it runs; where nobody says so, on the threads that Swift keeps for tasks.
+    /// Where it runs; where none is given, on the threads that Swift keeps for tasks.
     public static var executor: any TaskExecutor {
         get { named.withLock { $0 } ?? globalConcurrentExecutor }
         set { named.withLock { $0 = newValue } }
@@ -20,7 +20,8 @@ public enum HeavyWork {
     /// The bytes of which values are made at a time, for all senders together: values take many times as much.
     private static let valueBudget = Gate(capacity: 4 * 1024 * 1024)
 
-    /// Makes values of bytes: where these are many, away from the caller's event loop, and in turns by sender.
+    /// Makes values of bytes: where these are many, away from the caller's event loop, in a queue that is fair to
+    /// senders.
     ///
     /// - Parameter bytes: How many bytes the values are made of.
     /// - Throws: What `body` throws; `CancellationError` when the task was cancelled before it was its turn.
@@ -29,7 +30,7 @@ public enum HeavyWork {
         do {
             try await valueBudget.enter(weight: bytes)
         } catch is CancellationError where !Task.isCancelled {
-            // The caller has left, and what it began is carried out all the same: nobody else waits for it.
+            // The caller has left, and what it began is carried out all the same: no other caller waits for it.
             return try await run { try body() }
         }
         defer { valueBudget.leave(weight: bytes) }

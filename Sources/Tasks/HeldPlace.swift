@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The place in a gate that a request holds while it is carried out, and gives back while it waits for code that is not the
-/// server's: that code may make requests of its own, which need places, too.
+/// The place in a gate that a request holds while it is carried out, and gives back while it waits for code that is not
+/// the server's: that code may make requests of its own, which need slots, too.
 public final class HeldPlace: Sendable {
     /// The place of the request that the current task carries out; nil where it holds none.
     @TaskLocal public static var current: HeldPlace?
@@ -49,9 +49,9 @@ public final class HeldPlace: Sendable {
 
     /// Notes that a part of the request waits no more.
     ///
-    /// - Parameter takesPlace: Whether it waits for a place again, because what follows is heavy. The last part that comes
-    ///   back takes it: as long as another one waits for code, the code may need the place. A part whose caller has left
-    ///   goes on without one, since half of a request must not be carried out.
+    /// - Parameter takesPlace: Whether it waits for a place again, because what follows is heavy. The last part that
+    ///   comes back takes it: as long as another one waits for code, the code may need the place. A part whose caller
+    ///   has left goes on without one, since half of a request must not be carried out.
     public nonisolated(nonsending) func comeBack(takingPlace takesPlace: Bool) async {
         guard noteReturn(), takesPlace else { return }
         guard (try? await gate.enter(weight: weight, of: sender)) != nil else { return }

@@ -10,10 +10,12 @@ import Synchronization
 
 /// On whose behalf work is done, as far as fairness goes: the network that a request comes from, or the server itself.
 ///
-/// Places and budgets that many share are given in turns by sender, so that one that asks for a lot waits for itself. All
-/// of an IPv4 address counts, and the first half of one of IPv6: a client that has one such address has all of its network.
+/// Slots and budgets that many share are given round robin by sender, so that one that asks for a lot waits for itself.
+/// All of an IPv4 address counts, and the first half of one of IPv6: a client that has one such address has all of its
+/// network.
 public struct Sender: Hashable, Sendable {
-    /// A hash of the network that differs between processes, so that nobody chooses a network that looks like another.
+    /// A hash of the network that differs between processes, so that no client chooses a network that looks like
+    /// another.
     let number: UInt64
 
     /// Work that no request asked for.

@@ -1,10 +1,10 @@
 import Collections
 
-/// A queue that serves its senders in turns: each time the one whose last turn is longest ago, and of that sender what came
-/// first.
+/// A queue that serves its senders round robin: each time the one that was served longest ago, and of that sender what
+/// came first.
 ///
-/// What is removed leaves the queue at once, with all that it holds. Appending and removing take constant time on average,
-/// taking the next one constant time for each sender that is passed over.
+/// What is removed leaves the queue at once, with all that it holds. Appending and removing take constant time on
+/// average, taking the next one constant time for each sender that is passed over.
 public struct SenderQueue<Element> {
     /// Names an element of a queue.
     public struct Ticket: Hashable, Sendable {
@@ -118,7 +118,8 @@ public struct SenderQueue<Element> {
         return nil
     }
 
-    /// Has the senders with the lowest rank come first; among those of one rank, the one whose last turn is longest ago.
+    /// Has the senders with the lowest rank come first; among those of one rank, the one whose last turn is longest
+    /// ago.
     mutating func arrange(by rank: (Sender) -> some Comparable) {
         guard turns.count > 1 else { return }
         let ranked = turns.enumerated().map { (place: $0, sender: $1, rank: rank($1)) }

@@ -113,14 +113,14 @@ public final class CloudEngine: Sendable {
 
     /// Calls cloud code: checks what its validator asks, and waits for it no longer than its host says.
     ///
-    /// - Returns: What it gave; nil when nobody offers the target.
+    /// - Returns: What it gave; nil when no host offers the target.
     /// - Throws: `ParseError` for whatever refuses the call or fails.
     public func call(_ call: CloudCall) async throws -> CloudResult? {
         guard let entry = entry(call.target) else { return nil }
         return try await self.call(call, entry.host, entry.validator)
     }
 
-    /// - Throws: `ParseError`; `CancellationError` when nobody waits any more.
+    /// - Throws: `ParseError`; `CancellationError` when no caller waits any more.
     func call(_ call: CloudCall, _ host: any CloudHost, _ validator: CloudValidator?) async throws -> CloudResult {
         var call = call
         call.size = call.measured()
@@ -142,8 +142,8 @@ public final class CloudEngine: Sendable {
         place?.goOutside()
         let result: Result<CloudResult, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
-        // The place is kept while the call waits for memory, and is taken again when that is left: no request has a part of
-        // one and waits for the other.
+        // The place is kept while the call waits for memory, and is taken again when that is left: no request has a
+        // part of one and waits for the other.
         if isAlone || !Self.isFollowedByAnswer(call) { memory.leave() }
         await place?.comeBack(takingPlace: Self.isFollowedByWrite(call, result))
         return try result.get()

@@ -1,7 +1,7 @@
 import JSON
 import Operations
 
-/// A query as find triggers are told it, and as they give it back.
+/// A query as find triggers get it, and as they give it back.
 enum CloudQuery {
     private static let options: [Name] = [
         "include", "keys", "excludeKeys", "limit", "skip", "order", "watch", "readPreference", "includeReadPreference",
@@ -45,8 +45,8 @@ enum CloudQuery {
 }
 
 extension JSONObject {
-    /// The parameters of a find with the query that a trigger gave in the place of the one it was told; what is null is asked
-    /// for no more.
+    /// The parameters of a find with the query that a trigger gave in the place of the one it got; what is null is
+    /// asked for no more.
     func replacing(with query: JSONObject) -> JSONObject {
         var parameters = self
         for (name, value) in query where name != "className" {

@@ -174,7 +174,7 @@ extension CloudResult.Write {
             var body = trigger.changes
             for name in reverted {
                 guard body.removeValue(forKey: name) != nil else { continue }
-                // The client has another value than what stays. Of a dotted key the whole is told, where it changes.
+                // The client has another value than what stays. Of a dotted key the whole is sent, where it changes.
                 guard !name.utf8.contains(UInt8(ascii: ".")) else { continue }
                 answer.told[name] = trigger.original?[name] ?? ["__op": "Delete"]
             }
@@ -185,7 +185,7 @@ extension CloudResult.Write {
             fields["objectId"] = trigger.original == nil ? trigger.changes["objectId"] : nil
             var body: JSONObject = [:]
             for (name, value) in fields {
-                // What is as it was is told, but not written again: another request may have changed it meanwhile.
+                // What is as it was is sent, but not written again: another request may have changed it meanwhile.
                 if trigger.changes[name] == nil, trigger.original?[name] == value {
                     if value["__type"] != "Pointer" && value["__type"] != "Relation" { answer.told[name] = value }
                 } else {

@@ -3,10 +3,10 @@ import Synchronization
 
 /// Work that is waited for only so long.
 enum TimeLimit {
-    /// What is told when the time is over.
+    /// The error when the time is over.
     static let exceeded = ParseError(ParseError.timeout, "Cloud code timed out.")
 
-    /// Does work. When its time is over, the work is cancelled, and nobody waits for whether it heeds that.
+    /// Does work. When its time is over, the work is cancelled, and no caller waits for whether it heeds that.
     ///
     /// - Parameter limit: How long it is waited for; nil for as long as it takes.
     /// - Throws: What the work throws; 124 when its time is over.

@@ -1,11 +1,12 @@
 import ParseModel
 import Tasks
 
-/// Lets in so many calls of cloud code at a time, or so many bytes that they carry; the others wait in turns by sender.
+/// Lets in so many calls of cloud code at a time, or so many bytes that they carry; the others wait in a queue that is
+/// fair to senders.
 ///
-/// Calls of each depth have places of their own, so that a call never waits for the one that waits for it. One sender has at
-/// most three quarters of the places, and of those that wait; many senders leave places to the next, who waits for none of
-/// their calls to end.
+/// Calls of each depth have slots of their own, so that a call never waits for the one that waits for it. One sender
+/// has at most three quarters of the places, and of those that wait; many senders leave places to the next, who waits
+/// for none of their calls to end.
 package struct CallGate: Sendable {
     /// What a call is refused with when too many wait.
     package static let overloaded = ParseError(ParseError.requestLimitExceeded, "Cloud code is overloaded.")

@@ -1,16 +1,16 @@
 public import JSON
 
-/// One call of cloud code: everything that the code is told of the request. Values are in the encoding of the wire, with
+/// One call of cloud code: everything that the code gets of the request. Values are in the encoding of the wire, with
 /// `__type` and `__op`.
 public struct CloudCall: Sendable {
     /// What is called.
     public var target: CloudTarget
-    /// What a function or a job was given; in the life of live queries, what else is told.
+    /// What a function or a job was given; of live queries, the members besides.
     public var params: JSONObject = [:]
     /// Which parameters are files of a form: objects with `filename`, `contentType`, and `data` in base64.
     public var uploads: [Name] = []
-    /// The object, with `className`. Before a save: the stored object with the changes in it, where fields that the client sent
-    /// as operators are operators. For `@Config`: `{"className":"@Config","params":{…}}`.
+    /// The object, with `className`. Before a save: the stored object with the changes in it, where fields that the
+    /// client sent as operators are operators. For `@Config`: `{"className":"@Config","params":{…}}`.
     public var object: JSONObject?
     /// The object before the change, with `className`; nil for a new one.
     public var original: JSONObject?
@@ -28,7 +28,7 @@ public struct CloudCall: Sendable {
     public var file: CloudFile?
     /// The id of the run of a job.
     public var jobId: String?
-    /// Tells how far a job is: the text becomes the message of its row.
+    /// Reports how far a job is: the text becomes the message of its row.
     public var message: (@Sendable (String) -> Void)?
     /// Who calls.
     public var caller: CloudCaller
@@ -42,11 +42,12 @@ public struct CloudCall: Sendable {
     public var requestID = ""
     /// How many calls of cloud code this one stands in; requests that the code makes carry it.
     public var depth = 1
-    /// Whether it is known to stand in another call, which waits for it: it does not wait for the places of those that do not.
+    /// Whether it is known to stand in another call, which waits for it: it does not wait for the slots of those that
+    /// do not.
     public var isNested = false
     /// About how many bytes it has as a message; the engine measures it.
     package internal(set) var size = 0
-    /// When the call is given up; nil for never. The engine keeps the time; a host may tell the code.
+    /// When the call is given up; nil for never. The engine keeps the time; a host may pass it to the code.
     public var deadline: ContinuousClock.Instant?
 
     /// A call of a target.
@@ -61,7 +62,7 @@ public struct CloudCall: Sendable {
     }
 }
 
-/// Who calls, as cloud code is told.
+/// Who calls, as cloud code gets it.
 public struct CloudCaller: Sendable {
     /// The user's record, with `objectId` and `sessionToken`, without `className`; nil without a user.
     public var user: JSONObject?
@@ -76,7 +77,7 @@ public struct CloudCaller: Sendable {
     /// The installation that calls; `cloud` for calls of cloud code.
     public var installationId: String?
 
-    /// Nobody.
+    /// An anonymous client.
     public init() {}
 }
 
@@ -86,7 +87,7 @@ public struct CloudFile: Sendable {
     public var name: String
     /// Where it can be read; nil before it is stored.
     public var url: String?
-    /// Its type; nil where nobody said.
+    /// Its type; nil where none was given.
     public var contentType: String?
     /// How many bytes it has; nil where that is not known.
     public var size: Int?

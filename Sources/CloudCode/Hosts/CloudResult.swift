@@ -11,11 +11,11 @@ public struct CloudResult: Sendable {
     public var found: Found?
     /// After a save: what the client is answered instead; nil for the usual.
     public var answer: JSONValue?
-    /// After a save: fields that the code set on the object. They are not stored, and told to the client.
+    /// After a save: fields that the code set on the object. They are not stored, but are in the answer.
     public var told: JSONObject = [:]
     /// Before a file is stored: what is stored instead; nil for as it came.
     public var file: CloudFile?
-    /// Of an event of live queries: what the client is told instead; nil for as it was.
+    /// Of an event of live queries: what the client gets instead; nil for as it was.
     public var event: Event?
     /// The status of a function's answer; nil for 200.
     public var status: Int?
@@ -28,21 +28,21 @@ public struct CloudResult: Sendable {
     public enum Write: Sendable {
         /// All that is to be written of the object, as its fields; what the client sent of other fields is not saved.
         case fields(JSONObject)
-        /// What is done besides what the client sent: for each field a value or an operator, as an update has it. Fields that
-        /// are named in `reverted` are not written at all.
+        /// What is done besides what the client sent: for each field a value or an operator, as an update has it.
+        /// Fields that are named in `reverted` are not written at all.
         case operations(JSONObject, reverted: [Name] = [])
     }
 
     /// What becomes of an event of live queries.
     public struct Event: Sendable {
-        /// Whether the client is told.
+        /// Whether the client is notified.
         public var isSent: Bool
-        /// The object that it is told; nil for as it was.
+        /// The object that it gets; nil for as it was.
         public var object: JSONObject?
         /// The object before the change; nil for as it was.
         public var original: JSONObject?
 
-        /// What a client is told, or not.
+        /// What a client gets, or not.
         public init(isSent: Bool, object: JSONObject? = nil, original: JSONObject? = nil) {
             self.isSent = isSent
             self.object = object

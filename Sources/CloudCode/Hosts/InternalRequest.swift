@@ -11,7 +11,7 @@ public struct InternalRequest: Sendable {
         case master
         /// The user of a session.
         case session(String)
-        /// Nobody.
+        /// An anonymous client.
         case nobody
     }
 
@@ -27,7 +27,7 @@ public struct InternalRequest: Sendable {
     public var authority: Authority
     /// What it hands on to triggers; nil for what the header fields or the body say.
     public var context: JSONObject?
-    /// The call that the code which makes it was called by; nil for code that nobody called.
+    /// The call that the code which makes it was called by; nil for code that no call runs.
     public var parent: Parent?
 
     /// What is carried on of a call.

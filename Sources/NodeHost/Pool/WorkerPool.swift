@@ -30,10 +30,11 @@ final class WorkerPool: Sendable {
 
     /// Puts a process to work, where there is a place for it.
     ///
-    /// What replaces a process that died, and what loads the file anew, go on side by side: the place is looked for and taken
-    /// in one step, so that nobody else takes it in between.
+    /// What replaces a process that died, and what loads the file anew, go on side by side: the place is looked for and
+    /// taken in one step, so that no other task takes it in between.
     ///
-    /// - Parameter moment: A process whose start began before it gives up its place; nil where only a free one is taken.
+    /// - Parameter moment: A process whose start began before it gives up its place; nil where only a free one is
+    ///   taken.
     func place(_ worker: NodeWorker, inPlaceOfThoseBefore moment: ContinuousClock.Instant? = nil) -> Placement {
         change { state in
             let index = moment.flatMap { moment in state.workers.firstIndex { $0.startBegan < moment } }

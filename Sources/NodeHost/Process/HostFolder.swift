@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that nobody else can read, with the script that runs an app's file and the socket that it connects to.
+/// A folder that no other user can read, with the script that runs an app's file and the socket that it connects to.
 ///
 /// It is removed as soon as the process has connected, so that nothing is left of it when the server is killed.
 struct HostFolder: Sendable {
@@ -37,7 +37,7 @@ struct HostFolder: Sendable {
         for file in Self.files { try Data(file.content).write(to: URL(fileURLWithPath: "\(path)/\(file.name)")) }
     }
 
-    /// Lets nobody else connect to the socket.
+    /// Lets no other user connect to the socket.
     func protectSocket() throws {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: socket)
     }

@@ -109,7 +109,7 @@ final class NodeWorker: Sendable {
             environment: HostEnvironment.changes(socket: folder.socket, secret: secret))
         Task { await run(command, on: group) }
         _ = await started.wait(settings.startLimit)
-        // The listener removes its socket, and must not meet the removal of the folder.
+        // The listener removes its socket, and must not coincide with the removal of the folder.
         await listener.close()
         folder.remove()
     }
@@ -147,8 +147,8 @@ final class NodeWorker: Sendable {
 
     /// Calls the code.
     ///
-    /// - Throws: `OpenCalls.Closed` when the process is gone; 141 when it ends meanwhile; 116 for a call that is larger than
-    ///   a process can read.
+    /// - Throws: `OpenCalls.Closed` when the process is gone; 141 when it ends meanwhile; 116 for a call that is larger
+    ///   than a process can read.
     func call(_ kind: CallWriter.Kind, _ call: CloudCall) async throws -> JSONObject {
         try await HeavyWork.run(if: call.size >= HeavyWork.size) {
             try await calls.exchange(
@@ -175,7 +175,7 @@ final class NodeWorker: Sendable {
 
     /// Says what the file offers. To be called once the process takes calls; what it offers later follows by itself.
     func tellOffer() {
-        // Under the lock, so that the latest is told last.
+        // Under the lock, so that the latest is sent last.
         state.withLock { state in
             state.isServing = true
             tellOffer(of: &state)
@@ -305,7 +305,7 @@ final class NodeWorker: Sendable {
         let number = RestRequest.parentNumber(message)
         let parent = number.flatMap { calls.call($0) }
         let sender = number.map { calls.sender(of: $0) } ?? .server
-        // Whose call the request is part of: it takes the turns of that sender, and goes on when its client has left.
+        // Whose call the request is part of: it queues as that sender, and goes on when its client has left.
         CallerPresence.$current.withValue(CallerPresence(sender: sender)) { perform(id, message, parent) }
     }
 

@@ -18,7 +18,7 @@ final class OpenCalls: Sendable {
         var entries: [Int: Entry] = [:]
     }
 
-    /// What a call that waits is told when the process has ended.
+    /// The error of a call that waits when the process has ended.
     static let stopped = ParseError(ParseError.scriptFailed, "Cloud code stopped.")
 
     /// The process ended before the call reached it; another one may take it.
@@ -30,7 +30,7 @@ final class OpenCalls: Sendable {
     ///
     /// - Parameters:
     ///   - send: Sends the call by its number; what it throws is thrown.
-    ///   - giveUp: Tells the process that nobody waits any more.
+    ///   - giveUp: Notifies the process that no caller waits any more.
     /// - Throws: ``Closed`` when the process has ended; 141 when it ends meanwhile; `CancellationError`.
     func exchange(
         _ call: CloudCall, send: @Sendable (Int) throws -> Void,
@@ -61,7 +61,7 @@ final class OpenCalls: Sendable {
 
     private func take(_ number: Int) -> Entry? { state.withLock { $0.entries.removeValue(forKey: number) } }
 
-    /// Takes the answer to a call; one that nobody waits for is dropped.
+    /// Takes the answer to a call; one without a waiting caller is dropped.
     func answer(_ number: Int, _ message: JSONObject) { take(number)?.continuation?.resume(returning: message) }
 
     /// Takes what a job says of its progress.

@@ -45,7 +45,7 @@ struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
 /// What the first four bytes of a frame say besides its length.
 enum FrameMark {
     static let length: UInt32 = 0x3FFF_FFFF
-    /// It is a piece of a message that is sent in turns with small ones.
+    /// It is a piece of a message that is sent interleaved with small ones.
     static let piece: UInt32 = 0x8000_0000
     /// It is the last piece.
     static let last: UInt32 = 0x4000_0000

@@ -15,14 +15,14 @@ struct OutgoingMessage: Sendable {
     /// A call.
     static func call(_ number: Int, _ bytes: [UInt8]) -> Self { Self(bytes: bytes, call: number) }
 
-    /// Says that nobody waits for a call any more.
+    /// Says that no caller waits for a call any more.
     static func cancellation(of number: Int) -> Self {
         Self(bytes: Array(#"{"type":"cancel","id":\#(number)}"#.utf8), cancelled: number)
     }
 }
 
-/// Writes messages as the process reads them: small ones at once, large ones piece by piece in between, so that neither the
-/// question whether the process is alive nor anybody's small call waits behind megabytes.
+/// Writes messages as the process reads them: small ones at once, large ones piece by piece in between, so that neither
+/// the question whether the process is alive nor anybody's small call waits behind megabytes.
 final class MessageWriter: ChannelOutboundHandler, ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = OutgoingMessage

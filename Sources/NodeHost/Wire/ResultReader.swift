@@ -37,7 +37,7 @@ enum ResultReader {
         return result
     }
 
-    /// An object that a find answers with: its class is told where it is another than the one that was asked for.
+    /// An object that a find answers with: its class is added where it is another than the one that was asked for.
     private static func found(_ value: JSONValue, of call: CloudCall) -> JSONObject? {
         guard var object = value.objectValue else { return nil }
         object["__type"] = nil

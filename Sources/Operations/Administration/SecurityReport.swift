@@ -111,13 +111,13 @@ public struct SecurityReport: Sendable {
         ]
     }
 
-    /// Whether a list of addresses leaves out nobody, or nobody of a family.
+    /// Whether a list of addresses leaves out no address, or none of a family.
     private static func admitEverybody(_ addresses: [String]) -> Bool {
         (try? AddressList(addresses))?.admitsEverybody ?? false
     }
 
     private var databaseChecks: [Check] {
-        // Without a URI the database is the private one, which nobody reaches but the server.
+        // Without a URI the database is the private one, which only the server reaches.
         let password =
             configuration.databaseURI.flatMap { uri in
                 uri.split(separator: "@").first?.split(separator: ":").dropFirst(2).first.map(String.init)

@@ -4,7 +4,7 @@ import ParseModel
 import ParseStorage
 import ServerConfiguration
 
-/// What is over and would pile up: sessions that nobody can use any more, and counts of requests.
+/// What is over and would pile up: sessions that cannot be used any more, and counts of requests.
 public struct Sweeps: Sendable {
     let backend: Backend
     var configuration: Configuration { backend.configuration }

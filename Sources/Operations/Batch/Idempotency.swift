@@ -8,7 +8,7 @@ import Rules
 extension Transactions {
     /// Takes note of a request's id where the deployment wants it for the path.
     ///
-    /// - Throws: 159 when the id was seen.
+    /// - Throws: 159 when the id was used before.
     public func claim(request id: String, path: String, _ context: RequestContext) async throws {
         let options = configuration.idempotencyOptions
         guard options.paths.contains(where: { Self.matches(path, $0) }) else { return }

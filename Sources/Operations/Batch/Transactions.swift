@@ -5,8 +5,8 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// What is done for a transaction before its first change, so that it holds its connection and its locks for a short time,
-/// and takes the locks in the order in which every other transaction does.
+/// What is done for a transaction before its first change, so that it holds its connection and its locks for a short
+/// time, and takes the locks in the order in which every other transaction does.
 public struct Transactions: Sendable {
     let backend: Backend
     var changes: ChangeReporter { backend.changes }
@@ -42,7 +42,7 @@ public struct Transactions: Sendable {
             case .update(let objectId):
                 var save = Save(write.className, objectId, write.body, context)
                 save.isPartOfTransaction = true
-                // One that is there already is nobody's to make: its own rules hold.
+                // One that is there already cannot be made: its own rules hold.
                 if earlier.contains(where: { $0?.makes(write.className, objectId) ?? false }) {
                     save.isMadeInTransaction = try await store.existing([objectId], of: write.className).isEmpty
                 }
@@ -71,8 +71,8 @@ public struct Transactions: Sendable {
         }
     }
 
-    /// Has observers know what became of objects in a transaction that is committed. Of what it did to one object in several
-    /// steps, they hear as of one change: nobody saw what was between.
+    /// Has observers know what became of objects in a transaction that is committed. Of what it did to one object in
+    /// several steps, they hear as of one change: nobody saw what was between.
     public func report(_ outcomes: [TransactionOutcome], _ context: RequestContext) async {
         var changed: OrderedDictionary<[Name], (first: ObjectStore.ChangedObject, last: ObjectStore.ChangedObject)> =
             [:]
@@ -143,7 +143,7 @@ public struct Transactions: Sendable {
             access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
     }
 
-    /// Refuses what nobody with the caller's keys may do with objects of a class.
+    /// Refuses what no caller with these keys may do with objects of a class.
     func checkChange(_ operation: String, _ className: String, _ caller: Caller) throws(ParseError) {
         try caller.check(operation, of: className)
         try permissions.checkClassCreation(className, caller)

@@ -3,8 +3,8 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// The life of a deletion: authorize, load the original where a trigger wants it, before-triggers; remove, and report it to
-/// observers; caches and after-triggers.
+/// The life of a deletion: authorize, load the original where a trigger wants it, before-triggers; remove, and report
+/// it to observers; caches and after-triggers.
 public struct DeletePipeline {
     let backend: Backend
 
@@ -46,7 +46,7 @@ public struct DeletePipeline {
 
     /// Everything that comes before the object is removed.
     ///
-    /// - Parameter told: What triggers were told, where they were called before.
+    /// - Parameter told: What triggers got, where they were called before.
     func plan(_ className: String, _ objectId: String, _ context: RequestContext, told: Told? = nil) async throws
         -> Planned
     {
@@ -69,8 +69,8 @@ public struct DeletePipeline {
         return planned
     }
 
-    /// Removes the object, and has observers know of it. The pipeline's backend may be that of a transaction: of what is
-    /// removed in one, they know after its commit.
+    /// Removes the object, and has observers know of it. The pipeline's backend may be that of a transaction: of what
+    /// is removed in one, they know after its commit.
     func store(_ planned: Planned) async throws -> Planned {
         var planned = planned
         if backend.isInTransaction {

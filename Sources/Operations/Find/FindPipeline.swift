@@ -9,15 +9,16 @@ import Tasks
 /// which makes the caller's rights and what is special to the class part of the question; search; triggers of what is
 /// included; after-triggers; present.
 ///
-/// Where no trigger can be met, rows go from the database's bytes into the answer's. Objects become values only for triggers.
+/// Where no trigger can be met, rows go from the database's bytes into the answer's. Objects become values only for
+/// triggers.
 struct FindPipeline {
     let backend: Backend
 
     /// Takes a find or a get through all steps.
     ///
     /// - Returns: `{"results":[…]}` with the count or the class name where they belong; of a get, the object.
-    /// - Throws: Parse's errors for the query and for permissions; 101 when the object of a get is not there or the caller
-    ///   may not see it.
+    /// - Throws: Parse's errors for the query and for permissions; 101 when the object of a get is not there or the
+    ///   caller may not see it.
     func run(_ asked: Find) async throws -> [UInt8] {
         var find = asked
         try authorize(find)
@@ -51,7 +52,7 @@ struct FindPipeline {
             try await objects(found, members, find), isHeavy: found.isHeavy, count: found.count, find)
     }
 
-    /// Checks what can be said of a find before its class is looked at. Nobody is called for a caller who may not ask.
+    /// Checks what can be said of a find before its class is looked at. No code is called for a caller who may not ask.
     private func authorize(_ find: Find) throws(ParseError) {
         try find.caller.check(find.objectId == nil ? "find" : "get", of: find.className)
     }

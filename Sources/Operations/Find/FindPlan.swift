@@ -4,7 +4,8 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// The plan of a find: the caller's rights, and what is special to the class, built into the question before it is compiled.
+/// The plan of a find: the caller's rights, and what is special to the class, built into the question before it is
+/// compiled.
 extension FindPipeline {
     /// A find or a get as the store takes it.
     ///
@@ -54,7 +55,7 @@ extension FindPipeline {
             // Other objects may be counted than found.
             request.countedBy = try backend.permissions.readAccess(schema, .count, caller).filter
         }
-        // A caller who may not find, or not by a field, is told that, whatever the condition is.
+        // A caller who may not find, or not by a field, gets that error, whatever the condition is.
         do throws(ParseError) {
             request.filter = try parser.parse(options.condition)
         } catch {
@@ -214,7 +215,7 @@ extension Finding {
         return try await store.find(try await FindPipeline(backend: backend).request(find)).objects
     }
 
-    /// One object as a value, seen with the caller's eyes; no trigger is called.
+    /// One object as a value, as it is visible to the caller; no trigger is called.
     ///
     /// - Throws: 101 when it is not there or the caller may not see it.
     func object(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> JSONObject {

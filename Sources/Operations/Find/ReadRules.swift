@@ -3,18 +3,18 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// What is special to reading objects of one class, wherever a caller meets them: in finds and gets, in queries inside of
-/// others, in includes, in live queries.
+/// What is special to reading objects of one class, wherever a caller finds them: in finds and gets, in queries inside
+/// of others, in includes, in live queries.
 protocol ReadRules: Sendable {
     /// Whether a caller may ask for objects of the class at all. It comes before the class's permissions.
     ///
     /// - Throws: `ParseError` when not.
     func authorize(_ caller: Caller) throws(ParseError)
 
-    /// Which objects a caller whose rights are limited can meet.
+    /// Which objects are visible to a caller whose rights are limited.
     func condition(for caller: Caller) -> Filter
 
-    /// Fields that nobody reads but with the maintenance key.
+    /// Fields that only the maintenance key reads.
     var hidden: Set<Name> { get }
 
     /// What the objects of a find have besides their fields.
@@ -22,7 +22,7 @@ protocol ReadRules: Sendable {
     /// - Returns: A list for each object, of members as JSON (`"key":value`); an empty list where no object has any.
     func members(of found: ObjectStore.Found, _ find: Find, _ permissions: Permissions) async throws -> [[[UInt8]]]
 
-    /// What the answer to a get has besides, of which no trigger is told.
+    /// What the answer to a get has besides, which no trigger gets.
     func answered(_ find: Find) -> JSONObject
 }
 
@@ -46,7 +46,7 @@ extension ClassRules {
     }
 }
 
-/// Users meet only their own sessions, and nobody but users meets any.
+/// Only their own sessions are visible to users, and none to others.
 struct SessionReadRules: ReadRules {
     func authorize(_ caller: Caller) throws(ParseError) {
         guard !caller.readsEverything, caller.userId == nil else { return }
@@ -64,8 +64,8 @@ struct SessionReadRules: ReadRules {
     }
 }
 
-/// Users who get themselves get their own token back, as the SDKs keep it with the user; the maintenance key gets what no
-/// schema lists.
+/// Users who get themselves get their own token back, as the SDKs keep it with the user; the maintenance key gets what
+/// no schema lists.
 struct UserReadRules: ReadRules {
     /// Tokens that clients once could store there.
     let hidden: Set<Name> = ["sessionToken"]

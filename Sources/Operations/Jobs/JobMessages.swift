@@ -2,7 +2,8 @@ import Logging
 import ParseStorage
 import Synchronization
 
-/// The messages of one run of a job, written one after the other. While one is written, of those that come the last is kept.
+/// The messages of one run of a job, written one after the other. While one is written, of those that come the last is
+/// kept.
 final class JobMessages: Sendable {
     private struct State {
         var waiting: String?
@@ -24,7 +25,7 @@ final class JobMessages: Sendable {
         self.logger = logger
     }
 
-    /// Takes a message. An empty one says nothing, and one that comes after the end of the run is nobody's.
+    /// Takes a message. An empty one says nothing, and one that comes after the end of the run is dropped.
     func add(_ text: String) {
         guard !text.isEmpty else { return }
         state.withLock { state in

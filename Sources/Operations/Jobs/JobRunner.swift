@@ -7,8 +7,8 @@ import Synchronization
 
 /// The jobs that run in this process.
 ///
-/// Each has a row in `_JobStatus`, which administrators read, and one among the runs, which says that its process lives. A
-/// process says so every few seconds; the rows of one that no longer does become failed.
+/// Each has a row in `_JobStatus`, which administrators read, and one among the runs, which says that its process
+/// lives. A process says so every few seconds; the rows of one that no longer does become failed.
 public final class JobRunner: Sendable {
     private struct State {
         var runs: [Name: Task<Void, Never>] = [:]
@@ -69,7 +69,7 @@ public final class JobRunner: Sendable {
     /// Starts a job. It runs on when this returns.
     ///
     /// - Parameters:
-    ///   - source: What started it, as the row tells.
+    ///   - source: What started it, as the row has it.
     ///   - record: Writes the row and what belongs to it; false when the job may not run.
     /// - Returns: The id of its row.
     func start(

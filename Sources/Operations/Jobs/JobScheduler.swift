@@ -6,8 +6,8 @@ import Rules
 
 /// Runs jobs at the times of their schedules.
 ///
-/// Every process looks. The one that finds a job due notes the time of the run in the schedule and makes the row of the run
-/// in one transaction, under a lock between processes: another one finds the time noted, also after a crash.
+/// Every process looks. The one that finds a job due notes the time of the run in the schedule and makes the row of the
+/// run in one transaction, under a lock between processes: another one finds the time noted, also after a crash.
 struct JobScheduler {
     let runner: JobRunner
     let clock: WallClock
@@ -15,7 +15,7 @@ struct JobScheduler {
     let pause: Duration
 
     func run() async {
-        // Each is told of once, until it is another.
+        // Each is logged once, until it is another.
         var reported: Set<JSONValue> = []
         while !Task.isCancelled {
             do {

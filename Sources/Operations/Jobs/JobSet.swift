@@ -16,8 +16,8 @@ public protocol JobSet: Sendable {
 public struct Job: Sendable {
     /// Whether it runs once at a time, of all processes on the database.
     public var isExclusive: Bool
-    /// What it does. What it gives becomes the message of its row, unless that is nil or empty; so does the text of what it throws.
-    /// When the server ends, the task is cancelled.
+    /// What it does. What it gives becomes the message of its row, unless that is nil or empty; so does the text of
+    /// what it throws. When the server ends, the task is cancelled.
     public var run: @Sendable (JobCall) async throws -> String?
 
     /// Makes a job.
@@ -27,7 +27,7 @@ public struct Job: Sendable {
     }
 }
 
-/// What a job is told.
+/// What a job gets.
 public struct JobCall: Sendable {
     /// The name of the job.
     public let name: Name
@@ -37,6 +37,6 @@ public struct JobCall: Sendable {
     public let parameters: JSONObject
     /// The request that started it; for a schedule one of the server itself.
     public let context: RequestContext
-    /// Tells how far it is: the text becomes the message of its row. Of several in short time the last is written.
+    /// Reports how far it is: the text becomes the message of its row. Of several in short time the last is written.
     public let message: @Sendable (String) -> Void
 }

@@ -3,15 +3,15 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Live queries: who may subscribe to what, and what a subscriber is told of a change.
+/// Live queries: who may subscribe to what, and what a subscriber gets of a change.
 public struct LiveQueries: Sendable {
     let backend: Backend
     var catalog: SchemaCatalog { backend.catalog }
     var permissions: Permissions { backend.permissions }
     var finding: Finding { backend.finding }
 
-    /// What one subscription may cost for one version of an object: values looked at, and characters of texts that patterns
-    /// look at.
+    /// What one subscription may cost for one version of an object: values looked at, and characters of texts that
+    /// patterns look at.
     private static let steps = 1_000_000
 
     /// Reads a subscription, and checks that the caller may find what it asks for.
@@ -25,7 +25,7 @@ public struct LiveQueries: Sendable {
         return query
     }
 
-    /// What a subscriber is told of a change; nil for nothing.
+    /// What a subscriber gets of a change; nil for nothing.
     ///
     /// - Parameters:
     ///   - query: The subscription, which keeps what it learns of the class and the caller.
@@ -52,7 +52,7 @@ public struct LiveQueries: Sendable {
         }
     }
 
-    /// The choice of what is told. An object that a subscriber may not read is none to it.
+    /// The choice of the event. An object that a subscriber may not read is none to it.
     private static func event(
         of change: Change, for query: LiveQuery, _ prepared: LiveQuery.Prepared, _ links: FileLinks,
         _ budget: inout MatchBudget
@@ -87,7 +87,7 @@ public struct LiveQueries: Sendable {
         }
         switch (matchedBefore ? before : nil, matches ? after : nil) {
         case (let before?, nil):
-            // Of an object that went out of sight, what was seen last is told.
+            // Of an object that is no longer visible, what was last visible is sent.
             return change.after == nil ? event(.delete, before) : event(.leave, after ?? before)
         case (let before?, let after?):
             return query.concerns(reader.shown(before, links), reader.shown(after, links)) ? event(.update, after) : nil
@@ -98,8 +98,8 @@ public struct LiveQueries: Sendable {
         }
     }
 
-    /// Makes a subscription ready for changes, with the rights that the caller has now. Of a class that does not exist yet,
-    /// nothing is told until it does.
+    /// Makes a subscription ready for changes, with the rights that the caller has now. Of a class that does not exist
+    /// yet, nothing is sent until it does.
     private func prepare(_ query: inout LiveQuery, _ context: RequestContext) throws(ParseError) {
         query.prepared = nil
         let caller = context.caller

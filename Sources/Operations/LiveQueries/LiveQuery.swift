@@ -2,17 +2,17 @@ import JSON
 import ParseModel
 import Rules
 
-/// What a client wants to be told of: which changes of which objects, and what of them.
+/// What a client subscribes to: which changes of which objects, and what of them.
 public struct LiveQuery: Sendable {
     /// The class.
     public let className: Name
     /// The condition, as the client sent it.
     let condition: JSONObject
-    /// Whether the condition tells times from now: it means another thing at each change.
+    /// Whether the condition has times relative to now: it means another thing at each change.
     let isRelative: Bool
-    /// The fields that are told; nil for all.
+    /// The response fields; nil for all.
     let keys: Set<Name>?
-    /// The fields whose changes are told; nil for all.
+    /// The fields whose changes are sent; nil for all.
     let watch: Set<FieldPath>?
     /// What is known of the class and the caller, for as long as they stay what they are.
     var prepared: Prepared?
@@ -32,11 +32,11 @@ public struct LiveQuery: Sendable {
     /// How the refusal of a condition ends that only the database can decide on.
     public static let needsDatabase = "cannot be used in live queries"
 
-    /// Fields that are told whatever a client wants.
+    /// Fields that are sent whatever a client wants.
     private static let always: Set<Name> = ["objectId", "createdAt", "updatedAt", "ACL"]
 
-    /// Reads what a client subscribes to: `className`, `where`, `keys` (older clients: `fields`), `watch`. Anything else is
-    /// no concern of live queries.
+    /// Reads what a client subscribes to: `className`, `where`, `keys` (older clients: `fields`), `watch`. Anything
+    /// else is no concern of live queries.
     ///
     /// - Throws: 103 or 102 for what cannot be read.
     init(_ query: JSONObject) throws(ParseError) {
@@ -75,7 +75,7 @@ public struct LiveQuery: Sendable {
     /// Whether the condition names one object: then it is a get, and a find otherwise.
     var isById: Bool { condition.count == 1 && condition["objectId"]?.stringValue != nil }
 
-    /// An object as it is told: with the fields that are wanted, and its class.
+    /// An object as it is sent: with the fields that are wanted, and its class.
     func told(_ object: JSONObject) -> JSONObject {
         var told: JSONObject = ["__type": "Object", "className": .string(className.text)]
         for (key, value) in object where keys?.contains(key) ?? true || Self.always.contains(key) { told[key] = value }
@@ -101,7 +101,7 @@ public struct LiveQuery: Sendable {
     }
 }
 
-/// What a client is told of a change.
+/// What a client gets of a change.
 public struct LiveQueryEvent: Sendable {
     /// What became of the object, as far as the client sees it.
     public enum Kind: String, Sendable {
@@ -121,6 +121,6 @@ public struct LiveQueryEvent: Sendable {
     public let kind: Kind
     /// The object as it is; of one that is gone, or out of sight, as it was.
     public let object: JSONObject
-    /// The object as it was before; nil where it was not there, or not to be seen.
+    /// The object as it was before; nil where it was not there, or not visible.
     public let original: JSONObject?
 }

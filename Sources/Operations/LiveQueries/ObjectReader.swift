@@ -3,7 +3,8 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// What a caller sees of objects of a class that are in memory: what ``ReadAccess`` means to finds, without the database.
+/// What a caller sees of objects of a class that are in memory: what ``ReadAccess`` means to finds, without the
+/// database.
 struct ObjectReader: Sendable {
     private let access: ReadAccess
     private let seesEverything: Bool
@@ -12,7 +13,7 @@ struct ObjectReader: Sendable {
     /// The fields that hold files.
     private let files: [Name]
 
-    /// Fields that nobody is told of in changes: they open doors.
+    /// Fields that no change has: they open doors.
     private static let secrets: Set<Name> = ["sessionToken", "password"]
 
     /// - Throws: `FilterMatcherError` for permissions that only the database can decide on.
@@ -28,7 +29,7 @@ struct ObjectReader: Sendable {
     /// - Throws: `FilterMatcherError.tooMuchWork`.
     func mayRead(_ object: JSONObject, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
         if let readers = access.readers, let acl = object["ACL"], !acl.isNull {
-            // As where it is stored: an ACL that cannot be read lets nobody in.
+            // As where it is stored: an ACL that cannot be read admits no caller.
             guard readers.contains(where: { acl[$0]?["read"]?.isTruthy == true }) else { return false }
         }
         return try condition?.matches(object, &budget) ?? true

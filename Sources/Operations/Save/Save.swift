@@ -27,7 +27,7 @@ struct Save: Sendable {
     var isMadeInTransaction = false
     /// The object as it was, as far as the caller sees it, where a trigger wants to know.
     var seen: JSONObject?
-    /// The object that a new installation is the same as, as far as triggers are told.
+    /// The object that a new installation is the same as, as far as triggers get it.
     var sameId: String?
     /// The login data that the client sent, where a trigger wants to know.
     var sentLoginData: JSONValue?
@@ -59,7 +59,7 @@ struct PlannedWrite: Sendable {
     var write: ObjectWrite
     /// Who may change the object; nil for a new one.
     var access: ObjectStore.WriteAccess?
-    /// The keys whose values the answer tells as they are afterwards.
+    /// The keys whose values the answer has as they are afterwards.
     var echoed: [Name] = []
     var result: WriteResult
 }

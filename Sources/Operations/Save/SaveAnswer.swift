@@ -3,7 +3,7 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// What the answer to a save tells.
+/// What the answer to a save has.
 extension Saving {
     /// Members of an answer that are no fields of the object, or never protected.
     private static let alwaysShown: Set<Name> = [

@@ -79,7 +79,7 @@ public struct Saving: Sendable {
     /// The most bytes that an object may have that a caller writes.
     private func sizeLimit(_ caller: Caller) -> Int? { caller.writesEverything ? nil : configuration.maxObjectSize }
 
-    /// The URL of an object, as the answer to its creation tells it.
+    /// The URL of an object, as the answer to its creation has it.
     func location(_ className: String, _ objectId: String, _ context: RequestContext) -> String {
         let base = configuration.publicServerURL ?? context.mountURL
         return "\(base)/\(ClassPath.told(of: className))/\(objectId)"

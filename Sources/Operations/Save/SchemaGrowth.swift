@@ -22,7 +22,7 @@ extension Saving {
         do throws(ParseError) {
             fields = try WrittenFields.newFields(operations, in: current)
         } catch {
-            // A caller who may not add fields is told that first.
+            // A caller who may not add fields gets that error first.
             if let known, error.code == ParseError.incorrectType {
                 try WrittenFields.checkAddition(operations, to: known, caller, isCreating: isCreating)
             }

@@ -103,7 +103,7 @@ public struct DeclaredSchemas: Sendable {
             """)
     }
 
-    /// Nobody but the master key adds fields, to whatever class.
+    /// Only the master key adds fields, to whatever class.
     private func closeOthers() async throws {
         for schema in others {
             try await catalog.change(schema.name) { current in

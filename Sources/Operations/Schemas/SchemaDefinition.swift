@@ -110,7 +110,7 @@ struct SchemaDefinition {
         schema.permissions = Self.closed(permissions, unless: schema.permissions)
     }
 
-    /// Permissions that let nobody add fields: the declaration alone says which there are.
+    /// Permissions that let no caller add fields: the declaration alone says which there are.
     ///
     /// - Parameter known: Permissions that are kept as they are where they say the same.
     static func closed(_ permissions: ClassLevelPermissions, unless known: ClassLevelPermissions?)

@@ -2,7 +2,7 @@ import Logging
 import ParseStorage
 import Synchronization
 
-/// Notices changes of classes that nobody announced: parse-server is silent unless it is told to announce, and
+/// Notices changes of classes that were not announced: parse-server is silent unless it is configured to announce, and
 /// notifications do not pass through every pooler.
 ///
 /// It compares a fingerprint of all classes from time to time, more often while announcements cannot arrive; nothing is
@@ -20,8 +20,8 @@ final class SchemaWatch: Sendable {
         var isBehind = false
     }
 
-    /// While announcements cannot arrive, and how often it is looked whether they do: what they would have told is known
-    /// within a second.
+    /// While announcements cannot arrive, and how often it is looked whether they do: what they would have announced is
+    /// known within a second.
     private static let urgentPeriod = Duration.milliseconds(500)
 
     /// - Parameter period: How often classes are compared while announcements arrive, in milliseconds.
@@ -32,10 +32,10 @@ final class SchemaWatch: Sendable {
         self.logger = logger
     }
 
-    /// Tells whether announcements arrive.
+    /// Takes note whether announcements arrive.
     func announcements(arrive: Bool) { state.withLock { $0.isListening = arrive } }
 
-    /// Tells that classes have changed and could not be read: they are as soon as that is possible.
+    /// Takes note that classes have changed and could not be read: they are as soon as that is possible.
     func missedChange() { state.withLock { $0.isBehind = true } }
 
     /// Compares until the task is cancelled.

@@ -13,7 +13,7 @@ public struct DeleteTriggers: Sendable {
     var findTriggers: FindTriggers { backend.findTriggers }
     var finding: Finding { backend.finding }
 
-    /// Calls the trigger before a deletion. Nobody is called for a caller who may not delete.
+    /// Calls the trigger before a deletion. No code is called for a caller who may not delete.
     ///
     /// - Throws: What the trigger throws; 101 when there is no such object or the caller may not delete it.
     func beforeDelete(_ planned: inout DeletePipeline.Planned) async throws {

@@ -23,7 +23,7 @@ public struct FileCall: Sendable {
     public var name: String
     /// Where it can be read; nil before it is stored.
     public var url: String?
-    /// Its type; nil where nobody said.
+    /// Its type; nil where none was given.
     public var contentType: String?
     /// How many bytes it has; nil where that is not known.
     public var size: Int?
@@ -46,8 +46,8 @@ public struct FileCall: Sendable {
     }
 }
 
-/// What is called in the life of a file. Before it is stored it gives what is stored instead; nil for the file as it came.
-/// One with a URL is stored elsewhere, and only answered. What it throws refuses the file.
+/// What is called in the life of a file. Before it is stored it gives what is stored instead; nil for the file as it
+/// came. One with a URL is stored elsewhere, and only answered. What it throws refuses the file.
 public typealias FileTrigger = @Sendable (FileCall) async throws -> FileCall?
 
 extension Triggers {

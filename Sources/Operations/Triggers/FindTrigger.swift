@@ -17,12 +17,13 @@ public struct FindCall: Sendable {
     public let event: FindEvent
     /// The class of the objects.
     public let className: String
-    /// What is asked for, with the parameters of a find: `where` as an object, `limit`, `skip`, `order`, `include`, `keys`,
-    /// `count`. Before the find it may be changed.
+    /// What is asked for, with the parameters of a find: `where` as an object, `limit`, `skip`, `order`, `include`,
+    /// `keys`, `count`. Before the find it may be changed.
     public var query: JSONObject
     /// Whether one object is asked for by its id.
     public let isGet: Bool
-    /// After the find: what was found, which may be changed. Before it: what is answered without a find; nil for the find.
+    /// After the find: what was found, which may be changed. Before it: what is answered without a find; nil for the
+    /// find.
     public var objects: [JSONObject]?
     /// Who calls.
     public let caller: Caller
@@ -76,7 +77,7 @@ public struct FindTriggers: Sendable {
 
 /// What triggers made of a find before it.
 struct TriggeredFind: Sendable {
-    /// What is asked for, as the triggers after it are told.
+    /// What is asked for, as the triggers after it get it.
     var query: JSONObject
     /// The one object that is asked for; nil for a find.
     var objectId: String?
@@ -95,7 +96,8 @@ extension FindTriggers {
         return triggerSet.hasFindTriggers
     }
 
-    /// Calls the trigger before a find or a get of a class: the one that is asked about, or the one whose objects are read.
+    /// Calls the trigger before a find or a get of a class: the one that is asked about, or the one whose objects are
+    /// read.
     ///
     /// - Returns: nil when nothing is called.
     /// - Throws: What the trigger throws.

@@ -7,7 +7,7 @@ public enum LiveQueryTriggerEvent: String, Sendable, CaseIterable {
     case beforeConnect
     /// Before a client is subscribed to a class; may change what it is subscribed to, or refuse.
     case beforeSubscribe
-    /// Before a client is told of a change; may change what it is told, or keep it from it.
+    /// Before a client is notified of a change; may change what it gets, or drop the event.
     case afterEvent
 }
 
@@ -17,15 +17,16 @@ public struct LiveQueryCall: Sendable {
     public let event: LiveQueryTriggerEvent
     /// The class; `@Connect` for a connection.
     public let className: Name
-    /// What else is told: the client's message, numbers of clients and subscriptions, as parse-server names them.
+    /// What the call has besides: the client's message, numbers of clients and subscriptions, as parse-server names
+    /// them.
     public let details: JSONObject
     /// Before a subscription: what the client wants, which may be changed: `where`, `keys`, `watch`.
     public var query: JSONObject?
-    /// Of an event: the object that the client is told, which may be changed.
+    /// Of an event: the object that the client gets, which may be changed.
     public var object: JSONObject?
     /// Of an event: the object as it was before; nil where there is none.
     public var original: JSONObject?
-    /// Of an event: whether the client is told.
+    /// Of an event: whether the client is notified.
     public var isSent = true
     /// The client.
     public let request: RequestContext
@@ -67,9 +68,9 @@ public struct LiveQueryTriggers: Sendable {
         return changed
     }
 
-    /// Calls the trigger before a client is told of a change.
+    /// Calls the trigger before a client is notified of a change.
     ///
-    /// - Returns: What the client is told; nil for nothing.
+    /// - Returns: What the client gets; nil for nothing.
     /// - Throws: What the trigger throws.
     public func afterEvent(
         _ event: LiveQueryEvent, of className: Name, _ details: JSONObject, _ context: RequestContext
@@ -81,7 +82,7 @@ public struct LiveQueryTriggers: Sendable {
         guard call.call.isSent else { return nil }
         func complete(_ object: JSONObject) -> JSONObject {
             let kind: JSONObject = ["__type": "Object", "className": .string(className.text)]
-            // The trigger may tell of an object of another class.
+            // The trigger may return an object of another class.
             return kind.merging(object) { own, given in given.stringValue == nil ? own : given }
         }
         return LiveQueryEvent(

@@ -19,7 +19,8 @@ public struct SaveTriggers: Sendable {
     var saving: Saving { backend.saving }
     var installations: Installations { backend.installations }
 
-    /// Calls the trigger before a save, and takes over what it changed. Nobody is called for a caller who may not save.
+    /// Calls the trigger before a save, and takes over what it changed. No code is called for a caller who may not
+    /// save.
     ///
     /// - Throws: What the trigger throws; 101 or 119 when the caller may not save this.
     func beforeSave(_ save: inout Save) async throws {
@@ -33,13 +34,13 @@ public struct SaveTriggers: Sendable {
             if save.newId == nil { _ = try saving.newObjectId(save.body, save.className) }
             if save.className == "_Installation", let id = try await installations.same(save) {
                 save.sameId = id
-                // Of a row that a new one is the same as, triggers are told its id, as with parse-server.
+                // Of a row that a new one is the same as, triggers get its id, as with parse-server.
                 save.seen = ["objectId": .string(id)]
             }
         }
         save.sentLoginData = save.body["authData"]
         guard let before else { return }
-        // The trigger is told what will be stored: no list that is added to has repetitions.
+        // The trigger gets what will be stored: no list that is added to has repetitions.
         for (key, value) in save.body where value["__op"] == "AddUnique" {
             save.body[key] = Save.withoutRepetitions(value)
         }
@@ -51,7 +52,7 @@ public struct SaveTriggers: Sendable {
         let answer = try await before(call)
         if let context = answer.context { save.cloudContext = context }
         save.told = answer.told
-        // Of an object that is changed in its midst, all is told where there is a trigger.
+        // Of an object that is changed in its midst, the trigger gets all.
         for (key, value) in save.body where value["__op"] == nil && !FieldPath(key).steps.isEmpty {
             let root = FieldPath(key).root
             if let whole = call.object[root] { save.told[root] = whole }
@@ -63,7 +64,7 @@ public struct SaveTriggers: Sendable {
         save.body = body
     }
 
-    /// Adds what a trigger before the save changed to the answer. Operations are no values: of them callers are told at most
+    /// Adds what a trigger before the save changed to the answer. Operations are no values: of them callers get at most
     /// that a field is gone.
     func tellChanges(_ save: Save, _ result: inout WriteResult) {
         for (key, value) in save.told where result.body[key] == nil && !value.isNull && key != "password" {
@@ -74,7 +75,8 @@ public struct SaveTriggers: Sendable {
         }
     }
 
-    /// Adds what servers tell only where there is a trigger after saves: the name of a user, the relations of a new object.
+    /// Adds what servers answer only where there is a trigger after saves: the name of a user, the relations of a new
+    /// object.
     func tellTriggered(_ save: Save, _ result: inout WriteResult) {
         guard triggers.trigger(.afterSave, save.className) != nil else { return }
         if save.className == "_User", result.body["username"] == nil {
@@ -105,8 +107,8 @@ public struct SaveTriggers: Sendable {
         }
     }
 
-    /// Adds what a trigger after the save set on the object to the answer: what is neither what was written nor what was
-    /// stored before. Pointers are not told, as with parse-server.
+    /// Adds what a trigger after the save set on the object to the answer: what is neither what was written nor what
+    /// was stored before. Pointers are left out, as with parse-server.
     func tellAfterwards(_ save: Save, _ told: JSONObject, _ result: inout WriteResult) {
         for (key, value) in told where !value.isNull && value["__type"] != "Pointer" {
             guard !Self.isOfServer(key), save.body[key] != value, save.seen?[key] != value else { continue }
@@ -122,9 +124,10 @@ public struct SaveTriggers: Sendable {
         }
     }
 
-    /// Tells the trigger after saves of users of a log-in by a provider, as parse-server does. What it throws is logged.
+    /// Notifies the trigger after saves of users of a log-in by a provider, as parse-server does. What it throws is
+    /// logged.
     ///
-    /// - Returns: Whether there is one: then the answer tells no login data, as there.
+    /// - Returns: Whether there is one: then the answer has no login data, as there.
     func tellOfProviderLogin(_ userId: String, _ user: JSONObject, _ context: RequestContext) async -> Bool {
         guard let after = triggers.trigger(.afterSave, "_User") else { return false }
         _ = await triggers.logging(.afterSave, "_User") { () -> TriggerAnswer? in
@@ -157,8 +160,8 @@ public struct SaveTriggers: Sendable {
         protectedFields.protect(schema, caller, isOwnUser: caller.isOwn(schema.name, objectId), &access)
     }
 
-    /// An object as the statement found it that changed it, as far as the caller sees it; nil where no trigger wants to know,
-    /// or it is larger than values can be.
+    /// An object as the statement found it that changed it, as far as the caller sees it; nil where no trigger wants to
+    /// know, or it is larger than values can be.
     func formerObject(_ change: ObjectStore.ChangedObject, _ save: Save) async -> JSONObject? {
         guard triggers.trigger(.afterSave, save.className) != nil, let schema = catalog.schema(save.className) else {
             return nil

@@ -49,7 +49,8 @@ public struct Triggers: Sendable {
     /// Prepares the database for what observers want to know of changes.
     public func prepareChanges() async { await changes.prepare(store) }
 
-    /// An object as it is now, as changes carry it, with what it holds for as long as it is kept; nil where there is none.
+    /// An object as it is now, as changes carry it, with what it holds for as long as it is kept; nil where there is
+    /// none.
     ///
     /// - Throws: Where it cannot be read, or there is no room for it.
     public func currentObject(_ className: String, _ objectId: String) async throws
@@ -58,7 +59,7 @@ public struct Triggers: Sendable {
         try await changes.current(className, objectId, in: store)
     }
 
-    /// The record of the caller's user as cloud code is told it: as the user sees it, with the session token.
+    /// The record of the caller's user as cloud code gets it: as the user sees it, with the session token.
     ///
     /// - Returns: nil without a user.
     public func userRecord(_ context: RequestContext) async throws -> JSONObject? {
@@ -163,7 +164,7 @@ public struct Triggers: Sendable {
 }
 
 extension TriggerCall {
-    /// A call that is about an object as it is, which nobody changes.
+    /// A call that is about an object as it is, which is not changed.
     fileprivate init(
         _ event: TriggerEvent, _ className: String, _ object: JSONObject, user: JSONObject?,
         _ context: RequestContext, cloudContext: JSONObject? = nil

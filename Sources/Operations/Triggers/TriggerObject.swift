@@ -4,7 +4,8 @@ import Rules
 
 /// Objects as triggers around saves see them.
 extension Save {
-    /// The object as it is to be, with operators where the client sent some: the stored object with the changes laid over it.
+    /// The object as it is to be, with operators where the client sent some: the stored object with the changes laid
+    /// over it.
     ///
     /// - Throws: The errors of operations that are none.
     func objectBefore() throws -> JSONObject {
@@ -23,11 +24,11 @@ extension Save {
         return object
     }
 
-    /// The object as it was saved: the stored object with the changes carried out, and what the answer tells.
+    /// The object as it was saved: the stored object with the changes carried out, and what the answer has.
     ///
     /// - Parameters:
     ///   - before: The object as it was.
-    ///   - tellsSession: Whether the token of a session that the save opened is told, as cloud code is.
+    ///   - tellsSession: Whether the token of a session that the save opened is included, as for cloud code.
     /// - Throws: The errors of operations that are none.
     func objectAfter(_ before: JSONObject?, _ result: JSONObject, tellsSession: Bool = false) throws -> JSONObject {
         var object = before ?? [:]
@@ -48,7 +49,8 @@ extension Save {
         return object
     }
 
-    /// What parse-server tells of users after a save: login data as they were sent, the ACL of a new one as it makes it.
+    /// What parse-server sends of users after a save: login data as they were sent, the ACL of a new one as it makes
+    /// it.
     private func tellAccount(_ object: inout JSONObject) {
         if !isNew, let sentLoginData { object["authData"] = sentLoginData }
         guard isNew, body["ACL"] == nil, var acl = object["ACL"]?.objectValue,
@@ -59,7 +61,7 @@ extension Save {
         object["ACL"] = .object(acl)
     }
 
-    /// `AddUnique` is told without repetitions, as it is carried out.
+    /// `AddUnique` is sent without repetitions, as it is carried out.
     static func withoutRepetitions(_ value: JSONValue) -> JSONValue {
         guard value["__op"] == "AddUnique", case .object(var operation) = value,
             let objects = operation["objects"]?.arrayValue
@@ -68,7 +70,7 @@ extension Save {
         return .object(operation)
     }
 
-    /// What is told of a relation that an operator changes; nil for other operators.
+    /// What is sent of a relation that an operator changes; nil for other operators.
     static func relation(of value: JSONValue) -> JSONValue? {
         guard let operation = try? FieldOperation(json: value, isCreating: true), operation.isOnRelation else {
             return nil

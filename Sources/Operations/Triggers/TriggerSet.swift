@@ -1,9 +1,11 @@
 import JSON
 import Rules
 
-/// What runs before and after objects are saved, deleted and found, files are kept, and users log in: the seam of cloud code and webhooks.
+/// What runs before and after objects are saved, deleted and found, files are kept, and users log in: the seam of cloud
+/// code and webhooks.
 ///
-/// A set says at once whether anything is to be called for a class and an event. Where nothing is, nothing is loaded for it.
+/// A set says at once whether anything is to be called for a class and an event. Where nothing is, nothing is loaded
+/// for it.
 public protocol TriggerSet: Sendable {
     /// Whether there is anything at all to be called. Where there is not, nothing is asked.
     var isActive: Bool { get }
@@ -63,14 +65,14 @@ public enum TriggerEvent: String, Sendable, CaseIterable {
 /// What it throws before a save, a deletion or a log-in refuses it: a `ParseError` goes to the client as it is.
 public typealias Trigger = @Sendable (TriggerCall) async throws -> TriggerAnswer
 
-/// What a trigger is told.
+/// What a trigger gets.
 public struct TriggerCall: Sendable {
     /// When it is called.
     public let event: TriggerEvent
     /// The class of the object.
     public let className: String
-    /// The object as it is to be, or as it was saved or deleted. Before a save, fields that the client sent as operators are
-    /// operators.
+    /// The object as it is to be, or as it was saved or deleted. Before a save, fields that the client sent as
+    /// operators are operators.
     public let object: JSONObject
     /// The object as it was before, as far as the caller sees it; nil for a new one.
     public let original: JSONObject?
@@ -90,7 +92,8 @@ public struct TriggerCall: Sendable {
 
 /// What a trigger gives.
 public struct TriggerAnswer: Sendable {
-    /// Before a save: what is saved instead of what the client sent, as the body of a request has it; nil for what it sent.
+    /// Before a save: what is saved instead of what the client sent, as the body of a request has it; nil for what it
+    /// sent.
     public var body: JSONObject?
     /// Fields that are answered besides those that changed. After a save they are not stored.
     public var told: JSONObject = [:]

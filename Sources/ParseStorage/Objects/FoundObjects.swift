@@ -74,8 +74,8 @@ extension ObjectStore {
         /// One object as a value.
         ///
         /// - Parameter extra: Members besides, written as JSON.
-        /// - Throws: 116 when the object is too large, or nested deeper than values are: whoever decides by what stands
-        ///   in it would decide by less.
+        /// - Throws: 116 when the object is too large, or nested deeper than values are: code that decides by what
+        ///   stands in it would decide by less.
         public func object(_ row: Int, extra: [[UInt8]] = []) throws(ParseError) -> JSONObject {
             var writer = JSONWriter(capacity: max(512, size / max(1, rowCount)))
             try write(row, extra: extra, into: &writer)

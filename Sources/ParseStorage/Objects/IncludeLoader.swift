@@ -21,7 +21,7 @@ struct IncludeLoader {
         let rows: Range<Int>
         let plan: ReadPlan
         let node: IncludeNode
-        /// In how many places of the answer each row is written.
+        /// At how many positions of the answer each row is written.
         let places: Int
     }
 
@@ -114,8 +114,8 @@ struct IncludeLoader {
         return sources
     }
 
-    /// What the rows of a level point to. One object can stand in many places: where there are many it is one target,
-    /// so that objects that point to each other do not multiply.
+    /// What the rows of a level point to. One object can stand at many positions: where there are many it is one
+    /// target, so that objects that point to each other do not multiply.
     private static func targets(of sources: [Source]) -> [Target] {
         var all: [Target] = []
         all.reserveCapacity(few)

@@ -92,7 +92,7 @@ struct IncludedObjects: Sendable {
     private var objects: [Pointer: Found?] = [:]
     /// How many were asked for and are not found, or not yet.
     private(set) var missing = 0
-    /// In how many places of the answer the objects stand.
+    /// At how many positions of the answer the objects stand.
     var places = 0
     /// The bytes of the rows.
     var size = 0

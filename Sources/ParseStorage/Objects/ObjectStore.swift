@@ -385,7 +385,7 @@ public struct ObjectStore: Sendable {
     /// What a caller gets for whom there is no connection.
     public static let tooBusy = ServiceUnavailable("The database has too much to do. Please try again later.")
 
-    /// The error for a failed statement; what the client is not told goes to the log.
+    /// The error for a failed statement; what the client does not get goes to the log.
     public func failure(_ error: PostgresError) -> any Error {
         if error.kind == .busy { return Self.tooBusy }
         if error.kind == .tooLarge { return AnswerSize.tooMuchMemory }

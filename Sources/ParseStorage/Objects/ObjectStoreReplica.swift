@@ -13,7 +13,7 @@ public enum ReadPlace: Sendable {
 }
 
 extension ObjectStore {
-    /// Classes that say who may do what. A replica that lags behind would tell yesterday's rights.
+    /// Classes that say who may do what. A replica that lags behind would give yesterday's rights.
     private static let alwaysOnPrimary: Set<Name> = ["_User", "_Session", "_Role"]
 
     /// Runs a read of a class where it is wanted.

@@ -227,7 +227,7 @@ struct RowWriter {
             found.result, found.row, found.plan, node: node, isEmbedded: true, omitting: found.hidden, into: &writer)
     }
 
-    /// Writes a list of those of the objects that can be seen.
+    /// Writes a list of those of the objects that are visible.
     private func write(_ pointers: [Pointer], _ node: IncludeNode, into writer: inout JSONWriter) {
         writer.byte(UInt8(ascii: "["))
         var isFirst = true
@@ -244,7 +244,7 @@ struct RowWriter {
         if isFirst { isFirst = false } else { writer.byte(UInt8(ascii: ",")) }
     }
 
-    /// Writes JSON with its pointers replaced; false, and nothing, for a pointer to what cannot be seen.
+    /// Writes JSON with its pointers replaced; false, and nothing, for a pointer to what is not visible.
     private func write(_ value: JSONValue, _ node: IncludeNode, into writer: inout JSONWriter) -> Bool {
         switch value {
         case .array(let list):

@@ -27,7 +27,8 @@ protocol PushSender: Sendable {
 
     /// Sends the same to devices.
     ///
-    /// - Parameter report: Takes what became of devices, by their places, as it is known. Called for each of them once.
+    /// - Parameter report: Takes what became of devices, by their positions, as it is known. Called for each of them
+    ///   once.
     func send(
         _ message: PushMessage, to devices: [PushDevice],
         report: ([(index: Int, outcome: PushOutcome)]) async -> Void

@@ -20,7 +20,7 @@ public protocol CallerResolver: Sendable {
     /// What is called in the life of a file; nil for nothing.
     func fileTrigger(_ event: FileEvent) -> FileTrigger?
 
-    /// Counts a download that cloud code is told of, for the limits that the code declares.
+    /// Counts a download for which cloud code is called, for the limits that the code declares.
     ///
     /// - Throws: What says that there were too many.
     func count(download envelope: Envelope) async throws

@@ -59,7 +59,7 @@ struct FileDownload {
         return ByteRange(headers[.range], size: file.size)
     }
 
-    /// The type that the extension tells, else the one that was given at the upload.
+    /// The type that the extension implies, else the one that was given at the upload.
     private func contentType() async throws -> MediaType {
         if let known = NameParts(name).fileExtension.flatMap(FileTypes.type) { return known }
         return try await storage.details(name: name).contentType.flatMap { MediaType($0) } ?? Self.unknownType

@@ -130,7 +130,7 @@ public final class FileRoutes: Sendable {
         return components.dropFirst().joined(separator: "/")
     }
 
-    /// Who downloads, for cloud code; nobody has to say it.
+    /// Who downloads, for cloud code; it may be anonymous.
     private func downloader(_ request: FileRequest) -> Envelope? {
         guard let credentials = try? request.headerCredentials(), credentials.applicationID != nil else { return nil }
         return try? request.envelope(method: .get, credentials: credentials)

@@ -14,7 +14,7 @@ struct FileTriggers {
     /// Whether anything is called for one of these events.
     func has(_ events: FileEvent...) -> Bool { events.contains { resolver.fileTrigger($0) != nil } }
 
-    /// A file as it is told.
+    /// A file as cloud code gets it.
     ///
     /// - Throws: 209 for a session that is not.
     func file(_ name: String, url: String? = nil) async throws -> FileCall {
@@ -47,7 +47,7 @@ struct FileTriggers {
     }
 }
 
-/// An upload that cloud code looks at: the file is read into memory, since it is told of it whole.
+/// An upload that cloud code looks at: the file is read into memory, since it gets it whole.
 extension FileUpload {
     /// Stores the file, or what is put in its place.
     func performTriggered(

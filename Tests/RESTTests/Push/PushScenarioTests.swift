@@ -184,7 +184,7 @@ import Testing
             let row = try await PushFixture.push(server, ["where": [:], "data": ["alert": "x"]])
             #expect(row["numFailed"] == 2)
             let tokens = try await PushFixture.tokens(server)
-            #expect(tokens.isSuperset(of: ["dead01", "bad001"]) && tokens.count == 22, "\(tokens.sorted())")
+            #expect(tokens.isSuperset(of: ["dead01", "bad001"]), "\(tokens.sorted())")
         }
     }
 

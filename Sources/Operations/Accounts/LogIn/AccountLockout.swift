@@ -14,8 +14,8 @@ public struct Lockout: Sendable {
     /// Counts an attempt before its password is compared, so that of many sent side by side no more are compared than
     /// the threshold says, here or in other processes. The attempt that reaches it locks the account.
     ///
-    /// - Parameter isOfFactor: Whether it is about a second factor: as there are not many codes, wrong ones lock the account
-    ///   for a short while without the option, too.
+    /// - Parameter isOfFactor: Whether it is about a second factor: as there are not many codes, wrong ones lock the
+    ///   account for a short while without the option, too.
     /// - Throws: 101 when the account is locked.
     func reserveAttempt(of userId: String, isOfFactor: Bool = false, _ context: RequestContext) async throws {
         guard let policy = configuration.accountLockout ?? (isOfFactor ? Self.factorLockout : nil) else { return }
@@ -27,11 +27,11 @@ public struct Lockout: Sendable {
         throw Self.locked(for: .milliseconds(lockEnd - context.now.milliseconds), policy)
     }
 
-    /// Counts an attempt under a name that nobody has, like one under a name that a user has: otherwise the lock would
-    /// tell who has an account. These counts are this process's own.
+    /// Counts an attempt under a name without an account, like one under a name that a user has: otherwise the lock
+    /// would reveal who has an account. These counts are this process's own.
     ///
-    /// An account that is there is one in every spelling that a log-in may use: as name or as address, and in any case of
-    /// its letters where options say so. So is one that is not.
+    /// An account that is there is one in every spelling that a log-in may use: as name or as address, and in any case
+    /// of its letters where options say so. So is one that is not.
     ///
     /// - Throws: 101 when the name is locked.
     func reserveAttempt(ofUnknown username: String, _ email: String) throws(ParseError) {
@@ -43,7 +43,7 @@ public struct Lockout: Sendable {
         if let lock = unknownAccounts.reserveAttempt(name, policy) { throw Self.locked(for: lock, policy) }
     }
 
-    /// The refusal of a locked account, with the minutes that are left, which are never told to be more than all.
+    /// The refusal of a locked account, with the minutes that are left, which are never said to be more than all.
     private static func locked(for time: Duration, _ policy: Configuration.AccountLockout) -> ParseError {
         let left = max(1, (time / .seconds(60)).rounded(.up))
         return ParseError(

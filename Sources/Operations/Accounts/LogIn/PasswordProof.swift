@@ -5,8 +5,8 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// The proof of who a client is by name or mail address and password: the same for a log-in, for `verifyPassword` and for
-/// `/challenge`.
+/// The proof of who a client is by name or mail address and password: the same for a log-in, for `verifyPassword` and
+/// for `/challenge`.
 struct PasswordProof: Sendable {
     let backend: Backend
     var configuration: Configuration { backend.configuration }
@@ -22,8 +22,8 @@ struct PasswordProof: Sendable {
 
     /// The user whose name and password these are, and what becomes of the login data by what is proved besides.
     ///
-    /// - Parameter prove: Checks what is proved besides, while a wrong proof still counts like a wrong password; nil where
-    ///   nothing is asked for.
+    /// - Parameter prove: Checks what is proved besides, while a wrong proof still counts like a wrong password; nil
+    ///   where nothing is asked for.
     func check(
         _ parameters: JSONObject, _ context: RequestContext, prove: (LoginCandidate) async throws -> LoginDataChange?
     ) async throws -> (candidate: LoginCandidate, change: LoginDataChange) {
@@ -42,7 +42,7 @@ struct PasswordProof: Sendable {
         let address = email?.stringValue ?? ""
         guard let row = try await users.loginCandidate(username: username, email: address) else {
             try lockout.reserveAttempt(ofUnknown: username, address)
-            // As long as a real comparison takes, so that time does not tell whether the name exists.
+            // As long as a real comparison takes, so that time does not reveal whether the name exists.
             _ = try await passwords.verify(password, hash: nil, from: context.address)
             throw Self.invalidPassword
         }

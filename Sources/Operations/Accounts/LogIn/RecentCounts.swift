@@ -2,7 +2,7 @@ import JSON
 import Synchronization
 import Tasks
 
-/// How often something that costs was done for somebody a short time ago: messages to a number, mails for a user. Counted
+/// How often something that costs was done for a user a short time ago: messages to a number, mails for a user. Counted
 /// in the memory of this process.
 package final class RecentCounts: Sendable {
     private struct Count {

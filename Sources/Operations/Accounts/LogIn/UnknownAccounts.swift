@@ -2,7 +2,7 @@ import ServerConfiguration
 import Synchronization
 import Tasks
 
-/// Attempts to log in under names that nobody has, counted in the memory of this process.
+/// Attempts to log in under names without an account, counted in the memory of this process.
 final class UnknownAccounts: Sendable {
     private struct Count {
         var attempts = 0
@@ -10,11 +10,11 @@ final class UnknownAccounts: Sendable {
         var lockEnd: ContinuousClock.Instant?
     }
 
-    /// A name is known by a hash that nobody can choose: the memory does not grow with the names' length.
+    /// A name is known by a hash that no client can choose: the memory does not grow with the names' length.
     private let counts: Mutex<BoundedTable<Int, Count>>
     private let capacity: Int
 
-    /// - Parameter capacity: How many names are told apart. Beyond those, the ones that are not locked are
+    /// - Parameter capacity: How many names are counted. Beyond those, the ones that are not locked are
     ///   forgotten, and then the one that was tried longest ago.
     init(capacity: Int = 10_000) {
         self.capacity = capacity

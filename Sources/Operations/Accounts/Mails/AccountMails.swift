@@ -58,12 +58,12 @@ public struct AccountMails: Sendable {
                 user: user.shown, userId: user.id, languages: context.languages), to: mailer)
     }
 
-    /// Whether users are told what happens to their accounts. Servers before 9 tell nobody.
+    /// Whether users are notified of what happens to their accounts. Servers before 9 notify none.
     var sendsNotices: Bool {
         configuration.preset >= 9 && mailer != nil && configuration.accountMail.appName != nil
     }
 
-    /// Tells a user what happened to the account, where users are told.
+    /// Notifies a user of what happened to the account, where users are notified.
     func notify(_ kind: AccountMail.Kind, at address: String, _ user: MailRecipient, _ context: RequestContext)
         async throws
     {
@@ -80,18 +80,18 @@ public struct AccountMails: Sendable {
         seconds.map { ParseDate(milliseconds: context.now.milliseconds + Int64($0 * 1000)) }
     }
 
-    /// Waits until so much time has passed since a moment, so that how long an answer takes tells nothing about what was
-    /// found.
+    /// Waits until so much time has passed since a moment, so that how long an answer takes reveals nothing about what
+    /// was found.
     static func level(_ start: ContinuousClock.Instant) async throws {
         try await Task.sleep(until: start + levelTime, clock: .continuous)
     }
 
-    /// How long answers about addresses take that may not tell whether somebody has them.
+    /// How long answers about addresses take that may not reveal whether a user has them.
     static let levelTime = Duration.milliseconds(60)
     /// How long they take where a trigger may refuse the link.
     static let levelTimeWithTrigger = Duration.seconds(1)
 
-    /// Does what is done for an address that somebody has, and answers when one that nobody has would be answered.
+    /// Does what is done for an address that a user has, and answers when one without an account would be answered.
     ///
     /// What is not done by then, such as a trigger that takes long, goes on without its caller.
     ///

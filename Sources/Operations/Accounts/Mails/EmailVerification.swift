@@ -31,7 +31,7 @@ public struct EmailVerifications: Sendable {
     /// The error for a user whose address is not confirmed.
     static let emailIsNotVerified = ParseError(ParseError.emailNotFound, "User email is not verified.")
 
-    /// Confirms the address of the owner of a token. The token is spent; the same link tells the same for a day.
+    /// Confirms the address of the owner of a token. The token is spent; the same link shows the same page for a day.
     ///
     /// - Parameters:
     ///   - username: The name in the link; links up to preset 7 have one.
@@ -98,7 +98,7 @@ public struct EmailVerifications: Sendable {
 
     /// `POST /verificationEmailRequest`: sends a new link to an address.
     ///
-    /// - Throws: 204 or 125 for what is no address; 205 and -1 for one that needs none, where that may be told.
+    /// - Throws: 204 or 125 for what is no address; 205 and -1 for one that needs none, where that may be revealed.
     public func requestVerification(_ body: JSONObject, _ context: RequestContext) async throws {
         let address = try AccountMails.address(in: body)
         _ = try mails.sender()

@@ -24,7 +24,8 @@ public struct PasswordResets: Sendable {
 
     /// `POST /requestPasswordReset`: sends a link to an address.
     ///
-    /// - Throws: 204, 125 or 162 for what is no address or token; 205 for one that nobody has, where that may be told.
+    /// - Throws: 204, 125 or 162 for what is no address or token; 205 for one without an account, where that may be
+    ///   revealed.
     public func requestPasswordReset(_ body: JSONObject, _ context: RequestContext) async throws {
         _ = try mails.sender()
         let options = configuration.accountMail
@@ -106,7 +107,7 @@ public struct PasswordResets: Sendable {
         do {
             if case .planned(let planned) = try await pipeline.plan(save) { stored = try await pipeline.store(planned) }
         } catch let error as ParseError where error.code == ParseError.objectNotFound {
-            // Code may refuse with the same number: whether the token was spent meanwhile tells which it is.
+            // Code may refuse with the same number: whether the token was spent meanwhile decides which it is.
             guard try await resetUser(token: token, username: username) != nil else { throw Self.invalidResetToken }
             throw ParseError(ParseError.otherCause, error.message)
         }

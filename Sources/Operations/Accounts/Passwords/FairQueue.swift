@@ -1,8 +1,8 @@
 import Collections
 
-/// Work that waits, taken from its senders in turn: a sender that brings much delays nobody but itself.
+/// Work that waits, served round robin by sender: a sender that brings much delays only itself.
 ///
-/// Addresses take turns, and so do the connections of an address, which may be that of a proxy.
+/// Addresses are served round robin, and so are the connections of an address, which may be that of a proxy.
 struct FairQueue<Work> {
     /// Whose work something is.
     struct Sender: Hashable {

@@ -7,7 +7,7 @@ import Tasks
 
 /// Threads that compute hashes of passwords, which take tens of milliseconds each by design, and the queue before them.
 ///
-/// The queue is fair to its senders and bounded. What nobody waits for any more leaves it: its client has gone.
+/// The queue is fair to its senders and bounded. Work without a waiting caller leaves it: its client has gone.
 final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     private struct Job: Sendable {
         var input: Input
@@ -72,7 +72,7 @@ final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
         let (refused, needsThread) = state.withLock { state -> (Job?, Bool) in
             var refused: Job?
             if state.queue.count >= places {
-                // Who has most waiting makes room, so that nobody can fill the queue against others.
+                // Who has most waiting makes room, so that no sender can fill the queue against others.
                 refused = state.queue.removeLast(insteadOf: sender.address)
                 if refused == nil { return (job, false) }
             }

@@ -5,8 +5,8 @@ public import ServerConfiguration
 /// A service that knows users: a way to log in other than by a password, or something to prove besides one. A new one
 /// is a type with the method ``validate``, and a line where the server is put together.
 public protocol AuthProvider: Sendable {
-    /// Refuses options that the provider cannot work with. Called once, before the server starts, unless the provider is
-    /// switched off.
+    /// Refuses options that the provider cannot work with. Called once, before the server starts, unless the provider
+    /// is switched off.
     ///
     /// - Parameters:
     ///   - name: The name of the provider in the option `auth`, for the text of the error.
@@ -36,7 +36,8 @@ public protocol AuthProvider: Sendable {
     /// - Throws: `ParseError` when what the client sent is not right.
     func check(_ attempt: AuthAttempt) async throws -> AuthOutcome
 
-    /// Whether what a client sent is to prove something, so that it may be a guess: too many wrong ones lock the account.
+    /// Whether what a client sent is to prove something, so that it may be a guess: too many wrong ones lock the
+    /// account.
     func bringsProof(_ data: JSONObject) -> Bool
 
     /// Whether the provider is a way to log in, or something that has to be proved besides.
@@ -59,7 +60,7 @@ public protocol AuthProvider: Sendable {
     /// after that alone.
     var optionForms: [Name: AuthOptionForm]? { get }
 
-    /// What to tell the operator of options that the provider can work with. Called once, before the server starts.
+    /// Warnings about options that the provider can work with. Called once, before the server starts.
     func warnings(_ name: Name, _ options: JSONObject) -> [String]
 }
 
@@ -163,7 +164,7 @@ public struct AuthAttempt: Sendable {
 public struct AuthOutcome: Sendable {
     /// What is to be stored of the user for this provider; nil to leave it as it is.
     public var stored: JSONObject?
-    /// What the client is told, as `authDataResponse` of the answer; nil for nothing.
+    /// What the client gets as `authDataResponse` of the answer; nil for nothing.
     public var response: JSONObject?
     /// What the request ends with although something is to be stored; nil for a request that goes on.
     public var refusal: ParseError?

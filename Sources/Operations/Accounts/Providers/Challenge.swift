@@ -55,7 +55,7 @@ extension Providers {
 
     /// The login data of the user whom a provider names, and proves.
     ///
-    /// - Throws: 101, the same for an id that nobody has and for a proof that is wrong.
+    /// - Throws: 101, the same for an unknown id and for a proof that is wrong.
     private func loginData(of authData: JSONObject, _ context: RequestContext) async throws -> JSONObject {
         do {
             let claims = try await claims(try named(.object(authData.filter { $0.value["id"] != nil })))

@@ -14,7 +14,7 @@ struct LoginDataChange: Sendable {
     var removed: Set<Name> = []
     /// The providers whose data must be as they were checked: what they prove may be spent once.
     var spent: Set<Name> = []
-    /// What the client is told, by provider.
+    /// What the client gets, by provider.
     var responses: JSONObject = [:]
     /// What the request ends with although data are stored.
     var refusal: ParseError?
@@ -26,7 +26,7 @@ struct LoginDataChange: Sendable {
 
     /// The data after the change.
     ///
-    /// - Parameter current: The data as they are, while nobody else can change them.
+    /// - Parameter current: The data as they are, while no other request can change them.
     /// - Throws: 141 when another request was quicker to spend what may be spent once.
     func applied(to current: JSONObject) throws(ParseError) -> JSONObject {
         for name in spent where current[name] ?? .null != base[name] ?? .null {

@@ -21,7 +21,7 @@ struct ProviderClaims: Sendable {
     var isEmpty: Bool { claims.isEmpty }
     /// Those that name a user.
     var identities: [Claim] { claims.filter { $0.id != nil } }
-    /// The names, as sessions tell by what they were opened.
+    /// The names, as sessions record what opened them.
     var names: String { claims.map(\.name).texts.joined(separator: ",") }
 
     func has(_ name: Name) -> Bool { claims.contains { $0.name == name } }
@@ -76,7 +76,7 @@ extension Providers {
     }
 
     /// Has providers turn what was sent into what users are known by, in the order of their names, up to the first
-    /// that refuses. What names nobody and proves nothing is left out.
+    /// that refuses. What names no user and proves nothing is left out.
     func claims(_ providers: JSONObject) async throws -> ProviderClaims {
         var claims = ProviderClaims()
         for (name, data) in providers.sorted(by: { $0.key < $1.key }) {
@@ -88,7 +88,7 @@ extension Providers {
         return claims
     }
 
-    /// Runs a provider: what it throws is Parse's error, or becomes one that tells nothing.
+    /// Runs a provider: what it throws is Parse's error, or becomes one that reveals nothing.
     func told<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -102,7 +102,7 @@ extension Providers {
         }
     }
 
-    /// Whether somebody is known by any of the providers' ids.
+    /// Whether a user is known by any of the providers' ids.
     func isKnown(_ claims: ProviderClaims, _ caller: Caller) async throws -> Bool {
         guard !claims.identities.isEmpty else { return false }
         return try await !owners(of: claims.identities, isForAll: caller.readsEverything).isEmpty
@@ -114,7 +114,7 @@ extension Providers {
 
     /// The ids of users who have any of the providers' ids.
     ///
-    /// - Parameter isForAll: Whether users whose ACL lets nobody in count: nobody but the master key logs them in.
+    /// - Parameter isForAll: Whether users whose ACL admits no caller count: only the master key logs them in.
     func owners(of claims: [ProviderClaims.Claim], isForAll: Bool) async throws -> [String] {
         var owners: Set<Name> = []
         for claim in claims {

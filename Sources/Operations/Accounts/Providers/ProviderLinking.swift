@@ -37,8 +37,8 @@ extension Providers {
         return change
     }
 
-    /// Checks what a user changes of the own login data. A second factor that is there already is changed by a code of it:
-    /// wrong ones are counted as at a log-in, and right ones clear none of them.
+    /// Checks what a user changes of the own login data. A second factor that is there already is changed by a code of
+    /// it: wrong ones are counted as at a log-in, and right ones clear none of them.
     ///
     /// - Throws: 101 when too many were wrong; what providers throw.
     func checkUpdate(
@@ -55,7 +55,7 @@ extension Providers {
         return change
     }
 
-    /// Nobody locks themselves out of an account by unlinking the last way to log in.
+    /// No user is locked out of an account by unlinking the last way to log in.
     ///
     /// - Throws: 142.
     func checkStillEnters(

@@ -36,9 +36,9 @@ public struct Providers: Sendable {
         return true
     }
 
-    /// Logs in the user whom the providers know already; nil when nobody is known and a new user is to be made.
+    /// Logs in the user whom the providers know already; nil when no user is known and a new one is to be made.
     ///
-    /// Nobody learns whether an id is known without a proof that the id is theirs.
+    /// No client learns whether an id is known without a proof that the id is its own.
     ///
     /// - Throws: 208 when the data belong to several users, or to another one than the caller.
     func logIn(with claims: ProviderClaims, _ context: RequestContext) async throws -> WriteResult? {
@@ -124,8 +124,8 @@ public struct Providers: Sendable {
         return WriteResult(status: 200, location: "\(base)/users/\(id)", body: body)
     }
 
-    /// Adds what providers tell the client to an answer. Servers before 8 have the member when nobody tells anything,
-    /// too.
+    /// Adds what providers return for the client to an answer. Servers before 8 have the member when none returns
+    /// anything, too.
     func addResponses(of change: LoginDataChange, to body: inout JSONObject) {
         if !change.responses.isEmpty || configuration.preset < 8 {
             body["authDataResponse"] = .object(change.responses)

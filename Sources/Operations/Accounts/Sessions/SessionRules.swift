@@ -51,8 +51,8 @@ struct SessionRules: SaveRules {
         return nil
     }
 
-    /// Stores a session, and ends the others of its user and installation. Log-ins side by side do so one after the other:
-    /// the last one stays, and not none.
+    /// Stores a session, and ends the others of its user and installation. Log-ins side by side do so one after the
+    /// other: the last one stays, and not none.
     func store(_ planned: PlannedSave) async throws -> WriteResult {
         let body = planned.save.body
         let installationId = body["installationId"]?.stringValue
@@ -61,7 +61,7 @@ struct SessionRules: SaveRules {
         else { return try await saving.carryOut(planned) }
         let result = try await backend.transaction(conflictKey: userId) { [opener] backend in
             if let opener {
-                // Whoever changed the password meanwhile ended it, and what it opens would stay.
+                // The request that changed the password meanwhile ended it, and what it opens would stay.
                 guard try await backend.store.sessions.holds(session: opener.sessionId, of: opener.id) else {
                     throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
                 }

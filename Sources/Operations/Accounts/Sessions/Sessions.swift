@@ -59,7 +59,7 @@ public struct Sessions: Sendable {
         let pipeline = SavePipeline(backend: backend)
         let row: WriteResult
         if isInTransaction {
-            // Of a session that is opened in a transaction, nobody is told before it is committed.
+            // Of a session that is opened in a transaction, no other process is notified before it is committed.
             row = try await pipeline.store(
                 PlannedSave(
                     save: save, rules: SessionRules(opener: opener, backend: backend),

@@ -26,7 +26,7 @@ struct UserRules: SaveRules {
     private var claims = ProviderClaims()
     /// What becomes of the login data of the user.
     private var linking: LoginDataChange?
-    /// The providers that an update names, as a session tells by what it was opened.
+    /// The providers that an update names, as a session records what opened it.
     private var namedProviders = ""
     /// The name that a user without one got.
     private var generatedName: String?
@@ -35,7 +35,7 @@ struct UserRules: SaveRules {
     private var changesPassword = false
     /// The link that confirms the address.
     private var verification: (token: String, username: String)?
-    /// The address that the user has no more, where that is told at it.
+    /// The address that the user has no more, where a notice goes to it.
     private var notice: (address: String, username: String)?
 
     /// How often a user may change the address within ten minutes.
@@ -45,7 +45,7 @@ struct UserRules: SaveRules {
 
     mutating func authorize(_ save: inout Save) async throws -> WriteResult? {
         if let objectId = save.objectId {
-            // A caller who may not change the record is told before anything of it is looked at.
+            // A caller who may not change the record is refused before anything of it is looked at.
             try await users.authorizeUserUpdate(objectId, save.caller)
             try users.checkEmailVerified(save.body, save.caller)
             save.hidden.merge(try permissions.takeInternalFields(&save.body, save.caller)) { $1 }
@@ -164,8 +164,8 @@ struct UserRules: SaveRules {
         }
     }
 
-    /// An address that is changed is to be confirmed anew; one that is sent again as it is, is not. That the user has an
-    /// address no more is told at it, whether there is another one or none.
+    /// An address that is changed is to be confirmed anew; one that is sent again as it is, is not. That the user has
+    /// an address no more is a notice to it, whether there is another one or none.
     private mutating func completeAddress(_ save: inout Save, _ objectId: String) async throws {
         guard let change = save.body["email"],
             change.stringValue != nil || change.isNull || change["__op"]?.stringValue == "Delete"
@@ -182,7 +182,7 @@ struct UserRules: SaveRules {
         }
         let former = mails.sendsNotices ? user.email ?? "" : ""
         guard confirms || !former.isEmpty else { return }
-        // The new address is sent a mail, and so is the one before it, whoever's they are.
+        // The new address is sent a mail, and so is the one before it, whichever user has them.
         guard
             save.caller.writesEverything
                 || addressChanges.countOneMore(Name(objectId), most: Self.mostAddressChanges)
@@ -208,9 +208,9 @@ struct UserRules: SaveRules {
         try await mails.send(.verification, to: email, token: verification.token, of: user, save.context)
     }
 
-    /// While names are written nobody else can take them, and a password changes together with the sessions.
+    /// While names are written no other request can take them, and a password changes together with the sessions.
     ///
-    /// The indexes of parse-server's layout tell names apart by the case of their letters, the rule does not: so a
+    /// The indexes of parse-server's layout distinguish names by the case of their letters, the rule does not: so a
     /// caller who writes a name holds a lock on it, in any case, until the write is committed.
     func store(_ planned: PlannedSave) async throws -> WriteResult {
         let save = planned.save
@@ -227,7 +227,8 @@ struct UserRules: SaveRules {
                 try await backend.users.checkUnique(save.body, except: save.objectId)
                 var planned = planned
                 if let linking, let objectId = save.objectId {
-                    // What others linked meanwhile stays; what they spent is not spent again, and what they removed is gone.
+                    // What others linked meanwhile stays; what they spent is not spent again, and what they removed is
+                    // gone.
                     let stored = try await backend.store.accounts.authData(of: objectId, locks: true)
                     try await backend.providers.checkStillEnters(
                         linking, stored, objectId, setsPassword: changesPassword, save.caller)
@@ -278,8 +279,8 @@ struct UserRules: SaveRules {
         result.body["sessionToken"] = .string(session.token)
     }
 
-    /// Whether users are made or linked for others, who log in by themselves: with the master key, and by no installation;
-    /// servers before 9 did not say so.
+    /// Whether users are made or linked for others, who log in by themselves: with the master key, and by no
+    /// installation; servers before 9 did not say so.
     private func isForOthers(_ save: Save) -> Bool {
         save.caller.writesEverything && save.caller.installationId == nil && configuration.preset >= 9
     }
