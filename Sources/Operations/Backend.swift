@@ -40,47 +40,80 @@ public struct Backend: Sendable {
 
     // MARK: Objects
 
+    /// Finds and gets.
     public var finding: Finding { Finding(backend: self) }
+    /// Aggregations and distinct values.
     public var aggregating: Aggregating { Aggregating(backend: self) }
+    /// Creations and changes of objects.
     public var saving: Saving { Saving(backend: self) }
+    /// Deletions of objects.
     public var deleting: Deleting { Deleting(backend: self) }
+    /// Batches that are one transaction, and requests that are served once.
     public var transactions: Transactions { Transactions(backend: self) }
+    /// Rows of an export, stored as they were.
     public var imports: Imports { Imports(backend: self) }
 
     // MARK: Rights and triggers
 
+    /// What callers may do with a class, and what they see of it.
     public var permissions: Permissions { Permissions(backend: self) }
+    /// What the calls of triggers share.
     public var triggers: Triggers { Triggers(backend: self) }
+    /// Triggers before and after saves.
     var saveTriggers: SaveTriggers { SaveTriggers(backend: self) }
+    /// Triggers before and after deletions.
     var deleteTriggers: DeleteTriggers { DeleteTriggers(backend: self) }
+    /// Triggers before and after finds.
     var findTriggers: FindTriggers { FindTriggers(backend: self) }
+    /// Triggers of live queries.
     public var liveQueryTriggers: LiveQueryTriggers { LiveQueryTriggers(backend: self) }
+    /// Subscriptions, and what a change means for one.
     public var liveQueries: LiveQueries { LiveQueries(backend: self) }
 
     // MARK: Accounts
 
+    /// Logging in and out.
     public var logIn: LogIn { LogIn(backend: self) }
+    /// Records of users as they see them.
     public var ownRecords: OwnRecords { OwnRecords(backend: self) }
+    /// Sessions: opening, finding and extending them.
     public var sessions: Sessions { Sessions(backend: self) }
+    /// Names, addresses and passwords of users.
     public var users: Users { Users(backend: self) }
+    /// Log-in and linking by providers.
     public var providers: Providers { Providers(backend: self) }
+    /// Attempts to log in, and locked accounts.
     var lockout: Lockout { Lockout(backend: self) }
+    /// Mails about accounts.
     var mails: AccountMails { AccountMails(backend: self) }
+    /// Links for forgotten passwords.
     public var passwordResets: PasswordResets { PasswordResets(backend: self) }
+    /// Links that confirm addresses.
     public var verifications: EmailVerifications { EmailVerifications(backend: self) }
+    /// One row a device.
     var installations: Installations { Installations(backend: self) }
+    /// What is remembered of users and roles, here and in other processes.
     public var caches: CacheInvalidation { CacheInvalidation(backend: self) }
 
     // MARK: Administration
 
+    /// The schemas API.
     public var schemas: Schemas { Schemas(backend: self) }
+    /// Declared webhooks.
     public var hooks: Hooks { Hooks(backend: self) }
+    /// Jobs and their schedules.
     public var jobs: Jobs { Jobs(backend: self) }
+    /// Notifications as they are asked for.
     public var pushes: Pushes { Pushes(backend: self) }
+    /// The parameters of `/config`.
     public var globalConfig: GlobalConfig { GlobalConfig(backend: self) }
+    /// The configuration of GraphQL.
     public var graphQLConfig: GraphQLConfig { GraphQLConfig(backend: self) }
+    /// The lines of the log.
     public var scriptLog: ScriptLog { ScriptLog(backend: self) }
+    /// The security report.
     public var securityReport: SecurityReport { SecurityReport(backend: self) }
+    /// Removal of what is over.
     public var sweeps: Sweeps { Sweeps(backend: self) }
 
     // MARK: What the families share

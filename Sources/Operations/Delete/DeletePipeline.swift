@@ -107,6 +107,7 @@ public struct DeletePipeline {
     }
 }
 
+/// Deletions of objects.
 public struct Deleting: Sendable {
     let backend: Backend
 

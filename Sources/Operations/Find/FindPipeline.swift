@@ -192,6 +192,7 @@ extension JSONValue {
     }
 }
 
+/// Finds and gets, and what other operations read with a caller's rights.
 public struct Finding: Sendable {
     let backend: Backend
     var configuration: Configuration { backend.configuration }

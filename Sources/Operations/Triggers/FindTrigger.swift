@@ -60,6 +60,7 @@ public struct FindCall: Sendable {
 /// What is called around a find. What it throws refuses the find: a `ParseError` goes to the client as it is.
 public typealias FindTrigger = @Sendable (inout FindCall) async throws -> Void
 
+/// The triggers before and after finds, those of included objects and of inner queries among them.
 public struct FindTriggers: Sendable {
     let backend: Backend
     var configuration: Configuration { backend.configuration }

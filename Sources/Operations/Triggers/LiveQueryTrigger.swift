@@ -37,6 +37,7 @@ public struct LiveQueryCall: Sendable {
 /// What is called in the life of live queries. What it throws goes to the client.
 public typealias LiveQueryTrigger = @Sendable (inout LiveQueryCall) async throws -> Void
 
+/// The triggers of live queries: before a connection, before a subscription, after an event.
 public struct LiveQueryTriggers: Sendable {
     let backend: Backend
     var triggerSet: (any TriggerSet)? { backend.triggerSet }

@@ -11,7 +11,6 @@ public struct SaveTriggers: Sendable {
     let backend: Backend
     var changes: ChangeReporter { backend.changes }
     var configuration: Configuration { backend.configuration }
-    var logger: Logger { backend.logger }
     var loginDataView: (@Sendable (JSONObject) -> JSONObject)? { backend.loginDataView }
     var protectedFields: ProtectedFields { backend.protectedFields }
     var catalog: SchemaCatalog { backend.catalog }

@@ -14,9 +14,7 @@ public struct Providers: Sendable {
     var store: ObjectStore { backend.store }
     var logger: Logger { backend.logger }
     var authProviders: [Name: any AuthProvider] { backend.authProviders }
-    var triggers: Triggers { backend.triggers }
     var saveTriggers: SaveTriggers { backend.saveTriggers }
-    var sessions: Sessions { backend.sessions }
     var ownRecords: OwnRecords { backend.ownRecords }
     var lockout: Lockout { backend.lockout }
 
