@@ -182,7 +182,7 @@ public struct RoostServer: Service {
         try await declared?.apply()
         try await files.prepare()
         if mailQueue != nil { try await backend.store.mails.prepare() }
-        if pushQueue != nil { try await backend.store.preparePushes() }
+        if pushQueue != nil { try await backend.store.pushes.prepare() }
         await backend.triggers.prepareChanges()
         // Cloud code may declare limits later.
         if configuration.rateLimitStore == .database { try await backend.store.requests.prepareCounts() }

@@ -63,7 +63,7 @@ public struct Pushes: Sendable {
             push.expiry = body.expiration
         }
         try await waitForRoom()
-        try await store.insertPush(push)
+        try await store.pushes.insert(push)
         if push.due == nil { pusher?.wake() }
         await noteChange(of: push.id)
         return push.id
@@ -78,7 +78,7 @@ public struct Pushes: Sendable {
     /// - Throws: 115 when none is begun for some time.
     private func waitForRoom() async throws {
         let end = ContinuousClock.now + Self.longestWait
-        while try await store.waitingPushes(most: Self.mostWaiting) >= Self.mostWaiting {
+        while try await store.pushes.waiting(most: Self.mostWaiting) >= Self.mostWaiting {
             guard ContinuousClock.now < end else {
                 throw PushBody.error("\(Self.mostWaiting) pushes are waiting to be sent already")
             }
@@ -104,7 +104,7 @@ public struct Pushes: Sendable {
     /// - Throws: 101 for a push that there is not, or that was no trial run.
     public func report(of id: String, _ context: RequestContext) async throws -> JSONObject {
         _ = try await finding.object("_PushStatus", id, context)
-        guard let report = try await store.pushReport(id) else {
+        guard let report = try await store.pushes.report(id) else {
             throw ParseError(ParseError.objectNotFound, "Object not found.")
         }
         return report
@@ -115,7 +115,7 @@ public struct Pushes: Sendable {
     /// - Throws: 101 for a push that there is not.
     public func failures(of id: String, _ context: RequestContext) async throws -> [JSONObject] {
         _ = try await finding.object("_PushStatus", id, context)
-        return try await store.pushFailures(id, most: 10_000)
+        return try await store.pushes.failures(id, most: 10_000)
     }
 
     /// The condition of an audience, as the server itself reads it.

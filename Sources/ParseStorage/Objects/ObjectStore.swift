@@ -48,6 +48,9 @@ public struct ObjectStore: Sendable {
     /// Sessions of users.
     public var sessions: SessionRows { SessionRows(store: self) }
 
+    /// Notifications that wait to be sent.
+    public var pushes: PushRows { PushRows(store: self) }
+
     var isInTransaction: Bool { session != nil }
 
     /// Runs calls in one transaction, all or nothing.

@@ -42,9 +42,9 @@ public struct NewPush: Sendable {
     }
 }
 
-extension ObjectStore {
+extension PushRows {
     /// Notes a push, all of it or nothing: its row, which only the master key reads, and what is to be sent.
-    public func insertPush(_ push: NewPush) async throws {
+    public func insert(_ push: NewPush) async throws {
         let now = PostgresParameter.timestamp(milliseconds: push.now.milliseconds)
         let expiry = push.expiry?.milliseconds
         var statements = [
@@ -80,15 +80,15 @@ extension ObjectStore {
                     """, [.text(audience), now]))
         }
         do {
-            _ = try await group(statements)
+            _ = try await store.group(statements)
         } catch let error as PostgresError {
-            throw failure(error)
+            throw store.failure(error)
         }
     }
 
     /// The devices of a push that it did not reach within the last day, and why.
-    public func pushFailures(_ id: String, most: Int) async throws -> [JSONObject] {
-        let rows = try await query(
+    public func failures(_ id: String, most: Int) async throws -> [JSONObject] {
+        let rows = try await store.query(
             """
             SELECT "objectId", "deviceType", "reason" FROM "_roost_push_failure" WHERE "pushId" = $1
             ORDER BY "objectId" LIMIT $2

@@ -23,10 +23,10 @@ public struct PushPart: Sendable {
 }
 
 /// The parts of pushes, as the process that sends them takes them up.
-extension ObjectStore {
+extension PushRows {
     /// Takes a part that is due, for as long as the transaction takes. Other processes do not take it meanwhile.
-    public func takePushPart() async throws -> PushPart? {
-        let rows = try await query(
+    public func takePart() async throws -> PushPart? {
+        let rows = try await store.query(
             Statement(
                 """
                 SELECT part."pushId", part."offset", part."zones", push."content", push."expiry", push."pushTime",
@@ -46,7 +46,7 @@ extension ObjectStore {
     /// The time zones of an audience.
     public func timeZones(of filter: Filter) async throws -> [String] {
         guard let (condition, builder) = try audience(filter) else { return [] }
-        let rows = try await query(
+        let rows = try await store.query(
             Statement(
                 """
                 SELECT DISTINCT "timeZone" FROM "_Installation"
@@ -56,10 +56,10 @@ extension ObjectStore {
     }
 
     /// Counts the devices whose time zones there are not as failed.
-    public func failPushPart(_ part: PushPart, _ filter: Filter, zones: [String]) async throws {
+    public func failPart(_ part: PushPart, _ filter: Filter, zones: [String]) async throws {
         guard !zones.isEmpty, var (condition, builder) = try audience(filter) else { return }
         condition += " AND \"timeZone\" = ANY(\(builder.bind(.textArray(zones))))"
-        let rows = try await query(
+        let rows = try await store.query(
             Statement(
                 """
                 SELECT "objectId", COALESCE("deviceType", '') FROM "_Installation"
@@ -77,8 +77,8 @@ extension ObjectStore {
     }
 
     /// Makes a part of a push for those of some time zones.
-    public func insertPushPart(_ pushId: String, _ offset: String, zones: [String], due: ParseDate) async throws {
-        _ = try await query(
+    public func insertPart(_ pushId: String, _ offset: String, zones: [String], due: ParseDate) async throws {
+        _ = try await store.query(
             Statement(
                 "INSERT INTO \"_roost_push_part\" VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
                 [.text(pushId), .text(offset), .textArray(zones), .timestamp(milliseconds: due.milliseconds)]))
@@ -92,7 +92,7 @@ extension ObjectStore {
     ///   - wholeTypes: Those of them whose ranges are whole batches.
     ///   - size: The devices in a batch.
     ///   - pieces: How many ranges other batches are cut into.
-    public func makePushRanges(
+    public func makeRanges(
         _ part: PushPart, _ filter: Filter, types: [String], wholeTypes: [String], size: Int, pieces: Int
     ) async throws {
         if var (condition, builder) = try audience(filter) {
@@ -101,7 +101,7 @@ extension ObjectStore {
             let (known, whole) = (builder.bind(.textArray(types)), builder.bind(.textArray(wholeTypes)))
             let piece = builder.bind(.int(Int64(max(size / pieces, 1))))
             let batch = builder.bind(.int(Int64(size)))
-            _ = try await query(
+            _ = try await store.query(
                 Statement(
                     """
                     WITH audience AS (
@@ -121,28 +121,28 @@ extension ObjectStore {
                     GROUP BY "route", "number"
                     """, builder.parameters))
         }
-        _ = try await query(
+        _ = try await store.query(
             Statement(
                 """
                 UPDATE "_PushStatus" SET "status" = 'running', "updatedAt" = date_trunc('milliseconds', now()),
                     "count" = (SELECT count(*) FROM "_roost_push_range" WHERE "pushId" = $1)
                 WHERE "objectId" = $1
                 """, [.text(part.pushId)]))
-        try await removePushPart(part)
+        try await removePart(part)
     }
 
     /// Removes a part that is done, and ends the push when it was the last.
-    public func removePushPart(_ part: PushPart) async throws {
-        _ = try await query(
+    public func removePart(_ part: PushPart) async throws {
+        _ = try await store.query(
             Statement(
                 "DELETE FROM \"_roost_push_part\" WHERE \"pushId\" = $1 AND \"offset\" = $2",
                 [.text(part.pushId), .text(part.offset)]))
-        try await endPush(part.pushId)
+        try await end(part.pushId)
     }
 
     /// Has a part wait for some seconds more.
-    public func postponePushPart(_ part: PushPart, by seconds: Double) async throws {
-        _ = try await query(
+    public func postponePart(_ part: PushPart, by seconds: Double) async throws {
+        _ = try await store.query(
             Statement(
                 """
                 UPDATE "_roost_push_part" SET "due" = now() + make_interval(secs => $3)
@@ -151,8 +151,8 @@ extension ObjectStore {
     }
 
     /// Ends a push of which nothing is left to be sent. It has failed when nothing was sent and a reason is noted.
-    func endPush(_ id: String) async throws {
-        _ = try await query(
+    func end(_ id: String) async throws {
+        _ = try await store.query(
             Statement(
                 """
                 WITH ended AS (
@@ -167,9 +167,9 @@ extension ObjectStore {
     }
 
     /// Gives up what is left of a push, with a reason; nothing remains where its row is gone.
-    public func failPush(_ id: String, code: Int, message: String) async throws {
+    public func fail(_ id: String, code: Int, message: String) async throws {
         let reason = JSONValue.object(["code": .number(Double(code)), "message": .string(message)])
-        _ = try await group([
+        _ = try await store.group([
             Statement("DELETE FROM \"_roost_push_part\" WHERE \"pushId\" = $1", [.text(id)]),
             Statement("DELETE FROM \"_roost_push_range\" WHERE \"pushId\" = $1", [.text(id)]),
             Statement("DELETE FROM \"_roost_push\" WHERE \"id\" = $1", [.text(id)]),
@@ -183,8 +183,8 @@ extension ObjectStore {
     }
 
     /// How many pushes are due that have not been begun; at most as many as are asked for.
-    public func waitingPushes(most: Int) async throws -> Int {
-        let rows = try await query(
+    public func waiting(most: Int) async throws -> Int {
+        let rows = try await store.query(
             Statement(
                 """
                 SELECT count(*) FROM (SELECT 1 FROM "_roost_push_part" WHERE "due" <= now() LIMIT $1) "waiting"
@@ -193,8 +193,8 @@ extension ObjectStore {
     }
 
     /// Pushes whose rows name another time than the one by which they wait: their ids and times.
-    public func movedPushes() async throws -> [(id: String, pushTime: String)] {
-        let rows = try await query(
+    public func moved() async throws -> [(id: String, pushTime: String)] {
+        let rows = try await store.query(
             """
             SELECT push."id", status."pushTime" FROM "_roost_push" push
             JOIN "_PushStatus" status ON status."objectId" = push."id"
@@ -209,7 +209,7 @@ extension ObjectStore {
     /// Has a scheduled push wait for another time.
     ///
     /// - Parameter due: When the first of it is sent; nil to leave that as it is.
-    public func movePush(_ id: String, to pushTime: String, due: ParseDate?, isLocal: Bool) async throws {
+    public func move(_ id: String, to pushTime: String, due: ParseDate?, isLocal: Bool) async throws {
         var statements = [
             Statement(
                 "UPDATE \"_roost_push\" SET \"pushTime\" = $2, \"isLocal\" = $3 WHERE \"id\" = $1",
@@ -221,13 +221,13 @@ extension ObjectStore {
                     "UPDATE \"_roost_push_part\" SET \"due\" = $2 WHERE \"pushId\" = $1 AND \"offset\" = ''",
                     [.text(id), .timestamp(milliseconds: due.milliseconds)]))
         }
-        _ = try await group(statements)
+        _ = try await store.group(statements)
     }
 
     /// The condition of an audience; nil where there are no installations at all.
     private func audience(_ filter: Filter) throws -> (condition: String, builder: SQLBuilder)? {
-        guard let schema = catalog.schema("_Installation") else { return nil }
-        var compiler = FilterCompiler(schemas: catalog.snapshot)
+        guard let schema = store.catalog.schema("_Installation") else { return nil }
+        var compiler = FilterCompiler(schemas: store.catalog.snapshot)
         let condition = try compiler.compile(filter, schema)
         return ("(\(condition))", compiler.builder)
     }

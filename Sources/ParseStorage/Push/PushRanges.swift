@@ -53,9 +53,9 @@ public struct PushProgress: Sendable {
 }
 
 /// The ranges of pushes, as processes take them and settle them.
-extension ObjectStore {
+extension PushRows {
     /// How long a process has a range until others may take it, in seconds.
-    static let pushLease = 60.0
+    static let lease = 60.0
 
     /// Takes a range that is free, changes the badges of its devices if they have not been yet, and reads them.
     ///
@@ -63,11 +63,11 @@ extension ObjectStore {
     ///   - routes: The types of devices whose services send.
     ///   - owner: Who takes it.
     ///   - badge: What becomes of badges, by the parameters of the push: a number that they become, or that is added.
-    public func takePushRange(
+    public func takeRange(
         _ routes: [String], owner: String,
         badge: @escaping @Sendable (JSONObject) -> (becomes: Double?, grows: Double?)
     ) async throws -> PushRange? {
-        try await transaction { store in
+        try await store.transaction { store in
             let taken = try await store.query(
                 Statement(
                     """
@@ -81,7 +81,7 @@ extension ObjectStore {
                     SELECT taken."id", taken."pushId", taken."offset", taken."route", taken."attempts",
                         taken."devices", push."content", push."expiry"
                     FROM taken JOIN "_roost_push" push ON push."id" = taken."pushId"
-                    """, [.text(owner), .textArray(routes), .double(Self.pushLease)]))
+                    """, [.text(owner), .textArray(routes), .double(Self.lease)]))
             guard taken.rowCount > 0, let id = taken.int(0, 0), let pushId = taken.string(0, 1),
                 let ids = taken.textArray(0, 5), let text = taken.string(0, 6)
             else { return nil }
@@ -113,17 +113,17 @@ extension ObjectStore {
     }
 
     /// Says that a process still works on its ranges.
-    public func keepPushRanges(of owner: String) async throws {
-        _ = try await query(
+    public func keepRanges(of owner: String) async throws {
+        _ = try await store.query(
             Statement(
                 """
                 UPDATE "_roost_push_range" SET "leasedUntil" = now() + make_interval(secs => $2) WHERE "owner" = $1
-                """, [.text(owner), .double(Self.pushLease)]))
+                """, [.text(owner), .double(Self.lease)]))
     }
 
     /// Leaves the ranges of a process to others.
-    public func releasePushRanges(of owner: String) async throws {
-        _ = try await query(
+    public func releaseRanges(of owner: String) async throws {
+        _ = try await store.query(
             Statement(
                 "UPDATE \"_roost_push_range\" SET \"owner\" = NULL, \"leasedUntil\" = '-infinity' WHERE \"owner\" = $1",
                 [.text(owner)]))
@@ -131,8 +131,8 @@ extension ObjectStore {
 
     /// Settles what became of devices of a range, all of it or nothing: the counts of the push, the devices that are left,
     /// the tokens that are dead. A range that another process has taken meanwhile is not settled.
-    public func settlePushRange(_ range: PushRange, owner: String, _ progress: PushProgress) async throws {
-        try await transaction { store in
+    public func settleRange(_ range: PushRange, owner: String, _ progress: PushProgress) async throws {
+        try await store.transaction { store in
             let mine =
                 "\"_roost_push_range\" WHERE \"id\" = $1 AND \"owner\" = $2 AND \"attempts\" = $3 RETURNING 1"
             let key: [PostgresParameter] = [.int(range.id), .text(owner), .int(range.attempts)]
@@ -144,11 +144,11 @@ extension ObjectStore {
             } else {
                 guard try await store.query(Statement("DELETE FROM \(mine)", key)).rowCount > 0 else { return }
             }
-            try await store.count(
+            try await store.pushes.count(
                 progress, range.pushId, offset: range.offset, doneRanges: progress.left == nil ? 1 : 0)
-            try await store.note(progress, range.pushId)
-            if let report = progress.report { try await store.add(report, to: range.pushId) }
-            if progress.left == nil { try await store.endPush(range.pushId) }
+            try await store.pushes.note(progress, range.pushId)
+            if let report = progress.report { try await store.pushes.add(report, to: range.pushId) }
+            if progress.left == nil { try await store.pushes.end(range.pushId) }
         }
     }
 
@@ -174,7 +174,7 @@ extension ObjectStore {
             if sent > 0 { zoned.sent[Name(offset)] = .number(Double(sent)) }
             if failed > 0 { zoned.failed[Name(offset)] = .number(Double(failed)) }
         }
-        _ = try await query(
+        _ = try await store.query(
             Statement(
                 """
                 UPDATE "_PushStatus" SET "updatedAt" = date_trunc('milliseconds', now()),
@@ -196,7 +196,7 @@ extension ObjectStore {
 
     func note(_ progress: PushProgress, _ pushId: String) async throws {
         if !progress.failures.isEmpty {
-            _ = try await query(
+            _ = try await store.query(
                 Statement(
                     """
                     INSERT INTO "_roost_push_failure" ("pushId", "objectId", "deviceType", "reason")
@@ -209,7 +209,7 @@ extension ObjectStore {
         }
         guard !progress.deadTokens.isEmpty else { return }
         // A token that was saved after its service called it dead is another device's, or this one's again.
-        _ = try await query(
+        _ = try await store.query(
             Statement(
                 """
                 WITH dead AS (SELECT * FROM unnest($1, $2, $3, $4) AS "d" ("id", "token", "reason", "since")),

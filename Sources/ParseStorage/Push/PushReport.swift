@@ -53,14 +53,14 @@ public struct PushReport: Sendable {
 }
 
 /// The reports of trial runs.
-extension ObjectStore {
+extension PushRows {
     /// Adds to the report of a push, in a transaction.
     func add(_ report: PushReport, to pushId: String) async throws {
         var all = report
-        _ = try await query(
+        _ = try await store.query(
             Statement(
                 "INSERT INTO \"_roost_push_report\" VALUES ($1, '{}') ON CONFLICT DO NOTHING", [.text(pushId)]))
-        let rows = try await query(
+        let rows = try await store.query(
             Statement(
                 "SELECT \"report\" FROM \"_roost_push_report\" WHERE \"pushId\" = $1 FOR UPDATE", [.text(pushId)]))
         if rows.rowCount > 0, let text = rows.string(0, 0),
@@ -68,15 +68,15 @@ extension ObjectStore {
         {
             all.add(PushReport(json: json))
         }
-        _ = try await query(
+        _ = try await store.query(
             Statement(
                 "UPDATE \"_roost_push_report\" SET \"report\" = $2 WHERE \"pushId\" = $1",
                 [.text(pushId), .text(JSONValue.object(all.json).text)]))
     }
 
     /// What a trial run of a push has found out; nil for a push that was none, or is long past.
-    public func pushReport(_ id: String) async throws -> JSONObject? {
-        let rows = try await query(
+    public func report(_ id: String) async throws -> JSONObject? {
+        let rows = try await store.query(
             "SELECT \"report\" FROM \"_roost_push_report\" WHERE \"pushId\" = $1", [.text(id)], readOnly: true)
         guard rows.rowCount > 0, let text = rows.string(0, 0) else { return nil }
         return try JSONValue(parsing: Array(text.utf8)).objectValue

@@ -88,7 +88,7 @@ public final class PushQueue: Pusher {
         while !Task.isCancelled {
             for waker in wakers { waker.yield() }
             if second % 10 == 0 {
-                await attempt("leases of pushes") { try await store.keepPushRanges(of: self.owner) }
+                await attempt("leases of pushes") { try await store.pushes.keepRanges(of: self.owner) }
             }
             if second % 3600 == 0 { await attempt("old failures of pushes") { try await self.sweep(store) } }
             await attempt("moved pushes") { try await self.followMoves(store) }
@@ -98,7 +98,7 @@ public final class PushQueue: Pusher {
     }
 
     private func sweep(_ store: ObjectStore) async throws {
-        try await store.sweepPushes(keepingRowsFor: settings.keepStatusDays)
+        try await store.pushes.sweep(keepingRowsFor: settings.keepStatusDays)
     }
 
     private func noteChange(_ pushId: String) async { await changes.withLock { $0 }(pushId) }
@@ -115,12 +115,12 @@ public final class PushQueue: Pusher {
 
     /// Has pushes whose rows were changed wait for their new times.
     private func followMoves(_ store: ObjectStore) async throws {
-        for push in try await store.movedPushes() {
+        for push in try await store.pushes.moved() {
             let time = PushTime(json: .string(push.pushTime))
             if time == nil {
                 logger.warning("a scheduled push has no valid time", metadata: ["push": "\(push.id)"])
             }
-            try await store.movePush(
+            try await store.pushes.move(
                 push.id, to: push.pushTime, due: time?.first, isLocal: time?.isLocal ?? false)
         }
     }
@@ -138,10 +138,10 @@ public final class PushQueue: Pusher {
             // What one push asks for keeps no other from being sent.
             guard let part = taken.withLock({ $0 }) else { throw error }
             if let error = error as? ParseError, error.code != ParseError.internalServerError {
-                try await store.failPush(part.pushId, code: error.code, message: error.message)
+                try await store.pushes.fail(part.pushId, code: error.code, message: error.message)
                 await noteChange(part.pushId)
             } else {
-                try await store.postponePushPart(part, by: 30)
+                try await store.pushes.postponePart(part, by: 30)
                 throw error
             }
         }
@@ -156,30 +156,30 @@ public final class PushQueue: Pusher {
         taking: @escaping @Sendable (PushPart) -> Void
     ) async throws {
         try await store.transaction(.administration) { store in
-            guard let part = try await store.takePushPart() else { return }
+            guard let part = try await store.pushes.takePart() else { return }
             taking(part)
             let now = Int64(Date.now.timeIntervalSince1970 * 1000)
             guard let status = part.status, status != "failed" else {
-                return try await store.failPush(part.pushId, code: 115, message: "")
+                return try await store.pushes.fail(part.pushId, code: 115, message: "")
             }
             if let expiry = part.expiry, expiry <= now {
-                return try await store.failPush(part.pushId, code: 115, message: PushMessage.overdue)
+                return try await store.pushes.fail(part.pushId, code: 115, message: PushMessage.overdue)
             }
             let query =
                 part.body["where"]?.objectValue ?? ["channels": ["$in": part.body["channels"] ?? .array([])]]
             let condition = try filter(query)
             if part.needsZones, let time = PushTime(json: .string(part.pushTime)), case .local(let date) = time {
-                let zones = try await store.timeZones(of: condition)
+                let zones = try await store.pushes.timeZones(of: condition)
                 let moments = LocalTime.moments(date, in: zones)
                 let known = Set(moments.values.flatMap(\.zones))
-                try await store.failPushPart(part, condition, zones: zones.filter { !known.contains($0) })
+                try await store.pushes.failPart(part, condition, zones: zones.filter { !known.contains($0) })
                 for (offset, moment) in moments {
-                    try await store.insertPushPart(part.pushId, offset, zones: moment.zones, due: moment.due)
+                    try await store.pushes.insertPart(part.pushId, offset, zones: moment.zones, due: moment.due)
                 }
-                try await store.removePushPart(part)
+                try await store.pushes.removePart(part)
             } else {
                 // All of what a process works on at once may be sent twice when it dies: that is one batch.
-                try await store.makePushRanges(
+                try await store.pushes.makeRanges(
                     part, condition, types: types, wholeTypes: self.services.wholeTypes.map(\.text), size: size,
                     pieces: Self.atOnce)
             }
@@ -204,7 +204,7 @@ public final class PushQueue: Pusher {
     }
 
     private func take(_ route: Name, _ store: ObjectStore) async throws -> PushRange? {
-        try await store.takePushRange([route.text], owner: owner) { body in
+        try await store.pushes.takeRange([route.text], owner: owner) { body in
             let content = PushContent(body: body, expiry: nil)
             return switch content.isTrial ? nil : content.badge {
             case .set(let number)?: (number, nil)
@@ -265,7 +265,7 @@ public final class PushQueue: Pusher {
         -> Bool
     {
         do {
-            try await store.settlePushRange(range, owner: owner, progress)
+            try await store.pushes.settleRange(range, owner: owner, progress)
         } catch {
             tally.restore(progress)
             logger.warning("a push is not settled yet", metadata: ["push": "\(range.pushId)", "error": "\(error)"])
@@ -291,7 +291,7 @@ public final class PushQueue: Pusher {
         await services.shutdown()
         await Task {
             do {
-                try await store.releasePushRanges(of: self.owner)
+                try await store.pushes.releaseRanges(of: self.owner)
             } catch {
                 self.logger.warning("pushes are left for later", metadata: ["error": "\(error)"])
             }

@@ -1,14 +1,16 @@
 import Postgres
 
-/// The tables of pushes beside the classes, which no route reads.
-extension ObjectStore {
+/// Notifications that wait to be sent, in tables beside the classes that no route reads.
+public struct PushRows: Sendable {
+    let store: ObjectStore
+
     /// Makes the tables of pushes, if there are none.
     ///
     /// What was asked for is in `_roost_push`; the moments at which it is sent in `_roost_push_part`; at its moment a part
     /// becomes ranges of devices, which processes take for a minute at a time. Failures are kept for a day, reports of trial
     /// runs and tokens that were removed for a month.
-    public func preparePushes() async throws {
-        try await client.execute(
+    public func prepare() async throws {
+        try await store.client.execute(
             script: """
                 BEGIN;
                 SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
@@ -41,13 +43,15 @@ extension ObjectStore {
     /// Forgets what was kept for its time only.
     ///
     /// - Parameter days: For how long rows of pushes that have ended are kept; nil for ever.
-    public func sweepPushes(keepingRowsFor days: Double?) async throws {
-        _ = try await query(
+    public func sweep(keepingRowsFor days: Double?) async throws {
+        _ = try await store.query(
             Statement("DELETE FROM \"_roost_push_failure\" WHERE \"at\" < now() - interval '1 day'"))
-        _ = try await query(Statement("DELETE FROM \"_roost_dead_token\" WHERE \"at\" < now() - interval '1 month'"))
-        _ = try await query(Statement("DELETE FROM \"_roost_push_report\" WHERE \"at\" < now() - interval '1 month'"))
+        _ = try await store.query(
+            Statement("DELETE FROM \"_roost_dead_token\" WHERE \"at\" < now() - interval '1 month'"))
+        _ = try await store.query(
+            Statement("DELETE FROM \"_roost_push_report\" WHERE \"at\" < now() - interval '1 month'"))
         guard let days else { return }
-        _ = try await query(
+        _ = try await store.query(
             Statement(
                 """
                 DELETE FROM "_PushStatus" WHERE "status" IN ('succeeded', 'failed')
