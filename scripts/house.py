@@ -17,10 +17,10 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
-    "lines": (61_361, 70_810),
+    "lines": (61_361, 70_860),
     "files": (640, 660),
-    "types with more than 40 functions": (0, 4),
-    "functions of the largest type": (40, 56),
+    "types with more than 40 functions": (0, 0),
+    "functions of the largest type": (40, 40),
     "folders with more than 15 files": (0, 0),
     "files with more than 300 lines": (0, 9),
     "comments with words of the dialect": (0, 45),

@@ -133,12 +133,14 @@ public final class ChangeFeed: ChangeObserver {
         for inbox in inboxes { inbox.miss() }
     }
 
-    /// Hands changes on until the task is cancelled.
+    /// Hands changes on until the task is cancelled. It waits now and then for those who get them, so that a burst does not
+    /// pile up before clients that read, and not for long, so that one that reads slowly holds nobody else up.
     ///
     /// - Parameter relay: Notifies other processes.
     func run(relay: @Sendable (RelayedChange) -> Void) async {
         var sequence = ChangeSequence()
         var timer = ContinuousClock.now
+        var handed = 0
         for await taken in taken {
             if isLossWaiting.exchange(false, ordering: .relaxed) { relay(.none) }
             let now = ContinuousClock.now
@@ -158,6 +160,8 @@ public final class ChangeFeed: ChangeObserver {
             for change in changes {
                 let inboxes = inboxes(of: .objects(Name(change.className)))
                 for inbox in inboxes { inbox.put(.change(change, size: change.size)) }
+                handed += 1
+                if handed % Self.handedAtOnce == 0 { await Self.wait(for: inboxes, atMost: Self.timeToCatchUp) }
             }
             if let next = sequence.nextDeadline, timer <= now || next < timer {
                 timer = next
@@ -166,9 +170,6 @@ public final class ChangeFeed: ChangeObserver {
                     continuation.yield(.timeIsOver)
                 }
             }
-            // The connections send it on the same threads: they come first, so that a burst of changes does not pile
-            // up.
-            await Task.yield()
         }
     }
 
@@ -177,16 +178,24 @@ public final class ChangeFeed: ChangeObserver {
         for inbox in inboxes(of: .user(id)) { inbox.put(.userChanged) }
     }
 
+    /// After how many changes it waits for those who get them, and how long at most.
+    private static let handedAtOnce = 64
+    private static let timeToCatchUp = Duration.milliseconds(20)
     /// How long a log-out waits until the clients of the session know that it ended.
     private static let timeToSettle = Duration.seconds(1)
 
     /// Waits until the connections that follow a user have looked at what was noted, for a short time at most.
     func settle(user id: Name) async {
-        let marks = inboxes(of: .user(id)).map { $0.mark() }
+        await Self.wait(for: inboxes(of: .user(id)), atMost: Self.timeToSettle)
+    }
+
+    /// Waits until connections have looked at what is in their inboxes now.
+    private static func wait(for inboxes: [ChangeInbox], atMost time: Duration) async {
+        let marks = inboxes.map { $0.mark() }
         guard !marks.isEmpty else { return }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { for mark in marks { for await _ in mark {} } }
-            group.addTask { try? await Task.sleep(for: Self.timeToSettle) }
+            group.addTask { try? await Task.sleep(for: time) }
             await group.next()
             group.cancelAll()
         }

@@ -72,6 +72,8 @@ public struct Configuration: Sendable {
     public var maxLimit: Int?
     /// The largest answer, in bytes.
     public var maxResponseSize = 64 * 1024 * 1024
+    /// The most bytes of objects that the find of a client hands to triggers; with the master key it may hand over more.
+    public var maxTriggerSize = 8 * 1024 * 1024
     /// The most bytes of an object that clients may store; the master key stores larger ones.
     public var maxObjectSize = 4 * 1024 * 1024
     public var requestKeywordDenylist = KeywordRules.defaults

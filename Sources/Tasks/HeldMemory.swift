@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A request waits once, before it holds anything; what it needs besides is counted and never waited for, so that no two
 /// requests wait for each other. Nothing may be held in a ``MemoryBudget`` while a request waits: what is not known before it
-/// was read is thrown away and read again (``reading(size:_:)``).
+/// was read is thrown away and read again (``reading(expecting:size:_:)``).
 public final class HeldMemory: Sendable {
     /// What the request holds that the current task carries out; nil where nothing is counted.
     @TaskLocal public static var current: HeldMemory?
@@ -82,12 +82,14 @@ public final class HeldMemory: Sendable {
     /// when there is.
     ///
     /// - Parameters:
+    ///   - expected: How many bytes it took before: it waits for as much room before it reads, so that nothing is thrown away.
     ///   - size: Gives how many bytes it takes.
     ///   - read: Reads it, and changes nothing.
     /// - Throws: What `read` throws; `CancellationError` when the task was cancelled, or the caller left, before.
     public nonisolated(nonsending) func reading<Value>(
-        size: (Value) -> Int, _ read: nonisolated(nonsending) () async throws -> Value
+        expecting expected: Int = 0, size: (Value) -> Int, _ read: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Value {
+        if expected >= Self.smallest { try await hold(expected) }
         let first = try await read()
         let bytes = size(first)
         if bytes < Self.smallest || holdNow(bytes) { return first }
@@ -98,14 +100,14 @@ public final class HeldMemory: Sendable {
         return second
     }
 
-    /// Reads something as ``reading(size:_:)`` does, in the memory of the request that the current task carries out.
+    /// Reads something as ``reading(expecting:size:_:)`` does, in the memory of the request that the current task carries out.
     ///
     /// - Throws: What `read` throws; `CancellationError` when the task was cancelled, or the caller left, before.
     public nonisolated(nonsending) static func reading<Value>(
-        size: (Value) -> Int, _ read: nonisolated(nonsending) () async throws -> Value
+        expecting expected: Int = 0, size: (Value) -> Int, _ read: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Value {
         guard let current else { return try await read() }
-        return try await current.reading(size: size, read)
+        return try await current.reading(expecting: expected, size: size, read)
     }
 
     /// Gives all of it back.

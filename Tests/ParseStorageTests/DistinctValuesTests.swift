@@ -63,12 +63,13 @@ struct DistinctValuesTests {
                 let jumped = try await texts(jump.statement)
                 #expect(plain == before, "\(name)")
                 #expect(jumped == before, "\(name)")
-                let answered = try await test.store.distinct("D", name, .everything).map(\.text)
+                let answered = try await test.store.aggregates.distinct("D", name, .everything).map(\.text)
                 #expect(answered == before.compactMap { try? JSONValue(parsing: Array($0.utf8)).text }, "\(name)")
             }
-            let flagged = try await test.store.distinct("D", "owner", .field(FieldPath("flag"), .equal(true)))
+            let flagged = try await test.store.aggregates.distinct(
+                "D", "owner", .field(FieldPath("flag"), .equal(true)))
             #expect(flagged.count == 4)
-            #expect(try await test.store.distinct("D", "list", .everything) == [1, 2])
+            #expect(try await test.store.aggregates.distinct("D", "list", .everything) == [1, 2])
         }
     }
 
@@ -102,7 +103,7 @@ struct DistinctValuesTests {
             #expect(!filtered)
             let json = try await jumps("list")
             #expect(!json)
-            let texts = try await test.store.distinct("D", "text", .everything)
+            let texts = try await test.store.aggregates.distinct("D", "text", .everything)
             #expect(Set(texts.map(\.text)) == ["\"\"", "\"B\"", "\"a\"", "\"b\"", "\"é\"", "\"Zz\"", "\"aa\""])
         }
     }

@@ -131,7 +131,7 @@ struct ReferenceDefectQueryTests {
             for (field, expected) in [
                 ("o.p.q", JSONValue.array([1, 2])), ("l", ["x", "y", "z"]), ("r", []), ("nosuch", []), ("s", []),
             ] {
-                let found = try await test.store.distinct("A", field, .everything)
+                let found = try await test.store.aggregates.distinct("A", field, .everything)
                 #expect(JSONValue.array(found) == expected, "\(field)")
             }
         }

@@ -130,7 +130,7 @@ struct TestStore: Sendable {
         let stages = try (JSONValue(parsing: pipeline).arrayValue ?? []).compactMap { stage in
             stage.objectValue?.elements.first.map { (name: $0.key.text, operand: $0.value) }
         }
-        return .array(try await store.aggregate(className, stages, now: 1_600_000_000_000))
+        return .array(try await store.aggregates.aggregate(className, stages, now: 1_600_000_000_000))
     }
 
     /// How PostgreSQL would find the objects of a `where`, as text.

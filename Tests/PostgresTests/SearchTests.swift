@@ -67,10 +67,10 @@ struct SearchTests {
             _ = try await client.search(Statement(sql, [.double(0.5)]), Self.one)
             let statement = Statement(sql, [.double(0)])
             let shape = ReadShape(try EncodedStatement(statement).key, mostRows: 1, leadsToMore: false)
-            #expect(client.history.isBarred(shape, memoryIsFull: false))
+            #expect(client.history.isBarred(shape, isSearch: true, memoryIsFull: false))
             let isQuick = try await eventually {
                 _ = try await client.search(statement, Self.one)
-                return !client.history.isBarred(shape, memoryIsFull: false)
+                return !client.history.isBarred(shape, isSearch: true, memoryIsFull: false)
             }
             #expect(isQuick)
         }
@@ -116,6 +116,32 @@ struct SearchTests {
                 try await group.waitForAll()
             }
             #expect(most.value < RowBudget.capacity + 16_000_000, "\(most.value)")
+            #expect(try await eventually { client.rows.used == 0 })
+        }
+    }
+
+    @Test("Large rows that are read by their key are in memory one after the other as well, and all come whole")
+    func rows() async throws {
+        try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
+            let client = database.client
+            let (held, most) = (Counter(), Counter())
+            #expect(try await client.row(Statement("SELECT 7::int8")).int(0, 0) == 7)
+            #expect(!client.history.knowsLargeRows)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<16 {
+                    group.addTask {
+                        let result = try await client.row(Statement("SELECT repeat('x', 8000000)"))
+                        most.raise(to: held.add(result.size))
+                        #expect(result.string(0, 0)?.utf8.count == 8_000_000)
+                        try await Task.sleep(for: .milliseconds(20))
+                        held.add(-result.size)
+                        withExtendedLifetime(result) {}
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(most.value < RowBudget.capacity + 16_000_000, "\(most.value)")
+            #expect(client.history.knowsLargeRows)
             #expect(try await eventually { client.rows.used == 0 })
         }
     }

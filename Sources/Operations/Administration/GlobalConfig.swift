@@ -83,7 +83,7 @@ private struct GlobalConfigRules: SaveRules {
 
     func store(_ planned: PlannedSave) async throws -> WriteResult {
         guard let planned = planned.write else { throw ParseError.notFound }
-        try await store.change(.config, planned.write)
+        try await store.settings.change(.config, planned.write)
         return planned.result
     }
 

@@ -23,6 +23,6 @@ public struct GraphQLConfig: Sendable {
         }
         var write = ObjectWrite()
         write.operations["config"] = .set(.object(body["params"]?.objectValue ?? [:]))
-        try await store.change(.graphQL, write)
+        try await store.settings.change(.graphQL, write)
     }
 }

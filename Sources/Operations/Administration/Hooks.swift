@@ -138,7 +138,7 @@ public struct Hooks: Sendable {
     private func write(_ name: HookName, url: String) async throws -> JSONObject {
         var hook = name.json
         hook["url"] = .string(url)
-        try await store.replaceHook(name.filter, with: hook)
+        try await store.settings.replaceHook(name.filter, with: hook)
         await caches.hooksChanged()
         return hook
     }

@@ -44,7 +44,7 @@ public struct Transactions: Sendable {
                 save.isPartOfTransaction = true
                 // One that is there already cannot be made: its own rules hold.
                 if earlier.contains(where: { $0?.makes(write.className, objectId) ?? false }) {
-                    save.isMadeInTransaction = try await store.existing([objectId], of: write.className).isEmpty
+                    save.isMadeInTransaction = try await store.imports.existing([objectId], of: write.className).isEmpty
                 }
                 return .save(try await SavePipeline(backend: backend).plan(save))
             case .delete(let objectId):

@@ -46,6 +46,10 @@ struct FindPipeline {
         let found =
             meetsTriggers
             ? try await HeldMemory.reading(size: \.valueSize) { try await search(asked) } : try await search(find)
+        // Values for cloud code take many times as much as rows, here and in its own process.
+        if meetsTriggers, !find.caller.isMaster {
+            try AnswerSize.check(found.valueSize, backend.configuration.maxTriggerSize)
+        }
         let members = try await ClassRules.reading(find.target)?.members(of: found, find, backend.permissions) ?? []
         guard meetsTriggers else { return try await write(found, members, find) }
         return try await present(
@@ -147,7 +151,7 @@ struct FindPipeline {
             let answered = ClassRules.reading(find.target)?.answered(find) ?? [:]
             let all = extra(0) + answered.map { JSONValue.member($0.key, $0.value) }
             return try await HeavyWork.run(if: found.isHeavy) {
-                var writer = JSONWriter(capacity: max(1024, found.size))
+                var writer = JSONWriter(capacity: found.writtenSize)
                 try found.write(0, extra: all, into: &writer)
                 return writer.take()
             }
@@ -161,7 +165,7 @@ struct FindPipeline {
     private static func write(
         _ found: ObjectStore.Found, extra: (Int) -> [[UInt8]], countsNothing: Bool
     ) throws(ParseError) -> [UInt8] {
-        var writer = JSONWriter(capacity: 64 + max(min(found.rowCount, 1_000) * 512, found.size))
+        var writer = JSONWriter(capacity: 64 + max(min(found.rowCount, 1_000) * 512, found.writtenSize))
         writer.raw("{\"results\":[")
         try found.writeAll(extra: extra, into: &writer)
         writer.byte(UInt8(ascii: "]"))

@@ -227,10 +227,12 @@ extension Finding {
 
     /// An object as a caller finds it, as a row.
     ///
-    /// - Parameter loginData: How login data are shown where the caller sees them as they are stored.
+    /// - Parameters:
+    ///   - expectedBytes: How many bytes the row took before; 0 where it may be large, nil where it is not.
+    ///   - loginData: How login data are shown where the caller sees them as they are stored.
     /// - Throws: What the get of the object throws.
     func found(
-        _ className: String, _ objectId: String, _ context: RequestContext,
+        _ className: String, _ objectId: String, _ context: RequestContext, expectedBytes: Int? = nil,
         loginData: (@Sendable (JSONObject) -> JSONObject)? = nil
     ) async throws -> ObjectStore.Found {
         try context.caller.check("get", of: className)
@@ -238,6 +240,7 @@ extension Finding {
         let find = try Find(className, .object(id: objectId), [:], context)
         var request = try await FindPipeline(backend: backend).request(find)
         request.access.loginData = request.access.loginData ?? loginData
+        request.expectedBytes = expectedBytes
         let found = try await store.find(request)
         guard found.rowCount > 0 else { throw ParseError.notFound }
         return found

@@ -20,7 +20,7 @@ extension Permissions {
         }
         guard !wanted.isEmpty else { return [] }
         let ids = (0..<found.rowCount).map { found.objectId($0) ?? "" }
-        let users = try await store.internalUserFields(of: ids)
+        let users = try await store.imports.internalUserFields(of: ids)
         return ids.map { id in
             wanted.compactMap { name in users[id]?[name].map { JSONValue.member(name, $0) } }
         }

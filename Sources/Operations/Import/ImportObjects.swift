@@ -23,7 +23,7 @@ public struct Imports: Sendable {
         var write: PlannedWrite
 
         /// What is to be written, as the store takes it.
-        var rowWrite: ObjectStore.RowWrite {
+        var rowWrite: ImportRows.RowWrite {
             write.access == nil
                 ? .insert(objectId: write.objectId, write.write) : .update(objectId: write.objectId, write.write)
         }
@@ -78,7 +78,7 @@ public struct Imports: Sendable {
                 outcomes[place] = .failure(error)
             }
         }
-        var known = try await store.existing(rows.compactMap(\.row.objectId), of: className)
+        var known = try await store.imports.existing(rows.compactMap(\.row.objectId), of: className)
         var planned: [PlannedRow] = []
         for (place, row) in rows {
             do {
@@ -108,7 +108,7 @@ public struct Imports: Sendable {
     private func store(_ rows: [PlannedRow], _ className: String) async -> [Bool] {
         guard !rows.isEmpty else { return [] }
         do {
-            return try await store.write(rows.map(\.rowWrite), to: className)
+            return try await store.imports.write(rows.map(\.rowWrite), to: className)
         } catch {
             return rows.map { _ in false }
         }
@@ -119,20 +119,22 @@ public struct Imports: Sendable {
         -> Result<WriteResult, any Error>
     {
         do {
-            if try await store.write([planned.rowWrite], to: className)[0] { return .success(planned.write.result) }
+            if try await store.imports.write([planned.rowWrite], to: className)[0] {
+                return .success(planned.write.result)
+            }
             // The object was deleted meanwhile, or the row that was to make it was refused.
             let again = try await plan(planned.row, planned.place, className, isCreating: true, context)
-            _ = try await store.write([again.rowWrite], to: className)
+            _ = try await store.imports.write([again.rowWrite], to: className)
             return .success(again.write.result)
         } catch let error as ParseError {
             guard error.code == ParseError.duplicateValue, case .insert(let id, _) = planned.rowWrite,
-                try await store.existing([id], of: className).contains(id)
+                try await store.imports.existing([id], of: className).contains(id)
             else { return .failure(error) }
         }
         // Another request has made the object meanwhile.
         do {
             let again = try await plan(planned.row, planned.place, className, isCreating: false, context)
-            return try await store.write([again.rowWrite], to: className)[0]
+            return try await store.imports.write([again.rowWrite], to: className)[0]
                 ? .success(again.write.result) : .failure(ParseError.notFound)
         } catch let error as ParseError {
             return .failure(error)

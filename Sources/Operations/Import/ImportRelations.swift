@@ -55,7 +55,7 @@ extension Imports {
             }
         }
         guard !pairs.isEmpty else { return outcomes }
-        let isOwned = try await store.relate(pairs, by: field, of: className)
+        let isOwned = try await store.imports.relate(pairs, by: field, of: className)
         for (place, isOwned) in zip(places, isOwned) where !isOwned { outcomes[place] = .failure(ParseError.notFound) }
         return outcomes
     }

@@ -63,8 +63,10 @@ public struct Triggers: Sendable {
     ///
     /// - Returns: nil without a user.
     public func userRecord(_ context: RequestContext) async throws -> JSONObject? {
-        guard context.caller.user != nil else { return nil }
-        let bytes = try await HeldMemory.reading(size: \.count) { try await ownRecords.me(context) }
+        guard let user = context.caller.user else { return nil }
+        let bytes = try await HeldMemory.reading(expecting: user.recordSize, size: \.count) {
+            try await ownRecords.me(context)
+        }
         var record = try await HeavyWork.makeValues(of: bytes.count) {
             try JSONValue(parsing: bytes).objectValue ?? [:]
         }

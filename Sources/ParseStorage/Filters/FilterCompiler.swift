@@ -137,7 +137,9 @@ struct FilterCompiler {
         case .column(let column, let type):
             if case .array = type { return try json(constraint, .list(column)) }
             if TableLayout.columnType(type) == "jsonb" { return try json(constraint, .value(column)) }
-            return try scalar(constraint, column, type, path)
+            let condition = ColumnCondition(
+                column: column, type: type, path: path, refusesMixedMembership: schemas.refusesMixedMembership)
+            return try condition.sql(constraint, &builder, distance: &distance, rank: &rank)
         case .json(let path): return try json(constraint, .path(path))
         }
     }

@@ -4,6 +4,9 @@ import Postgres
 
 /// Conditions on what jsonb columns hold: arrays, objects, and paths into them.
 extension FilterCompiler {
+    /// A value as text.
+    private static var text: TextCondition { TextCondition(text: "(v #>> '{}')") }
+
     mutating func json(_ constraint: Constraint, _ place: JSONPlace) throws(ParseError) -> String {
         switch constraint {
         case .equal(.null): return isNull(place)
@@ -15,12 +18,12 @@ extension FilterCompiler {
         case .compareRelative:
             throw ParseError(107, "$relativeTime can only be used with Date field")
         case .regex(let pattern, let options):
-            let match = try regex("(v #>> '{}')", pattern, options)
+            let match = try Self.text.regex(pattern, options, &builder)
             return candidates(place, "jsonb_typeof(v) = 'string' AND \(match)")
         case .containsAllStarting(let prefixes):
             guard !prefixes.isEmpty else { return "FALSE" }
             let conditions = prefixes.map {
-                candidates(place, "jsonb_typeof(v) = 'string' AND \(prefix("(v #>> '{}')", $0))")
+                candidates(place, "jsonb_typeof(v) = 'string' AND \(Self.text.prefix($0, &builder))")
             }
             return "(\(conditions.joined(separator: " AND ")))"
         case .size(let size): return hasSize(size, place)
@@ -88,7 +91,7 @@ extension FilterCompiler {
     }
 
     private mutating func compare(_ comparison: Comparison, _ value: JSONValue, _ place: JSONPlace) -> String {
-        let symbol = Self.symbol(comparison)
+        let symbol = comparison.symbol
         switch value {
         case .number:
             guard let bytes = Self.bytes(value) else { return "FALSE" }

@@ -52,7 +52,7 @@ struct IndexCondition {
     }
 
     private static func isConstant(_ value: JSONValue, _ type: FieldType) -> Bool {
-        switch (type, FilterCompiler.parameter(value, type)) {
+        switch (type, ColumnCondition.parameter(value, type)) {
         case (.string, .text), (.number, .double), (.boolean, .bool): true
         // The years that PostgreSQL reads as they are written here.
         case (.date, .timestamp(let milliseconds)): (-62_135_596_800_000..<253_402_300_800_000).contains(milliseconds)

@@ -79,7 +79,7 @@ struct IndexDefinition {
         case .geoPoint, .polygon: add(className, "gist", [column])
         case .array, .object, .bytes: add(className, "gin", ["\(column) jsonb_path_ops"])
         case .string where kind == "text":
-            add(className, "gin", [FilterCompiler.textVector(column, language: nil)])
+            add(className, "gin", [TextCondition.vector(column, language: nil)])
         case .string, .number, .boolean, .date, .pointer, .file:
             let isDescending = (kind.numberValue ?? 1) < 0
             add(className, "btree", ["\(column) \(isDescending ? "DESC" : "ASC")"])

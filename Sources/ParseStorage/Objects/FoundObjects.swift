@@ -23,6 +23,9 @@ extension ObjectStore {
         /// About how many bytes the rows are, without what is included; zero for few.
         public var size: Int { isHeavy ? result?.size ?? 0 : 0 }
 
+        /// The capacity with which a writer never grows, as far as that is known: one that does takes three times as much.
+        public var writtenSize: Int { max(1024, size + size / 16 + included.size) }
+
         /// Whether writing takes so long that it must not happen on an event loop.
         public var isHeavy: Bool {
             (result?.size ?? 0) > HeavyWork.answerSize || included.places > 1_000

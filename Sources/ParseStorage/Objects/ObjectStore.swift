@@ -48,6 +48,15 @@ public struct ObjectStore: Sendable {
     /// Sessions of users.
     public var sessions: SessionRows { SessionRows(store: self) }
 
+    /// Many rows of one class at once.
+    public var imports: ImportRows { ImportRows(store: self) }
+
+    /// Settings of the deployment, and webhooks.
+    public var settings: SettingsRows { SettingsRows(store: self) }
+
+    /// What is computed of many objects at once.
+    public var aggregates: Aggregates { Aggregates(store: self) }
+
     /// Notifications that wait to be sent.
     public var pushes: PushRows { PushRows(store: self) }
 
@@ -159,6 +168,9 @@ public struct ObjectStore: Sendable {
         public var placeOfIncluded = ReadPlace.primary
         /// The access to included classes.
         public var accessToIncluded: @Sendable (String) async throws -> ReadAccess = { _ in ReadAccess() }
+        /// How many bytes the row of a find by id took before, where the caller knows that; 0 where it may be large, and is
+        /// not known. Nil for objects that are small, as most are.
+        public var expectedBytes: Int?
         /// The most bytes that the answer may have.
         public var sizeLimit = AnswerSize.standard
         /// How file names become URLs.
@@ -214,8 +226,8 @@ public struct ObjectStore: Sendable {
         if byId != nil, !request.wantsCount {
             results =
                 request.place == .primary
-                ? try await run(statements, isSlow: false)
-                : try await reading(schema.name, request.place) { try await $0.run(statements, isSlow: false) }
+                ? [try await row(statements[0], request)]
+                : try await reading(schema.name, request.place) { [try await $0.row(statements[0], request)] }
         } else if session == nil, let nearest = NearestSearch(request) {
             results = [
                 try await reading(schema.name, request.place) { store in
@@ -307,6 +319,17 @@ public struct ObjectStore: Sendable {
             conditions.append(compiler.permission("_wperm", writers))
         }
         return conditions.joined(separator: " AND ")
+    }
+
+    /// Reads an object by its id. One that may be large is read as finds are: it waits for memory, and others do not wait
+    /// behind it.
+    private func row(_ statement: Statement, _ request: FindRequest) async throws -> PostgresResult {
+        if let session { return try await session.query(statement) }
+        guard let expected = request.expectedBytes, expected == 0 || expected > PostgresClient.mostShared else {
+            return try await client.row(statement)
+        }
+        return try await client.search(
+            statement, PostgresClient.Search(mostRows: 1, expectedBytes: expected > 0 ? expected : nil))
     }
 
     /// Runs the statements of a find that may give any number of rows, and take any time.

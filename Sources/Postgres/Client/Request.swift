@@ -21,6 +21,8 @@ final class Request: @unchecked Sendable {
     /// What it has in common with others that cost the same, if it is a read that may take long or give much: then it
     /// is stopped where it does so in the way of others.
     let shape: ReadShape?
+    /// Whether it is a read that may take long.
+    let isSearch: Bool
     /// How many bytes of its result may come before it is stopped.
     let sizeLimit: Int
     /// A name for the one row that it adds or changes; nil when it does something else. Requests with the same name
@@ -81,11 +83,12 @@ final class Request: @unchecked Sendable {
 
     init(
         _ content: Content, isReadOnly: Bool = false, conflictKey: String? = nil, sharesTransaction: Bool = false,
-        shape: ReadShape? = nil, sizeLimit: Int = .max
+        shape: ReadShape? = nil, isSearch: Bool = false, sizeLimit: Int = .max
     ) {
         self.content = content
         self.isReadOnly = isReadOnly
         self.shape = shape
+        self.isSearch = isSearch
         self.sizeLimit = sizeLimit
         self.conflictKey = conflictKey.map(ConflictKey.init)
         self.sharesTransaction = sharesTransaction
@@ -98,6 +101,7 @@ final class Request: @unchecked Sendable {
         content = .statements(members.flatMap(\.statements))
         isReadOnly = false
         shape = nil
+        isSearch = false
         sizeLimit = .max
         conflictKey = nil
         sharesTransaction = true
@@ -128,9 +132,6 @@ final class Request: @unchecked Sendable {
         if !results.isEmpty { results.removeAll(keepingCapacity: true) }
         if !preparations.isEmpty { preparations.removeAll() }
     }
-
-    /// Whether it is a read that may take long.
-    var isSearch: Bool { shape != nil }
 
     /// Whether it changes a row in a transaction that others share, or could share, so that these wait for its end.
     var isGrouped: Bool { sharesTransaction && !travelsAlone }

@@ -103,7 +103,7 @@ final class SharedPool: ConnectionPool {
     func submit(_ request: Request) {
         guard !request.promise.isFulfilled else { return }
         if lockedKeys.include(request.conflictKey, at: context.now) { return request.fail(.rowIsLocked) }
-        if let shape = request.shape, isBarred(shape) { return request.fail(.detour) }
+        if isBarred(request) { return request.fail(.detour) }
         if refusals.include(request.caller, at: context.now) { request.travelsAlone = true }
         if !request.travelsAlone, connections.contains(where: \.takesRequests) {
             if request.isSearch {
@@ -274,7 +274,7 @@ final class SharedPool: ConnectionPool {
             return
         }
         if let shape = head.shape { context.history.note(bytes: RowBudget.capacity, of: shape) }
-        head.fail(head.isSearch ? .detour : .tooLarge)
+        head.fail(head.sizeLimit < .max ? .detour : .tooLarge)
     }
 
     /// Closes the connections that are to be made anew: when they are idle, those that keep memory for large messages or

@@ -24,8 +24,8 @@ extension SharedPool {
     /// rows fill the memory, they go another way.
     func sendSearches() {
         while let request = searches.first {
-            if !request.promise.isFulfilled, let shape = request.shape {
-                if isBarred(shape) {
+            if !request.promise.isFulfilled {
+                if isBarred(request) {
                     request.fail(.detour)
                 } else {
                     guard let connection = connectionForSearches(), connection.sendInBatch(request) else { return }
@@ -36,8 +36,10 @@ extension SharedPool {
     }
 
     /// Whether reads like one go another way.
-    func isBarred(_ shape: ReadShape) -> Bool {
-        context.history.isBarred(shape, memoryIsFull: context.rows.isOverfull)
+    func isBarred(_ request: Request) -> Bool {
+        guard let shape = request.shape else { return false }
+        return context.history.isBarred(
+            shape, isSearch: request.isSearch, memoryIsFull: context.rows.isOverfull)
     }
 
     /// Stops reads that keep a connection for too long. Which of a batch that is, the server's answer says.

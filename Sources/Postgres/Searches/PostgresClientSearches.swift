@@ -14,22 +14,27 @@ extension PostgresClient {
         /// Whether the caller asks in another way when the time limit is over: such a read waits for its connection
         /// among those without one.
         public var isTrial: Bool
+        /// How many bytes its rows took before, where the caller knows that; nil for what reads like it took.
+        public var expectedBytes: Int?
 
         /// Describes a read.
         public init(
             mostRows: Int, leadsToMore: Bool = false, takesLong: Bool = false, timeLimit: Duration? = nil,
-            isTrial: Bool = false
+            isTrial: Bool = false, expectedBytes: Int? = nil
         ) {
             self.mostRows = mostRows
             self.leadsToMore = leadsToMore
             self.takesLong = takesLong
             self.timeLimit = timeLimit
             self.isTrial = isTrial
+            self.expectedBytes = expectedBytes
         }
     }
 
     /// How many bytes of a result may come on a shared connection.
-    static let mostShared = 1024 * 1024
+    public static let mostShared = 1024 * 1024
+    /// From how many bytes on others take care of a row.
+    private static let largeRow = 256 * 1024
     /// How often a read is asked for in vain before it has the memory of all for itself.
     private static let mostDetours = 3
 
@@ -48,6 +53,7 @@ extension PostgresClient {
         var detours = 0
         while true {
             var expected = history.expectation(of: shape, mostRows: search.mostRows, leadsToMore: search.leadsToMore)
+            if detours == 0, let known = search.expectedBytes { expected.bytes = known }
             if detours > 0, rows.isOverfull { expected.bytes = max(expected.bytes, RowBudget.free + 1) }
             if detours >= Self.mostDetours { expected = ReadHistory.Expectation(bytes: .max, isSlow: true) }
             let reservation = expected.bytes > RowBudget.free ? try await rows.reserve(expected.bytes) : nil
@@ -66,6 +72,38 @@ extension PostgresClient {
         }
     }
 
+    /// Runs a statement that reads one row by its key. It finds its connection before reads that may take long, and waits for
+    /// nothing as long as rows like it are small; where they are not, it is a ``search(_:_:)``.
+    ///
+    /// - Throws: `PostgresError`.
+    public func row(_ statement: Statement) async throws -> PostgresResult {
+        let encoded = try EncodedStatement(statement)
+        // Most servers have no large rows: then nothing is looked up.
+        let shape =
+            history.knowsLargeRows ? ReadShape(encoded.key, mostRows: 1, leadsToMore: false) : nil
+        let isBarred = shape.map { history.isBarred($0, isSearch: false, memoryIsFull: rows.isOverfull) } ?? false
+        if !isBarred {
+            do {
+                let result = try Self.last(
+                    of: try await perform(
+                        Request(.statements([encoded]), isReadOnly: true, shape: shape, sizeLimit: Self.mostShared),
+                        [statement]))
+                let size = result.size
+                if size > RowBudget.free || shape != nil {
+                    let shape = shape ?? ReadShape(encoded.key, mostRows: 1, leadsToMore: false)
+                    if size > Self.largeRow { history.noteLargeRow() }
+                    keep(nil, for: result, of: shape, leadsToMore: false)
+                }
+                return result
+            } catch let error as PostgresError where error.isDetour {
+                history.noteLargeRow()
+                history.note(
+                    bytes: RowBudget.capacity, of: ReadShape(encoded.key, mostRows: 1, leadsToMore: false))
+            }
+        }
+        return try await search(statement, Search(mostRows: 1))
+    }
+
     /// Runs statements that read more for rows that are there already, in one round trip. They find their connection as
     /// ``search(_:_:)`` does, and wait for no memory: the rows that they are for hold some.
     ///
@@ -77,7 +115,7 @@ extension PostgresClient {
         guard let first = encoded.first else { return [] }
         let shape = ReadShape(first.key, mostRows: mostRows, leadsToMore: false)
         var results: [PostgresResult]?
-        if !history.isBarred(shape, memoryIsFull: false) {
+        if !history.isBarred(shape, isSearch: true, memoryIsFull: false) {
             do {
                 results = try await onSharedConnection(statements, encoded, shape)
             } catch let error as PostgresError where error.isDetour {}
@@ -101,7 +139,9 @@ extension PostgresClient {
         async throws -> [PostgresResult]
     {
         try await perform(
-            Request(.statements(encoded), isReadOnly: true, shape: shape, sizeLimit: Self.mostShared), statements)
+            Request(
+                .statements(encoded), isReadOnly: true, shape: shape, isSearch: true, sizeLimit: Self.mostShared),
+            statements)
     }
 
     private func onLentConnection(_ statement: Statement, _ search: Search, _ shape: ReadShape, _ expected: Int)

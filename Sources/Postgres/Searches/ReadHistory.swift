@@ -22,6 +22,7 @@ final class ReadHistory: Sendable {
         var isSlow: Bool { slowUntil.map { $0 > .now } ?? false }
     }
 
+    private let hasLargeRows = Atomic(false)
     private let entries = Mutex(BoundedTable<ReadShape, Entry>(capacity: 2 * 1024 * 1024))
 
     /// For how long a shape that was slow counts as such.
@@ -46,11 +47,13 @@ final class ReadHistory: Sendable {
 
     /// Whether a read has no place on a shared connection.
     ///
-    /// - Parameter memoryIsFull: Whether there is room for small results alone.
-    func isBarred(_ shape: ReadShape, memoryIsFull: Bool) -> Bool {
+    /// - Parameters:
+    ///   - isSearch: Whether it may give any number of rows; one row by its key is small unless it is known not to be.
+    ///   - memoryIsFull: Whether there is room for small results alone.
+    func isBarred(_ shape: ReadShape, isSearch: Bool, memoryIsFull: Bool) -> Bool {
         let entry = entries.withLock { $0.peek(shape) }
         if entry?.isSlow == true { return true }
-        guard let bytes = entry?.bytes else { return memoryIsFull }
+        guard let bytes = entry?.bytes else { return isSearch && memoryIsFull }
         return bytes > (memoryIsFull ? RowBudget.free : PostgresClient.mostShared)
     }
 
@@ -69,6 +72,12 @@ final class ReadHistory: Sendable {
             entries.set(entry, for: shape, weight: shape.size)
         }
     }
+
+    /// Whether a read of one row by its key ever gave many bytes.
+    var knowsLargeRows: Bool { hasLargeRows.load(ordering: .relaxed) }
+
+    /// Notes that one did.
+    func noteLargeRow() { hasLargeRows.store(true, ordering: .relaxed) }
 
     /// Notes whether a read kept its connection for long.
     func note(isSlow: Bool, _ shape: ReadShape) {

@@ -31,6 +31,25 @@ struct ValueDecoder: Decoder {
         }
     }
 
+    /// Values of a type of the app; what does not fit is refused with the words of the checks.
+    ///
+    /// - Throws: 142.
+    static func params<Value: Decodable>(_ json: JSONObject) throws -> Value {
+        func name(_ path: [any CodingKey]) -> String { path.map(\.stringValue).joined(separator: ".") }
+        do {
+            return try decode(from: .object(json))
+        } catch DecodingError.keyNotFound(let key, let context) {
+            throw ParseError(
+                ParseError.validationError,
+                "Validation failed. Please specify data for \(name(context.codingPath + [key])).")
+        } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+            DecodingError.dataCorrupted(let context)
+        {
+            throw ParseError(
+                ParseError.validationError, "Validation failed. Invalid value for \(name(context.codingPath)).")
+        }
+    }
+
     fileprivate static func mismatch(_ type: Any.Type, _ path: [any CodingKey]) -> DecodingError {
         .typeMismatch(type, DecodingError.Context(codingPath: path, debugDescription: "It is of another type."))
     }

@@ -68,7 +68,7 @@ public final class Cloud: Sendable {
         _ body: @escaping @Sendable (FunctionRequest<JSONObject>) async throws -> Output
     ) {
         register(.function(Name(name)), requirements) { call, details in
-            try Self.result(try await body(FunctionRequest(details, call.params)))
+            try CloudResult(try await body(FunctionRequest(details, call.params)))
         }
     }
 
@@ -89,8 +89,8 @@ public final class Cloud: Sendable {
         _ body: @escaping @Sendable (FunctionRequest<Params>) async throws -> Output
     ) {
         register(.function(Name(name)), requirements) { call, details in
-            let params = try Self.decoded(Params.self, call.params)
-            return try Self.result(try await body(FunctionRequest(details, params)))
+            let params: Params = try ValueDecoder.params(call.params)
+            return try CloudResult(try await body(FunctionRequest(details, params)))
         }
     }
 
@@ -100,7 +100,7 @@ public final class Cloud: Sendable {
         _ body: @escaping @Sendable (FunctionRequest<Params>) async throws -> Void
     ) {
         register(.function(Name(name)), requirements) { call, details in
-            try await body(FunctionRequest(details, try Self.decoded(Params.self, call.params)))
+            try await body(FunctionRequest(details, try ValueDecoder.params(call.params)))
             return CloudResult()
         }
     }
@@ -130,34 +130,17 @@ public final class Cloud: Sendable {
             return CloudResult()
         }
     }
+}
 
+extension CloudResult {
     /// What a function gave.
-    private static func result(_ output: some Encodable) throws -> CloudResult {
+    fileprivate init(_ output: some Encodable) throws {
         guard let answer = output as? FunctionAnswer else {
-            return CloudResult(value: try ValueEncoder.encode(output))
+            self.init(value: try ValueEncoder.encode(output))
+            return
         }
-        var result = CloudResult(value: answer.value)
-        result.status = answer.status
-        result.headers = answer.headers
-        return result
-    }
-
-    /// Values of a type of the app; what does not fit is refused with the words of the checks.
-    ///
-    /// - Throws: 142.
-    static func decoded<Value: Decodable>(_ type: Value.Type, _ json: JSONObject) throws -> Value {
-        func name(_ path: [any CodingKey]) -> String { path.map(\.stringValue).joined(separator: ".") }
-        do {
-            return try ValueDecoder.decode(from: .object(json))
-        } catch DecodingError.keyNotFound(let key, let context) {
-            throw ParseError(
-                ParseError.validationError,
-                "Validation failed. Please specify data for \(name(context.codingPath + [key])).")
-        } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
-            DecodingError.dataCorrupted(let context)
-        {
-            throw ParseError(
-                ParseError.validationError, "Validation failed. Invalid value for \(name(context.codingPath)).")
-        }
+        self.init(value: answer.value)
+        status = answer.status
+        headers = answer.headers
     }
 }

@@ -16,7 +16,7 @@ extension Cloud {
             var result = CloudResult()
             result.context = request.details.changedContext
             if let objects = request.results {
-                result.found = .objects(objects.map { Self.found($0, in: className) })
+                result.found = .objects(objects.map { $0.found(in: className) })
             } else if let changes = request.query.changes(since: query) {
                 result.found = .query(changes)
             }
@@ -36,17 +36,10 @@ extension Cloud {
             try await body(&request)
             var result = CloudResult()
             result.context = request.details.changedContext
-            let found = request.objects.map { Self.found($0, in: className) }
-            if found != objects.map({ Self.found($0, in: className) }) { result.found = .objects(found) }
+            let found = request.objects.map { $0.found(in: className) }
+            if found != objects.map({ $0.found(in: className) }) { result.found = .objects(found) }
             return result
         }
-    }
-
-    /// An object of another class says so.
-    private static func found(_ object: ParseObject, in className: String) -> JSONObject {
-        var json = object.json
-        if !object.className.hasSameBytes(as: className) { json["className"] = .string(object.className) }
-        return json
     }
 
     /// Registers what is called before a user who brought the right password, or was vouched for, gets a session.
@@ -218,5 +211,14 @@ extension Cloud {
             result.file = changed
             return result
         }
+    }
+}
+
+extension ParseObject {
+    /// The object as an answer about a class has it: one of another class says so.
+    fileprivate func found(in className: String) -> JSONObject {
+        var json = json
+        if !self.className.hasSameBytes(as: className) { json["className"] = .string(self.className) }
+        return json
     }
 }

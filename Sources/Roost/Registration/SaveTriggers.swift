@@ -36,8 +36,8 @@ extension Cloud {
 
     private static func view<Record: ParseRecord>(_ type: Record.Type) -> View<Record> {
         View(className: Record.className) { call in
-            let original = try call.original.map { try decoded(Record.self, $0) }
-            return (try decoded(Record.self, ParseObject(Record.className, call).json), original)
+            let original: Record? = try call.original.map { try ValueDecoder.params($0) }
+            return (try ValueDecoder.params(ParseObject(Record.className, call).json), original)
         } fields: {
             try $0.fields()
         } changes: { before, after in

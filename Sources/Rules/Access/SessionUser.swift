@@ -31,6 +31,7 @@ public final class SessionUser: Sendable, Hashable {
     public let isAnonymous: Bool
 
     private let lastRecord = Mutex<Record?>(nil)
+    private let lastRecordSize = Atomic(0)
 
     /// Makes the user of a session.
     public init(id: String, sessionId: String, token: String, roles: [Name], isAnonymous: Bool) {
@@ -46,6 +47,12 @@ public final class SessionUser: Sendable, Hashable {
     package var record: Record? {
         get { lastRecord.withLock { $0 } }
         set { lastRecord.withLock { $0 = newValue } }
+    }
+
+    /// How many bytes the user's own record took when it was read last; 0 before. It says nothing of how many it takes now.
+    package var recordSize: Int {
+        get { lastRecordSize.load(ordering: .relaxed) }
+        set { lastRecordSize.store(newValue, ordering: .relaxed) }
     }
 
     public static func == (left: SessionUser, right: SessionUser) -> Bool {

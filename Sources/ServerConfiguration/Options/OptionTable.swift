@@ -72,6 +72,9 @@ public enum OptionTable {
         .size(
             "maxObjectSize", "ROOST_MAX_OBJECT_SIZE", \.maxObjectSize, atLeast: 1024,
             "The largest object that clients may store, as JSON; the master key stores larger ones"),
+        .size(
+            "maxTriggerSize", "ROOST_MAX_TRIGGER_SIZE", \.maxTriggerSize, atLeast: 1024,
+            "The most bytes of objects that a find of a client hands to triggers; the master key hands over more"),
         .whole(
             "maximumConnections", "ROOST_MAXIMUM_CONNECTIONS", \.maximumConnections, in: 16...1_000_000,
             "The most connections of clients at a time, or fewer where the system gives fewer descriptors"),

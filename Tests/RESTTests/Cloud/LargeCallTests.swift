@@ -67,6 +67,19 @@ import Testing
         #expect(code.most == 1)
     }
 
+    @Test("A find of a client hands no more to a trigger than it may, one with the master key does")
+    func limit() async throws {
+        let code = Code(.trigger(.afterFind, "Large"), others: 0)
+        try await TestServer.run(["maxTriggerSize": "1mb"], extensions: code.extensions()) { server in
+            let text = JSONValue.string(String(repeating: "x", count: 400_000))
+            for _ in 0..<3 { _ = try await server.create("Large", ["text": text]) }
+            let refused = try await server.find("Large")
+            #expect(refused.status == 400 && refused.code == 116, "\(refused.text.prefix(200))")
+            #expect(try await server.find("Large", ["limit": 2]).succeeded().results.count == 2)
+            #expect(try await server.find("Large", as: .master).succeeded().results.count == 3)
+        }
+    }
+
     @Test("Large finds with a trigger after them are values one after the other, and are answered whole")
     func finds() async throws {
         let code = Code(.trigger(.afterFind, "Note"), others: 5)

@@ -55,11 +55,13 @@ public struct OwnRecords: Sendable {
             let known: JSONObject = ["objectId": .string(id)]
             return JSONValue.object(known.merging(members) { $1 }).serialized()
         }
-        return try await HeavyWork.run(if: found.isHeavy) {
-            var writer = JSONWriter(capacity: max(1024, found.size))
+        let bytes = try await HeavyWork.run(if: found.isHeavy) {
+            var writer = JSONWriter(capacity: found.writtenSize)
             try found.write(0, extra: members.map { JSONValue.member($0.key, $0.value) }, into: &writer)
             return writer.take()
         }
+        user.recordSize = bytes.count
+        return bytes
     }
 
     /// A user's record as the user sees it, as values.
@@ -76,7 +78,8 @@ public struct OwnRecords: Sendable {
         var own = context
         own.caller = configuration.preset >= 9 ? Caller(user: user) : .server
         do {
-            return try await finding.found("_User", id, own, loginData: loginDataView)
+            return try await finding.found(
+                "_User", id, own, expectedBytes: user.recordSize, loginData: loginDataView)
         } catch let error as ParseError
             where error.code == ParseError.operationForbidden || error.code == ParseError.objectNotFound
         {

@@ -2,12 +2,17 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Full-text search.
-extension FilterCompiler {
-    /// The condition that a text has the words of a search, and as ``rank`` how well it fits.
-    mutating func textSearch(_ search: TextSearch, _ column: String) -> String {
+/// Conditions on a text: full-text search, regular expressions and prefixes.
+struct TextCondition {
+    /// The text as SQL: a column, or what leads to a place in one.
+    let text: String
+
+    /// The condition that the text has the words of a search.
+    ///
+    /// - Parameter rank: Becomes the expression of how well it fits.
+    func search(_ search: TextSearch, _ builder: inout SQLBuilder, rank: inout String?) -> String {
         let language = TextLanguage.configuration(search.language)
-        var text = column
+        var text = text
         var term = "\(builder.bind(.text(Self.words(search.term))))::text"
         if !search.isDiacriticSensitive {
             text = "roost_unaccented(\(text))"
@@ -18,14 +23,36 @@ extension FilterCompiler {
             text = "roost_cased(\(text))"
             term = "roost_cased(\(term))"
         }
-        let vector = Self.textVector(text, language: search.language)
+        let vector = Self.vector(text, language: search.language)
         let query = "websearch_to_tsquery('\(language)', \(term))"
         rank = "ts_rank_cd(\(vector), \(query), 32)"
         return "\(vector) @@ \(query)"
     }
 
+    /// A regular expression on a text; one that only says "starts with" becomes a prefix that an index can serve.
+    func regex(_ pattern: String, _ options: String, _ builder: inout SQLBuilder) throws(ParseError) -> String {
+        guard !pattern.utf8.contains(0) else { return "FALSE" }
+        if let start = RegexPattern.prefix(pattern, options: options) { return prefix(start, &builder) }
+        let translated = try RegexPattern.postgres(pattern, options: options)
+        return "\(text) ~ \(builder.bind(.text(translated)))"
+    }
+
+    /// "Starts with", as a `LIKE` that has nothing but a prefix.
+    ///
+    /// PostgreSQL turns it into a range of an index: of any index on the column in a database with the collation `C`,
+    /// in others of one with `text_pattern_ops`.
+    func prefix(_ prefix: String, _ builder: inout SQLBuilder) -> String {
+        guard !prefix.utf8.contains(0) else { return "FALSE" }
+        var pattern = ""
+        for character in prefix.unicodeScalars {
+            if "\\%_".unicodeScalars.contains(character) { pattern.append("\\") }
+            pattern.unicodeScalars.append(character)
+        }
+        return "\(text) LIKE \(builder.bind(.text(pattern + "%")))"
+    }
+
     /// What a text search looks at: an index on the same expression serves it.
-    static func textVector(_ text: String, language: String?) -> String {
+    static func vector(_ text: String, language: String?) -> String {
         "to_tsvector('\(TextLanguage.configuration(language))', \(text))"
     }
 

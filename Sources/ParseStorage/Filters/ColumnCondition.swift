@@ -3,35 +3,50 @@ import ParseModel
 import Postgres
 
 /// Conditions on columns that hold one value of a plain type.
-extension FilterCompiler {
-    mutating func scalar(_ constraint: Constraint, _ column: String, _ type: FieldType, _ path: FieldPath)
-        throws(ParseError) -> String
-    {
+struct ColumnCondition {
+    /// The column, quoted.
+    let column: String
+    let type: FieldType
+    /// The path by which a query leads to the column.
+    let path: FieldPath
+    /// Whether a text is in no list that holds anything but texts, as some versions of parse-server have it.
+    let refusesMixedMembership: Bool
+
+    /// The condition as SQL.
+    ///
+    /// - Parameters:
+    ///   - distance: Becomes the expression of a distance to sort by, where the constraint asks for nearness.
+    ///   - rank: Becomes that of how well a text fits, where the constraint searches words.
+    /// - Throws: Parse's errors for operands that do not fit.
+    func sql(
+        _ constraint: Constraint, _ builder: inout SQLBuilder, distance: inout String?, rank: inout String?
+    ) throws(ParseError) -> String {
         switch constraint {
         case .equal(.null): return "\(column) IS NULL"
         case .equal(let value):
             guard let parameter = Self.parameter(value, type) else { return "FALSE" }
-            return equality(column, type, parameter)
+            return equality(parameter, &builder)
         case .exists(let exists): return exists ? "\(column) IS NOT NULL" : "\(column) IS NULL"
-        case .isIn(let values): return try membership(values, column, type, path)
+        case .isIn(let values): return try membership(values, &builder)
         case .compare(let comparison, let value):
             guard let parameter = Self.parameter(value, type), Self.isOrdered(type) else { return "FALSE" }
-            return "\(column) \(Self.symbol(comparison)) \(builder.bind(parameter))"
+            return "\(column) \(comparison.symbol) \(builder.bind(parameter))"
         case .compareRelative(let comparison, let milliseconds):
             guard type == .date else { throw ParseError(107, "$relativeTime can only be used with Date field") }
             return
-                "\(column) \(Self.symbol(comparison)) \(builder.bind(.timestamp(milliseconds: milliseconds)))"
+                "\(column) \(comparison.symbol) \(builder.bind(.timestamp(milliseconds: milliseconds)))"
         case .regex(let pattern, let options):
             guard TableLayout.columnType(type) == "text" else { return "FALSE" }
-            return try regex(column, pattern, options)
+            return try TextCondition(text: column).regex(pattern, options, &builder)
         case .text(let search):
             guard type == .string else { return "FALSE" }
-            return textSearch(search, column)
+            return TextCondition(text: column).search(search, &builder, rank: &rank)
         case .containsAllStarting(let prefixes):
             guard TableLayout.columnType(type) == "text", !prefixes.isEmpty else { return "FALSE" }
-            return "(" + prefixes.map { prefix(column, $0) }.joined(separator: " AND ") + ")"
+            let text = TextCondition(text: column)
+            return "(" + prefixes.map { text.prefix($0, &builder) }.joined(separator: " AND ") + ")"
         case .near, .box, .insidePolygon, .insideCircle, .polygonContains:
-            return geo(constraint, column, type)
+            return GeoCondition(column: column).sql(constraint, type, &builder, distance: &distance)
         case .containedBy, .notEqual, .notIn, .containsAll, .inQuery, .notInQuery, .size, .someElement, .someObject:
             return "FALSE"
         }
@@ -66,17 +81,15 @@ extension FilterCompiler {
         value.utf8.contains(0) ? nil : .text(value)
     }
 
-    private mutating func equality(_ column: String, _ type: FieldType, _ parameter: PostgresParameter) -> String {
+    private func equality(_ parameter: PostgresParameter, _ builder: inout SQLBuilder) -> String {
         switch type {
         case .geoPoint, .polygon: "\(column) ~= \(builder.bind(parameter))"
         default: "\(column) = \(builder.bind(parameter))"
         }
     }
 
-    private mutating func membership(_ values: [JSONValue], _ column: String, _ type: FieldType, _ path: FieldPath)
-        throws(ParseError) -> String
-    {
-        if type == .string, schemas.refusesMixedMembership,
+    private func membership(_ values: [JSONValue], _ builder: inout SQLBuilder) throws(ParseError) -> String {
+        if type == .string, refusesMixedMembership,
             values.contains(where: { $0.stringValue == nil && !$0.isNull })
         {
             throw ParseError(
@@ -97,7 +110,7 @@ extension FilterCompiler {
                 let dates = parameters.compactMap { if case .timestamp(let date) = $0 { date } else { nil } }
                 conditions.append("\(column) = ANY(\(builder.bind(.timestampArray(milliseconds: dates))))")
             case .geoPoint, .polygon:
-                for parameter in parameters { conditions.append(equality(column, type, parameter)) }
+                for parameter in parameters { conditions.append(equality(parameter, &builder)) }
             default:
                 let texts = parameters.compactMap { if case .text(let text) = $0 { text } else { nil } }
                 conditions.append("\(column) = ANY(\(builder.bind(.textArray(texts))))")
@@ -113,9 +126,12 @@ extension FilterCompiler {
         default: true
         }
     }
+}
 
-    static func symbol(_ comparison: Comparison) -> String {
-        switch comparison {
+extension Comparison {
+    /// The operator of SQL.
+    var symbol: String {
+        switch self {
         case .less: "<"
         case .lessOrEqual: "<="
         case .greater: ">"

@@ -4,7 +4,9 @@ import ParseModel
 import Postgres
 
 /// Many rows of one class at once, as imports bring them.
-extension ObjectStore {
+public struct ImportRows: Sendable {
+    let store: ObjectStore
+
     /// What is to happen to one row.
     public enum RowWrite: Sendable {
         /// A row that is new.
@@ -17,9 +19,9 @@ extension ObjectStore {
     ///
     /// - Throws: `ParseError`.
     public func existing(_ ids: [String], of className: String) async throws -> Set<Name> {
-        try await retryingStaleSchema {
-            guard catalog.schema(className) != nil, !ids.isEmpty else { return [] }
-            let rows = try await query(
+        try await store.retryingStaleSchema {
+            guard store.catalog.schema(className) != nil, !ids.isEmpty else { return [] }
+            let rows = try await store.query(
                 "SELECT \"objectId\" FROM \(SQLBuilder.quote(className)) WHERE \"objectId\" = ANY($1)",
                 [.textArray(ids)])
             return Set((0..<rows.rowCount).compactMap { rows.string($0, 0) }.names)
@@ -31,8 +33,8 @@ extension ObjectStore {
     /// - Returns: For each row whether it was written; an update of an object that is not there writes nothing.
     /// - Throws: `ParseError`, and nothing was written.
     public func write(_ rows: [RowWrite], to className: String) async throws -> [Bool] {
-        try await retryingStaleSchema {
-            guard let schema = catalog.schema(className) else { throw ParseError.notFound }
+        try await store.retryingStaleSchema {
+            guard let schema = store.catalog.schema(className) else { throw ParseError.notFound }
             var statements: [Statement] = []
             // New rows that nothing stands between go together; an update may be of one before it.
             var inserts: [InsertRow] = []
@@ -51,7 +53,7 @@ extension ObjectStore {
                         try compiler.update(objectId: objectId, write, condition: "TRUE", returning: []))
                 }
             }
-            let results = try await group(statements + InsertRow.statements(inserts))
+            let results = try await store.group(statements + InsertRow.statements(inserts))
             return rows.indices.map { places[$0].map { results[$0].rowCount > 0 } ?? true }
         }
     }
@@ -63,9 +65,9 @@ extension ObjectStore {
     public func relate(_ pairs: [(owner: String, related: String)], by field: String, of className: String) async throws
         -> [Bool]
     {
-        try await retryingStaleSchema {
+        try await store.retryingStaleSchema {
             let join = SQLBuilder.quote(TableLayout.joinTable(field: field, className: className))
-            let owned = try await query(
+            let owned = try await store.query(
                 """
                 WITH _pair AS (SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS p(owner, related, place)),
                 _owned AS (
@@ -95,11 +97,11 @@ extension ObjectStore {
         let columns = fields.keys.texts.map(SQLBuilder.quote).joined(separator: ", ")
         let rows: PostgresResult
         do {
-            rows = try await query(
+            rows = try await store.query(
                 "SELECT \"objectId\", \(columns) FROM \"_User\" WHERE \"objectId\" = ANY($1)", [.textArray(ids)],
                 readOnly: true)
         } catch let error as PostgresError {
-            throw failure(error)
+            throw store.failure(error)
         }
         var users: [Name: JSONObject] = [:]
         for row in 0..<rows.rowCount {

@@ -3,19 +3,27 @@ import ParseModel
 import Postgres
 
 /// Conditions on GeoPoints, without PostGIS: points are PostgreSQL's own, `(longitude, latitude)`.
-extension FilterCompiler {
-    mutating func geo(_ constraint: Constraint, _ column: String, _ type: FieldType) -> String {
+struct GeoCondition {
+    /// The column, quoted.
+    let column: String
+
+    /// The condition as SQL.
+    ///
+    /// - Parameter distance: Becomes the expression of a distance to sort by, where the constraint asks for nearness.
+    func sql(_ constraint: Constraint, _ type: FieldType, _ builder: inout SQLBuilder, distance: inout String?)
+        -> String
+    {
         switch (constraint, type) {
         case (.near(let center, let radians), .geoPoint):
-            let expression = distance(column, center)
+            let expression = arc(to: center, &builder)
             distance = expression
             guard let radians else { return "\(column) IS NOT NULL" }
-            return "\(around(column, center, radians))\(expression) <= \(builder.bind(.double(radians)))"
+            return "\(around(center, radians, &builder))\(expression) <= \(builder.bind(.double(radians)))"
         case (.insideCircle(let center, let radians), .geoPoint):
-            let box = around(column, center, radians)
-            return "\(box)\(distance(column, center)) <= \(builder.bind(.double(radians)))"
+            let box = around(center, radians, &builder)
+            return "\(box)\(arc(to: center, &builder)) <= \(builder.bind(.double(radians)))"
         case (.box(let first, let second), .geoPoint):
-            return box(column, between: first, and: second)
+            return box(between: first, and: second, &builder)
         case (.insidePolygon(let points), .geoPoint):
             return "\(column) <@ \(builder.bind(.polygon(points.map { (x: $0.longitude, y: $0.latitude) })))"
         case (.polygonContains(let point), .polygon):
@@ -29,7 +37,7 @@ extension FilterCompiler {
 
     /// Boxes that hold a circle, as a condition that an index on the column can serve before distances are computed;
     /// empty where the circle is so large that nothing is gained.
-    private mutating func around(_ column: String, _ center: GeoPoint, _ radians: Double) -> String {
+    private func around(_ center: GeoPoint, _ radians: Double, _ builder: inout SQLBuilder) -> String {
         guard radians < .pi / 2, center.isOnEarth else { return "" }
         // A little wider, so that rounding never leaves out what lies on the edge.
         let height = radians * 180 / .pi
@@ -39,19 +47,19 @@ extension FilterCompiler {
         guard south > -90, north < 90 else {
             // With a pole inside there are points of every longitude.
             let cap = (south: max(south, -90), north: min(north, 90))
-            return "\(box(column, west: -180, east: 180, south: cap.south, north: cap.north)) AND "
+            return "\(box(west: -180, east: 180, south: cap.south, north: cap.north, &builder)) AND "
         }
         let width = asin(min(1, sin(radians) / cos(center.latitude * .pi / 180))) * 180 / .pi + margin
         let west = center.longitude - width
         let east = center.longitude + width
         let box = box(
-            column, west: west < -180 ? west + 360 : west, east: east > 180 ? east - 360 : east, south: south,
-            north: north)
+            west: west < -180 ? west + 360 : west, east: east > 180 ? east - 360 : east, south: south,
+            north: north, &builder)
         return "\(box) AND "
     }
 
     /// The great-circle distance in radians.
-    private mutating func distance(_ column: String, _ center: GeoPoint) -> String {
+    private func arc(to center: GeoPoint, _ builder: inout SQLBuilder) -> String {
         let longitude = builder.bind(.double(center.longitude))
         let latitude = builder.bind(.double(center.latitude))
         return "roost_distance(\(column), \(longitude), \(latitude))"
@@ -60,28 +68,28 @@ extension FilterCompiler {
     /// Inside a box of two opposite corners, whichever of them comes first.
     ///
     /// One whose first corner lies east of the second crosses the antimeridian where that is the shorter way.
-    private mutating func box(_ column: String, between first: GeoPoint, and second: GeoPoint) -> String {
+    private func box(between first: GeoPoint, and second: GeoPoint, _ builder: inout SQLBuilder) -> String {
         let crosses = first.longitude - second.longitude > 180
         return box(
-            column, west: crosses ? first.longitude : min(first.longitude, second.longitude),
+            west: crosses ? first.longitude : min(first.longitude, second.longitude),
             east: crosses ? second.longitude : max(first.longitude, second.longitude),
-            south: min(first.latitude, second.latitude), north: max(first.latitude, second.latitude))
+            south: min(first.latitude, second.latitude), north: max(first.latitude, second.latitude), &builder)
     }
 
     /// Inside a box, its edges included; one whose west edge lies east of its east edge crosses the antimeridian.
-    private mutating func box(_ column: String, west: Double, east: Double, south: Double, north: Double) -> String {
+    private func box(west: Double, east: Double, south: Double, north: Double, _ builder: inout SQLBuilder) -> String {
         guard south <= north else { return "FALSE" }
         guard west <= east else {
             // A corner may lie beyond what longitudes there are: then there is nothing on its side.
             let halves = [(west, 180.0), (-180.0, east)].filter { $0.0 <= $0.1 }.map { west, east in
-                rectangle(column, west: west, east: east, south: south, north: north)
+                rectangle(west: west, east: east, south: south, north: north, &builder)
             }
             return halves.isEmpty ? "FALSE" : "(\(halves.joined(separator: " OR ")))"
         }
-        return rectangle(column, west: west, east: east, south: south, north: north)
+        return rectangle(west: west, east: east, south: south, north: north, &builder)
     }
 
-    private mutating func rectangle(_ column: String, west: Double, east: Double, south: Double, north: Double)
+    private func rectangle(west: Double, east: Double, south: Double, north: Double, _ builder: inout SQLBuilder)
         -> String
     {
         let corners = [west, south, east, north].map { builder.bind(.double($0)) }

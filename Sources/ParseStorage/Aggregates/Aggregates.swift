@@ -2,7 +2,10 @@ import JSON
 import ParseModel
 import Postgres
 
-extension ObjectStore {
+/// What is computed of many objects at once.
+public struct Aggregates: Sendable {
+    let store: ObjectStore
+
     /// Runs an aggregation pipeline and gives its documents.
     ///
     /// - Parameters:
@@ -15,13 +18,13 @@ extension ObjectStore {
         place: ReadPlace = .primary
     ) async throws -> [JSONValue] {
         do {
-            return try await fresh(className, otherwise: []) { schema in
+            return try await store.fresh(className, otherwise: []) { schema in
                 var compiler = AggregateCompiler(
-                    schemas: catalog.snapshot, schema: schema, now: now, mergesDateParts: mergesDateParts)
+                    schemas: store.catalog.snapshot, schema: schema, now: now, mergesDateParts: mergesDateParts)
                 return try await values(of: try compiler.compile(stages), className, place)
             }
         } catch let error as PostgresError {
-            throw aggregateFailure(error)
+            throw failure(error)
         }
     }
 
@@ -34,9 +37,11 @@ extension ObjectStore {
     {
         let field = try AggregateCompiler.checked(field)
         do {
-            return try await fresh(className, otherwise: []) { schema in
-                guard let values = try DistinctValues(of: field, schema, filter, catalog.snapshot) else { return [] }
-                return try await reading(className, place) { store in
+            return try await store.fresh(className, otherwise: []) { schema in
+                guard let values = try DistinctValues(of: field, schema, filter, store.catalog.snapshot) else {
+                    return []
+                }
+                return try await store.reading(className, place) { store in
                     var statement = values.statement
                     if let jump = values.jump, try await store.client.query(jump.question, readOnly: true).rowCount > 0
                     {
@@ -46,13 +51,13 @@ extension ObjectStore {
                 }
             }
         } catch let error as PostgresError {
-            throw aggregateFailure(error)
+            throw failure(error)
         }
     }
 
     /// The values of the one column that a statement gives.
     private func values(of statement: Statement, _ className: String, _ place: ReadPlace) async throws -> [JSONValue] {
-        Self.values(of: try await reading(className, place) { try await $0.client.heavyQuery(statement) })
+        Self.values(of: try await store.reading(className, place) { try await $0.client.heavyQuery(statement) })
     }
 
     private static func values(of rows: PostgresResult) -> [JSONValue] {
@@ -60,9 +65,9 @@ extension ObjectStore {
     }
 
     /// Aggregations are the administrator's own words: what they get wrong is a bad query, not a broken server.
-    private func aggregateFailure(_ error: PostgresError) -> any Error {
+    private func failure(_ error: PostgresError) -> any Error {
         guard error.kind == .server, error.sqlState.hasPrefix("22") || error.sqlState.hasPrefix("42") else {
-            return failure(error)
+            return store.failure(error)
         }
         return ParseError(ParseError.invalidQuery, "The aggregation cannot be computed: \(error.message)")
     }

@@ -1,0 +1,140 @@
+import JSON
+import ParseModel
+
+/// The operators of expressions that make a value of values, whatever these are: all are expressions of SQL.
+enum AggregateOperators {
+    /// Parts of a date as numbers of SQL, of a time of SQL.
+    static let dateParts: [Name: @Sendable (_ time: String) -> String] = [
+        "$year": { "extract(year FROM \($0))" },
+        "$month": { "extract(month FROM \($0))" },
+        "$dayOfMonth": { "extract(day FROM \($0))" },
+        "$hour": { "extract(hour FROM \($0))" },
+        "$minute": { "extract(minute FROM \($0))" },
+        "$second": { "floor(extract(second FROM \($0)))" },
+        "$millisecond": { "mod(extract(milliseconds FROM \($0))::int, 1000)" },
+        "$dayOfYear": { "extract(doy FROM \($0))" },
+        "$dayOfWeek": { "extract(dow FROM \($0)) + 1" },
+        "$isoDayOfWeek": { "extract(isodow FROM \($0))" },
+        "$isoWeekYear": { "extract(isoyear FROM \($0))" },
+        "$week": { "extract(week FROM \($0))" },
+        "$isoWeek": { "extract(week FROM \($0))" },
+    ]
+
+    /// Calculations as numbers of SQL, of numbers of SQL, of which there is one at least; nil for too few or too many.
+    static let calculations: [Name: @Sendable (_ numbers: [String]) -> String?] = [
+        "$abs": { "abs(\($0[0]))" },
+        "$ceil": { "ceil(\($0[0]))" },
+        "$floor": { "floor(\($0[0]))" },
+        "$sqrt": { "sqrt(\($0[0]))" },
+        "$trunc": { "trunc(\($0[0]))" },
+        "$round": { "round(\($0[0])::numeric, \($0.count > 1 ? "\($0[1])::int" : "0"))::double precision" },
+        "$add": { $0.joined(separator: " + ") },
+        "$multiply": { $0.joined(separator: " * ") },
+        "$subtract": { $0.count == 2 ? "\($0[0]) - \($0[1])" : nil },
+        "$divide": { $0.count == 2 ? "\($0[0]) / NULLIF(\($0[1]), 0)" : nil },
+        "$mod": {
+            $0.count == 2 ? "mod(\($0[0])::numeric, NULLIF(\($0[1]), 0)::numeric)::double precision" : nil
+        },
+    ]
+
+    /// What an operator makes of jsonb values, of which there is one at least, as jsonb.
+    ///
+    /// - Throws: 102 for an operator that does not exist, and for too few or too many operands.
+    static func result(of name: String, _ arguments: [String]) throws(ParseError) -> String {
+        if let result = try array(name, arguments) { return result }
+        guard let result = comparison(name, arguments) ?? text(name, arguments) else { throw unknown(name) }
+        return "to_jsonb(\(result))"
+    }
+
+    private static let comparisons: [Name: String] = [
+        "$eq": "=", "$ne": "<>", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<=",
+    ]
+
+    /// The error for an operator that does not exist.
+    static func unknown(_ name: String) -> ParseError {
+        ParseError(ParseError.invalidQuery, "Invalid aggregate expression '\(name)'.")
+    }
+
+    /// What is true or false, as a truth value of SQL; nil for other operations.
+    private static func comparison(_ name: String, _ arguments: [String]) -> String? {
+        if let symbol = comparisons[name], arguments.count == 2 {
+            return "COALESCE(\(arguments[0]), 'null') \(symbol) COALESCE(\(arguments[1]), 'null')"
+        }
+        switch name {
+        case "$and": return arguments.map { "roost_truth(\($0))" }.joined(separator: " AND ")
+        case "$or": return arguments.map { "roost_truth(\($0))" }.joined(separator: " OR ")
+        case "$not": return "NOT roost_truth(\(arguments[0]))"
+        case "$in" where arguments.count == 2:
+            return "COALESCE(\(arguments[0]) = ANY(ARRAY(SELECT jsonb_array_elements("
+                + "roost_array(\(arguments[1]))))), FALSE)"
+        default: return nil
+        }
+    }
+
+    /// A text or the length of one, or of an array, as a value of SQL; nil for other operations.
+    private static func text(_ name: String, _ arguments: [String]) -> String? {
+        let text = "\(arguments[0]) #>> '{}'"
+        switch name {
+        case "$concat": return arguments.map { "(\($0) #>> '{}')" }.joined(separator: " || ")
+        case "$toUpper": return "upper(COALESCE(\(text), ''))"
+        case "$toLower": return "lower(COALESCE(\(text), ''))"
+        case "$strLenCP": return "length(\(text))"
+        case "$substr", "$substrCP", "$substrBytes":
+            guard arguments.count == 3 else { return nil }
+            return "substr(COALESCE(\(text), ''), roost_number(\(arguments[1]))::int + 1, "
+                + "roost_length(\(arguments[2]))::int)"
+        default: return nil
+        }
+    }
+
+    /// An array of values, all expressions of SQL; one that is NULL becomes null.
+    static func list(_ items: [String]) -> String {
+        guard !items.isEmpty else { return "'[]'::jsonb" }
+        // PostgreSQL's functions take a hundred arguments.
+        let parts = stride(from: 0, to: items.count, by: 100).map { start in
+            "jsonb_build_array(\(items[start..<min(start + 100, items.count)].joined(separator: ", ")))"
+        }
+        return "(\(parts.joined(separator: " || ")))"
+    }
+
+    /// What is made of arrays, as jsonb; nil for other operations.
+    ///
+    /// - Throws: 102 for too few or too many operands.
+    private static func array(_ name: String, _ arguments: [String]) throws(ParseError) -> String? {
+        func exactly(_ count: Int) throws(ParseError) {
+            guard arguments.count == count else {
+                throw ParseError(
+                    ParseError.invalidQuery,
+                    "Expression \(name) takes exactly \(count) arguments. \(arguments.count) were passed in.")
+            }
+        }
+        let list = list(arguments)
+        switch name {
+        case "$arrayElemAt":
+            try exactly(2)
+            return "roost_element(\(arguments[0]), \(arguments[1]))"
+        case "$size":
+            try exactly(1)
+            return "to_jsonb(jsonb_array_length(roost_list(\(arguments[0]), '$size', false)))"
+        case "$isArray":
+            try exactly(1)
+            return "to_jsonb(COALESCE(jsonb_typeof(\(arguments[0])) = 'array', FALSE))"
+        case "$setEquals":
+            guard arguments.count > 1 else {
+                try exactly(2)
+                return nil
+            }
+            return "roost_set_equals(\(list))"
+        case "$setIsSubset":
+            try exactly(2)
+            return "to_jsonb(roost_set_difference(\(arguments[0]), \(arguments[1]), '$setIsSubset', false) = '[]')"
+        case "$setDifference":
+            try exactly(2)
+            return "roost_set_difference(\(arguments[0]), \(arguments[1]), '$setDifference', true)"
+        case "$setUnion": return "roost_set_union(\(list))"
+        case "$setIntersection": return "roost_set_intersection(\(list))"
+        case "$concatArrays": return "roost_concatenated(\(list))"
+        default: return nil
+        }
+    }
+}
