@@ -17,6 +17,10 @@ package final class LogWriter: Sendable {
         var underWay = 0
     }
 
+    /// How many lines were dropped since the process began.
+    package static var droppedLines: Int { dropped.load(ordering: .relaxed) }
+    private static let dropped = Atomic(0)
+
     /// The lines that wait at most.
     private static let capacity = 8192
     /// How long lines are gathered before they are written together.
@@ -39,6 +43,7 @@ package final class LogWriter: Sendable {
         let mustSignal = state.withLock { state in
             guard state.lines.count < Self.capacity else {
                 state.dropped += 1
+                Self.dropped.wrappingAdd(1, ordering: .relaxed)
                 return false
             }
             state.lines.append(line)

@@ -151,6 +151,10 @@ public struct Configuration: Sendable {
 
     public var logLevel = "info"
     public var jsonLogs = false
+    /// From how many milliseconds on a request is logged as a warning.
+    public var slowRequest = 1000
+    /// Where metrics are read.
+    public var metrics = Metrics()
 
     /// The version that the preset's line reports of itself.
     public var parseServerVersion: String {

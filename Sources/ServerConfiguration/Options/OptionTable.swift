@@ -8,7 +8,7 @@ public enum OptionTable {
         ("Users and sessions", users), ("Sign-in by others", signIn), ("Cloud code", webhooks),
         ("Mails for accounts", mails), ("Pages", pages), ("Cloud code in JavaScript", cloudMain), ("Jobs", jobs),
         ("Files", files), ("Protection", protection + rateLimits), ("Live queries", liveQueries),
-        ("Push notifications", pushes), ("Logs", logs),
+        ("Push notifications", pushes), ("Logs", logs), ("Metrics and health", monitoring),
         ("Reports", [security]), ("Not built", unbuilt), ("Without effect", ignored),
     ]
 
@@ -256,6 +256,9 @@ public enum OptionTable {
         OptionDefinition("verbose", "VERBOSE", .boolean, "Log level debug"),
         OptionDefinition("silent", "SILENT", .boolean, "Log level critical"),
         .flag("jsonLogs", "JSON_LOGS", \.jsonLogs, "Log lines as JSON"),
+        .whole(
+            "slowRequest", "ROOST_SLOW_REQUEST", \.slowRequest, in: 1...86_400_000,
+            "From how many milliseconds on a request is logged as a warning"),
     ]
 
     private static let security =
