@@ -37,7 +37,7 @@ public enum MeasuredRoutes {
         route.path.map { component in
             switch component {
             case .literal(let name): "/" + name
-            case .parameter(let name), .rest(let name): "/{" + name + "}"
+            case .parameter(let name), .rest(let name): "/{" + (name == "class" ? "className" : name) + "}"
             }
         }.joined()
     }
