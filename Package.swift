@@ -257,6 +257,7 @@ let package = Package(
         .testTarget(name: "ArchitectureTests", dependencies: ["TestTools"]),
         .testTarget(name: "EncodingTests", dependencies: ["Encoding"]),
         .testTarget(name: "TasksTests", dependencies: ["Tasks"]),
+        .testTarget(name: "LogsTests", dependencies: ["JSON", "Logs", "ParseModel", logging]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestTools", subprocess]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestTools"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "Tasks", "TestTools", logging]),

@@ -72,7 +72,7 @@ public struct RoostServer: Service {
         let meters = Meters(
             requests: RequestMeters(routes: MeasuredRoutes.rows, shards: System.coreCount),
             providers: configuration.auth.keys.map(\.text), limits: configuration.rateLimits.count)
-        let log = LogRing(meters: meters.logLines)
+        let log = LogRing(folder: configuration.logsFolder, meters: meters.logLines)
         let logger = log.recording(logger)
         self.logger = logger
         for warning in warnings { logger.warning("\(warning)") }

@@ -17,7 +17,7 @@ public final class LogFields: CustomStringConvertible, Sendable {
     /// Fields whose values are numbers wherever they are numbers: programs that read lines add them up.
     private static let numbers: Set<String> = [
         "bytes", "changes", "code", "cost", "count", "failed", "highest", "limit", "ms", "rows", "sent", "status",
-        "underWay", "waiting", "workers",
+        "underWay", "unsaid", "waiting", "workers",
     ]
 
     /// The value of a field as JSON has it.

@@ -114,6 +114,9 @@ public struct Backend: Sendable {
     public var graphQLConfig: GraphQLConfig { GraphQLConfig(backend: self) }
     /// The lines of the log.
     public var scriptLog: ScriptLog { ScriptLog(backend: self) }
+    /// Operations of the database that took long.
+    public var slowOperations: SlowOperations { SlowOperations(backend: self) }
+    var slowLog: SlowOperationLog { services.slowLog }
     /// The security report.
     public var securityReport: SecurityReport { SecurityReport(backend: self) }
     /// Removal of what is over.

@@ -1,24 +1,45 @@
+import Logging
 import ParseModel
 import ParseStorage
 import Postgres
 import Rules
+import Tasks
 import Telemetry
 
 extension Backend {
     /// Measures a call of the database.
     ///
-    /// - Parameter operation: What is asked of it.
+    /// - Parameters:
+    ///   - operation: What is asked of it.
+    ///   - className: The class that it is about.
+    ///   - context: The request that it is done for; nil for none.
     /// - Throws: What `body` throws.
-    func timed<R>(_ operation: DatabaseMeters.Operation, _ body: () async throws -> R) async throws -> R {
+    func timed<R>(
+        _ operation: DatabaseMeters.Operation, _ className: String, _ context: RequestContext?,
+        _ body: () async throws -> R
+    ) async throws -> R {
         let start = ContinuousClock.now
         do {
             let result = try await body()
-            meters.database.add(operation, .now - start)
+            note(operation, className, context, .now - start, nil)
             return result
         } catch {
-            meters.database.add(operation, .now - start, errorClass: Self.errorClass(of: error))
+            note(operation, className, context, .now - start, Self.errorClass(of: error))
             throw error
         }
+    }
+
+    private func note(
+        _ operation: DatabaseMeters.Operation, _ className: String, _ context: RequestContext?, _ duration: Duration,
+        _ errorClass: String?
+    ) {
+        meters.database.add(operation, duration, errorClass: errorClass)
+        guard let threshold = slowLog.threshold, duration >= threshold else { return }
+        meters.slowOperations.add(operation)
+        let statement = CallerPresence.current?.takeSlowStatement()
+        guard var fields = slowLog.note(operation, className, statement: statement, took: duration) else { return }
+        if let id = context?.facts?.logID { fields["id"] = "\(id)" }
+        logger.warning("slow query", metadata: fields)
     }
 
     /// The class of what the database did not do, by the first characters of its SQLSTATE; nil for a refusal that is an

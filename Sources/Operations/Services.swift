@@ -45,12 +45,15 @@ final class Services: Sendable {
     let protectedFields: ProtectedFields
     /// What is counted.
     let meters: Meters
+    /// Operations of the database that took long.
+    let slowLog: SlowOperationLog
 
     init(
         configuration: Configuration, store: ObjectStore, passwords: Passwords, logger: Logger, log: LogRing,
         extensions: BackendExtensions, meters: Meters
     ) {
         self.meters = meters
+        slowLog = SlowOperationLog(milliseconds: configuration.slowQueryThreshold)
         triggerSet = extensions.triggers
         mailer = extensions.mailer
         pusher = extensions.pusher

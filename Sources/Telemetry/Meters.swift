@@ -23,6 +23,8 @@ public final class Meters: Sendable {
     public let jobs = JobMeters()
     /// Mails.
     public let mails = MailMeters()
+    /// Operations of the database that took long.
+    public let slowOperations = Counters<DatabaseMeters.Operation>()
     /// Log lines, by their levels.
     public let logLines = Counters<LogLevel>()
 
@@ -59,6 +61,8 @@ public final class Meters: Sendable {
         cloud.write(to: &text)
         jobs.write(to: &text)
         mails.write(to: &text)
+        text.counters(
+            "roost_slow_operations_total", "Operations of the database that took long.", by: "operation", slowOperations)
         text.counters("roost_log_lines_total", "Log lines.", by: "level", logLines)
     }
 }

@@ -27,7 +27,7 @@ public final class LogRing: Sendable {
         }
 
         /// As parse-server cuts what cloud code logs. What is kept is cut: a client may be quoted in it.
-        fileprivate static func cut(_ text: String) -> String {
+        static func cut(_ text: String) -> String {
             text.utf8.count > 1000 ? text.prefix(1000) + "... (truncated)" : text
         }
 
@@ -51,13 +51,18 @@ public final class LogRing: Sendable {
     private let capacity: Int
     private let meters: Counters<Meters.LogLevel>
 
+    /// What reads the lines of files; nil where there are none.
+    let files: LogFileReader?
+
     /// Makes an empty ring.
     ///
     /// - Parameters:
+    ///   - folder: Where the lines are kept in files; nil for nowhere.
     ///   - capacity: How many lines it keeps, and how many errors besides.
     ///   - meters: What counts the lines.
-    public init(capacity: Int = 1000, meters: Counters<Meters.LogLevel> = Counters()) {
+    public init(capacity: Int = 1000, folder: String? = nil, meters: Counters<Meters.LogLevel> = Counters()) {
         self.capacity = capacity
+        files = folder.map { LogFileReader(folder: $0) }
         self.meters = meters
     }
 

@@ -33,7 +33,7 @@ public struct Aggregating: Sendable {
             let options = try FindOptions(find: asked.filter { $0.key == "where" })
             let parser = FilterParser(isMaster: true, now: context.now.milliseconds)
             let filter = try parser.parse(options.condition)
-            let values = try await backend.timed(.aggregate) {
+            let values = try await backend.timed(.aggregate, className, context) {
                 try await store.distinct(className, field, filter, place: place)
             }
             return ["results": .array(values)]
@@ -42,7 +42,7 @@ public struct Aggregating: Sendable {
         if let condition = triggered.condition { stages.insert(("$match", .object(condition)), at: 0) }
         stages = stages.map { ($0.name, StoredFieldNames.replaced(in: $0.operand, of: $0.name)) }
         let planned = stages
-        let rows = try await backend.timed(.aggregate) {
+        let rows = try await backend.timed(.aggregate, className, context) {
             try await store.aggregate(
                 className, planned, now: context.now.milliseconds, mergesDateParts: configuration.preset >= 8,
                 place: place)

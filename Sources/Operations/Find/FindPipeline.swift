@@ -95,7 +95,9 @@ struct FindPipeline {
         let request = try await request(find)
         let operation: DatabaseMeters.Operation =
             find.objectId != nil ? .get : find.options.limit == 0 ? .count : .find
-        let found = try await backend.timed(operation) { try await backend.store.find(request) }
+        let found = try await backend.timed(operation, find.target, find.context) {
+            try await backend.store.find(request)
+        }
         guard find.objectId == nil || found.rowCount > 0 else { throw ParseError.notFound }
         return found
     }

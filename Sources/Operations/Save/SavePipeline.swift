@@ -74,7 +74,7 @@ public struct SavePipeline {
     }
 
     private func write(_ planned: PlannedSave) async throws -> WriteResult {
-        try await backend.timed(planned.save.isNew ? .create : .update) {
+        try await backend.timed(planned.save.isNew ? .create : .update, planned.save.className, planned.save.context) {
             if let rules = planned.rules { return try await rules.over(backend).store(planned) }
             return try await backend.saving.carryOut(planned)
         }

@@ -14,7 +14,7 @@ extension Sessions {
             entry = known
         } else {
             backend.meters.sessionCache.add(.miss)
-            entry = try await backend.timed(.session) { try await loadSession(token, now: now) }
+            entry = try await backend.timed(.session, "_Session", nil) { try await loadSession(token, now: now) }
         }
         if let expiresAt = entry.expiresAt, expiresAt < now.milliseconds {
             throw ParseError(ParseError.invalidSessionToken, "Session token is expired.")
