@@ -45,6 +45,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "Encoding"),
         .target(name: "Tasks", dependencies: ["CMalloc", collections]),
+        .target(name: "Telemetry", swiftSettings: stayOnExecutor),
         .target(name: "JSON", dependencies: ["Encoding", collections]),
         .target(name: "BSON", dependencies: ["Encoding", "JSON"]),
         .target(
@@ -76,7 +77,7 @@ let package = Package(
             name: "Operations",
             dependencies: [
                 "CCrypt", "Encoding", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
-                "ServerConfiguration", "Tasks", collections, logging,
+                "ServerConfiguration", "Tasks", "Telemetry", collections, logging,
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
@@ -84,13 +85,14 @@ let package = Package(
         .target(
             name: "CloudCode",
             dependencies: [
-                "JSON", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Tasks", collections, logging,
+                "JSON", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Tasks", "Telemetry", collections,
+                logging,
             ],
             swiftSettings: stayOnExecutor),
         .target(
             name: "HTTP",
             dependencies: [
-                "Encoding", "JSON", "Logs", "Tasks", collections, logging, metrics,
+                "Encoding", "JSON", "Logs", "Tasks", "Telemetry", collections, logging, metrics,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -104,7 +106,7 @@ let package = Package(
             name: "REST",
             dependencies: [
                 "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "Pages", "ParseModel",
-                "ParseStorage", "Postgres", "Rules", "ServerConfiguration", "Tasks", collections, logging,
+                "ParseStorage", "Postgres", "Rules", "ServerConfiguration", "Tasks", "Telemetry", collections, logging,
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
@@ -120,7 +122,7 @@ let package = Package(
             name: "Mail",
             dependencies: [
                 "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseStorage", "ServerConfiguration",
-                "Templates",
+                "Telemetry", "Templates",
                 logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -202,7 +204,7 @@ let package = Package(
                 "Migration", "NodeHost", "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage", "Postgres",
                 "Push", "REST",
                 "Schema",
-                "ServerConfiguration", "SignIn", "Webhooks", logging,
+                "ServerConfiguration", "SignIn", "Telemetry", "Webhooks", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -255,6 +257,8 @@ let package = Package(
         .testTarget(name: "ArchitectureTests", dependencies: ["TestTools"]),
         .testTarget(name: "EncodingTests", dependencies: ["Encoding"]),
         .testTarget(name: "TasksTests", dependencies: ["Tasks"]),
+        .testTarget(name: "LogsTests", dependencies: ["JSON", "Logs", "ParseModel", logging]),
+        .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestTools", subprocess]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestTools"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "Tasks", "TestTools", logging]),
         .testTarget(
@@ -301,7 +305,7 @@ let package = Package(
             name: "HTTPTests",
             dependencies: [
                 "FileStorage", "HTTP", "JSON", "Logs", "ParseModel", "REST", "Rules", "ServerConfiguration", "Tasks",
-                "TestSupport", logging,
+                "Telemetry", "TestSupport", logging,
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -316,7 +320,7 @@ let package = Package(
             dependencies: [
                 "App", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LocalPostgres", "Mail", "Operations",
                 "Pages", "ParseModel", "ParseStorage", "Postgres", "REST", "Roost", "Rules", "ServerConfiguration",
-                "SignIn", "Tasks", "TestSupport", "TestTools", logging, subprocess,
+                "SignIn", "Tasks", "Telemetry", "TestSupport", "TestTools", logging, subprocess,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "_NIOFileSystem", package: "swift-nio"),

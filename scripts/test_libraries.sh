@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need beside the dependencies. From the system's packages: Chromium, which opens the pages, and
-# PgBouncer. Of Python's, into .build/python, where nothing else is touched: aiosmtpd, the mail server that takes the
+# PgBouncer; promtool, which checks metrics and rules of alerts, is taken out of Debian's package `prometheus` into
+# .build/prometheus, so that no service is started. Of Python's, into .build/python, where nothing else is touched: aiosmtpd, the mail server that takes the
 # mails, and pymongo, whose encoder makes the dumps that are imported.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -54,6 +55,18 @@ install_programs() {
         python3 scripts/browser.py --find 2>&1 || true)"
 }
 
+# promtool: the package would install and start Prometheus.
+install_promtool() {
+    local folder=.build/prometheus
+    if has_program promtool || [ -x "$folder/usr/bin/promtool" ]; then return 0; fi
+    command -v dpkg-deb >/dev/null && command -v apt-get >/dev/null || fail "promtool is missing: it comes with
+  Prometheus (dnf install golang-github-prometheus, apk add prometheus, pacman -S prometheus, brew install prometheus)"
+    echo "test: unpacking Debian's prometheus into $folder" >&2
+    mkdir -p "$folder"
+    (cd "$folder" && apt-get download -qq prometheus >&2 && dpkg-deb --extract prometheus_*.deb . &&
+        rm -f prometheus_*.deb) || fail "Debian's package prometheus could not be unpacked: see above"
+}
+
 install_python_packages() {
     local folder=$python_folder missing=()
     [ -e "$folder/aiosmtpd/__init__.py" ] || missing+=(aiosmtpd)
@@ -66,4 +79,5 @@ install_python_packages() {
 
 python_folder=.build/python
 install_programs
+install_promtool
 install_python_packages

@@ -1,11 +1,13 @@
 import CloudCode
 import FileStorage
+import Foundation
 public import HTTP
 import JSON
 import LiveQuery
 public import Logging
 import Mail
 import NIOCore
+import NIOPosix
 import NodeHost
 import Operations
 import Outgoing
@@ -18,6 +20,7 @@ import Schema
 public import ServerConfiguration
 public import ServiceLifecycle
 import SignIn
+import Telemetry
 import Webhooks
 
 /// The whole server over one database: driver, storage, rules, routes and HTTP.
@@ -40,6 +43,8 @@ public struct RoostServer: Service {
     private let installer: DatabaseInstaller
     private let indexer: DateIndexer
     private let files: any FileStorage
+    private let monitoring: Monitoring
+    private let monitoringRoutes: MonitoringRoutes
     private let configuration: Configuration
     private let logger: Logger
 
@@ -64,11 +69,14 @@ public struct RoostServer: Service {
         caller = asksOthers ? try HTTPCaller(configuration.outgoing) : nil
         if let caller { additions.addProviders(SignInProviders.all(configuration, caller)) }
         let warnings = try additions.checkProviders(configuration)
-        let log = LogRing()
+        let meters = Meters(
+            requests: RequestMeters(routes: MeasuredRoutes.rows, shards: System.coreCount),
+            providers: configuration.auth.keys.map(\.text), limits: configuration.rateLimits.count)
+        let log = LogRing(folder: configuration.logsFolder, meters: meters.logLines)
         let logger = log.recording(logger)
         self.logger = logger
         for warning in warnings { logger.warning("\(warning)") }
-        cloud = CloudEngine(logger: logger)
+        cloud = CloudEngine(meters: meters.cloud, logger: logger)
         for host in extensions.cloudHosts { cloud.attach(host) }
         nodeHost = try NodeHost(configuration, sendMail: Self.codeMail(configuration, caller), logger: logger)
         if let nodeHost { cloud.attach(nodeHost) }
@@ -90,6 +98,7 @@ public struct RoostServer: Service {
         database.lockTimeout = .milliseconds(configuration.lockTimeout)
         database.transactionTimeout = .milliseconds(configuration.transactionTimeout)
         database.connectionWait = .milliseconds(configuration.connectionTimeout)
+        database.applicationName = Self.applicationName
         client = PostgresClient(configuration: database, logger: logger)
         replica = configuration.readReplicaURI.map { uri in
             var database = database
@@ -99,6 +108,14 @@ public struct RoostServer: Service {
             database.connectionWait = min(database.connectionWait, .seconds(2))
             return PostgresClient(configuration: database, logger: logger)
         }
+        var probes: [any ReadinessProbe] = [
+            DatabaseProbe("database", isNeeded: true, database, logger: logger)
+        ]
+        if let uri = configuration.readReplicaURI {
+            var database = database
+            database.connectionString = uri
+            probes.append(DatabaseProbe("replica", isNeeded: false, database, logger: logger))
+        }
         let catalog = SchemaCatalog(
             client: client, senderId: Identifiers.hexadecimal(32), refusesMixedMembership: configuration.preset >= 9,
             logger: logger)
@@ -107,7 +124,7 @@ public struct RoostServer: Service {
         let store = ObjectStore(client: client, replica: replica, catalog: catalog, logger: logger)
         let caller = caller
         mailQueue = try configuration.accountMail.delivery.map {
-            try MailQueue($0, configuration, caller: caller, logger: logger)
+            try MailQueue($0, configuration, caller: caller, meters: meters.mails, logger: logger)
         }
         if additions.mailer == nil { additions.mailer = mailQueue }
         if let push = configuration.push, let caller {
@@ -123,11 +140,13 @@ public struct RoostServer: Service {
             configuration: configuration, store: store,
             passwords: Passwords(
                 cost: passwordCost, threads: configuration.passwordHashingThreads,
-                places: configuration.passwordHashingQueue), logger: logger, log: log,
-            extensions: additions)
+                places: configuration.passwordHashingQueue, durations: meters.passwordHashes), logger: logger, log: log,
+            extensions: additions, meters: meters)
         cloud.attach(try WebhookHost(configuration, backend: backend, logger: logger))
         let storage = extensions.files ?? DiskStorage(directory: filesDirectory)
         files = Deployment.files(storage, configuration)
+        if let probe = files as? any ReadinessProbe { probes.append(probe) }
+        monitoring = Monitoring(configuration.metrics, probes, logger: logger)
         let routes = ParseRoutes(backend: backend, cloud: cloud, logger: logger)
         cloud.serve(try InternalDispatcher(routes))
         var limits = HTTPServer.Limits()
@@ -136,10 +155,11 @@ public struct RoostServer: Service {
             database: (database.mostConnections) * (replica == nil ? 1 : 2))
         limits.transferMemory = configuration.transferMemory
         limits.drain = .seconds(configuration.drainTime)
+        monitoringRoutes = monitoring.routes()
         let dispatcher = try Dispatcher(
             configuration, handler: routes,
             files: FileRoutes(storage: files, resolver: routes, configuration: configuration, logger: logger),
-            pages: PageRoutes(beside: routes), logger: logger)
+            pages: PageRoutes(beside: routes), monitoring: monitoringRoutes, logger: logger)
         if let changes {
             liveQueries = try LiveQueryServer(
                 backend, changes, address: { dispatcher.address(of: $0) },
@@ -149,6 +169,8 @@ public struct RoostServer: Service {
         }
         var transport = extensions.http
         if transport.webSockets == nil { transport.webSockets = liveQueries }
+        if configuration.metrics.isOn { transport.meters = meters.requests }
+        transport.slowRequest = .milliseconds(configuration.slowRequest)
         certificate = try configuration.https.map {
             try ServerCertificate(certificateFile: $0.certificate, keyFile: $0.key)
         }
@@ -157,6 +179,17 @@ public struct RoostServer: Service {
             crossOrigin: CrossOrigin(origins: configuration.allowOrigin, extraHeaders: configuration.allowHeaders),
             maximumBodySize: configuration.maxUploadSize, certificate: certificate, limits: limits,
             additions: transport, logger: logger)
+        monitoring.show(
+            MetricsPage(
+                meters: meters, http: http, client: client, replica: replica, backend: backend,
+                liveQueries: liveQueries, readiness: monitoring.readiness, eventLoops: monitoring.eventLoops,
+                preset: configuration.preset, certificate: certificate))
+    }
+
+    /// What `pg_stat_activity` shows of this process: PostgreSQL keeps 63 bytes.
+    private static var applicationName: String {
+        let host = ProcessInfo.processInfo.hostName.prefix { $0 != "." }
+        return String("roost/\(Version.text) \(host):\(ProcessInfo.processInfo.processIdentifier)".prefix(63))
     }
 
     /// The port that the server listens on, once it does.
@@ -164,11 +197,26 @@ public struct RoostServer: Service {
         get async throws { try await http.boundPort }
     }
 
+    /// The port of `/metrics`, `/live` and `/ready`, once the server is being prepared; nil where there is none.
+    public var monitoringPort: Int? {
+        get async throws { try await monitoring.boundPort }
+    }
+
     /// Opens the database, installs what it lacks, and makes the classes that the configuration names.
     ///
     /// - Throws: `PostgresError` when the database cannot be reached, `UnknownDefinitions` for a name of none,
     ///   `DeclaredSchemas.Failure` when classes that must be as declared cannot be.
     public func prepare() async throws {
+        try await monitoring.start(monitoringRoutes)
+        do {
+            try await prepareAll()
+        } catch {
+            await monitoring.stop()
+            throw error
+        }
+    }
+
+    private func prepareAll() async throws {
         if let warning = certificate?.warning { logger.warning("\(warning)") }
         try await client.start()
         try await installer.install()
@@ -205,7 +253,8 @@ public struct RoostServer: Service {
     /// Serves until the service is shut down; requests under way are finished.
     public func run() async throws {
         defer {
-            Task { [client, replica] in
+            Task { [client, replica, monitoring] in
+                await monitoring.stop()
                 await client.shutdown()
                 await replica?.shutdown()
             }
@@ -222,6 +271,17 @@ public struct RoostServer: Service {
         async let _ = backend.sweeps.run()
         async let _ = announceAddress()
         async let _ = liveQueries?.run()
+        try await withGracefulShutdownHandler {
+            try await serve(mails, pushes, jobs)
+        } onGracefulShutdown: {
+            monitoring.readiness.enter(.draining)
+        }
+    }
+
+    /// Serves until the end, and then ends the parts in their order.
+    private func serve(
+        _ mails: Task<Void, Never>?, _ pushes: Task<Void, Never>, _ jobs: Task<Void, Never>
+    ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await backend.caches.follow() }
             group.addTask { try await http.run() }
@@ -237,6 +297,7 @@ public struct RoostServer: Service {
             await backend.jobRunner?.stop()
             await cloud.shutdown()
             await caller?.shutdown()
+            await monitoring.stop()
             await client.shutdown()
             await replica?.shutdown()
             group.cancelAll()
@@ -269,7 +330,9 @@ public struct RoostServer: Service {
     /// Cloud code uploads files by HTTP, as soon as there is a port. With TLS it does so at an address that the
     /// certificate can name.
     private func announceAddress() async {
-        guard let nodeHost, let port = try? await http.boundPort else { return }
+        guard let port = try? await http.boundPort else { return }
+        monitoring.readiness.enter(.serving)
+        guard let nodeHost else { return }
         if configuration.https != nil {
             return nodeHost.serve(at: configuration.publicServerURL ?? configuration.serverURL)
         }

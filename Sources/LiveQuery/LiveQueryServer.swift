@@ -54,6 +54,11 @@ public final class LiveQueryServer: WebSocketHandler {
             { [feed] in feed.note(userChanged: $0) }, settle: { [feed] in await feed.settle(user: $0) })
     }
 
+    /// How many clients are connected now, and how many subscriptions they have.
+    public var figures: (clients: Int, subscriptions: Int) {
+        (clients.load(ordering: .relaxed), subscriptions.load(ordering: .relaxed))
+    }
+
     private var options: Configuration.LiveQuery { backend.configuration.liveQuery }
 
     /// How often a connection is asked whether anybody is there.

@@ -79,9 +79,10 @@ package struct LogLine: Sendable {
 
     private func writeJSON(to output: inout [UInt8]) {
         var line: JSONObject = [
-            "timestamp": .string(moment.iso), "level": .string(level.rawValue), "message": .string(message.description),
+            "timestamp": .string(moment.iso), "level": .string(level.parseName),
+            "message": .string(message.description),
         ]
-        for (name, value) in metadata.sortedFields { line[name] = .string(value) }
+        for (name, value) in metadata.sortedFields { line[name] = LogFields.json(name, value) }
         output += JSONValue.object(line).serialized()
     }
 }

@@ -1,4 +1,5 @@
-import Logging
+public import JSON
+public import Logging
 
 /// Several fields of a log line in one metadata value.
 ///
@@ -12,6 +13,19 @@ public final class LogFields: CustomStringConvertible, Sendable {
 
     /// The fields, sorted by name.
     public var fields: [(name: String, value: String)] { make() }
+
+    /// Fields whose values are numbers wherever they are numbers: programs that read lines add them up.
+    private static let numbers: Set<String> = [
+        "bytes", "changes", "code", "cost", "count", "failed", "highest", "limit", "ms", "rows", "sent", "status",
+        "underWay", "unsaid", "waiting", "workers",
+    ]
+
+    /// The value of a field as JSON has it.
+    public static func json(_ name: String, _ value: String) -> JSONValue {
+        if name == "aborted" { return .bool(value == "true") }
+        guard numbers.contains(name), let number = Double(value), number.isFinite else { return .string(value) }
+        return .number(number)
+    }
 
     /// The fields as `name=value`, with spaces between them.
     public var description: String { fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ") }
@@ -34,6 +48,19 @@ extension Logger.MetadataValue {
     /// Whether the value stands for several fields.
     public var isFields: Bool {
         if case .stringConvertible(let convertible) = self { convertible is LogFields } else { false }
+    }
+}
+
+extension Logger.Level {
+    /// The level by parse-server's name.
+    public var parseName: String {
+        switch self {
+        case .trace: "silly"
+        case .debug: "debug"
+        case .info, .notice: "info"
+        case .warning: "warn"
+        case .error, .critical: "error"
+        }
     }
 }
 

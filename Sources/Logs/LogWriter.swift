@@ -17,6 +17,10 @@ package final class LogWriter: Sendable {
         var underWay = 0
     }
 
+    /// How many lines were dropped since the process began.
+    package static var droppedLines: Int { dropped.load(ordering: .relaxed) }
+    private static let dropped = Atomic(0)
+
     /// The lines that wait at most.
     private static let capacity = 8192
     /// How long lines are gathered before they are written together.
@@ -25,10 +29,14 @@ package final class LogWriter: Sendable {
     private let state = Mutex(State())
     private let signal = DispatchSemaphore(value: 0)
     private let format: LogLine.Format
+    private let files: LogFiles.Settings?
 
     /// Makes a writer, and starts its thread.
-    package init(format: LogLine.Format) {
+    ///
+    /// - Parameter files: Where lines are kept in files besides; nil for nowhere.
+    package init(format: LogLine.Format, files: LogFiles.Settings? = nil) {
         self.format = format
+        self.files = files
         let thread = Thread { [self] in run() }
         thread.name = "log"
         thread.start()
@@ -39,6 +47,7 @@ package final class LogWriter: Sendable {
         let mustSignal = state.withLock { state in
             guard state.lines.count < Self.capacity else {
                 state.dropped += 1
+                Self.dropped.wrappingAdd(1, ordering: .relaxed)
                 return false
             }
             state.lines.append(line)
@@ -58,6 +67,7 @@ package final class LogWriter: Sendable {
 
     private func run() {
         var output: [UInt8] = []
+        var files = files.map { LogFiles($0) }
         while true {
             signal.wait()
             Thread.sleep(forTimeInterval: Self.pause)
@@ -78,6 +88,7 @@ package final class LogWriter: Sendable {
                 ).write(as: format, to: &output)
             }
             try? FileHandle.standardError.write(contentsOf: Data(output))
+            Self.dropped.wrappingAdd(files?.write(lines) ?? 0, ordering: .relaxed)
             state.withLock { $0.underWay = 0 }
         }
     }

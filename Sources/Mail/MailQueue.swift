@@ -6,6 +6,7 @@ public import Outgoing
 public import ParseStorage
 public import ServerConfiguration
 import Synchronization
+public import Telemetry
 import Templates
 
 /// Mails for accounts: they wait in the database, with the change that they are about, and are sent soon after.
@@ -15,6 +16,7 @@ import Templates
 public final class MailQueue: Mailer {
     private let transport: any MailTransport
     private let writer: MailWriter
+    private let meters: MailMeters
     private let logger: Logger
     private let (wakes, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -34,10 +36,13 @@ public final class MailQueue: Mailer {
     ///
     /// - Parameters:
     ///   - caller: What makes requests of HTTP; needed where mails are sent by them.
+    ///   - meters: What is counted.
     /// - Throws: `ConfigurationError` for templates that cannot be read.
     public init(
-        _ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?, logger: Logger
+        _ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?,
+        meters: MailMeters = MailMeters(), logger: Logger
     ) throws {
+        self.meters = meters
         transport = try MailTransports.transport(delivery, configuration.outgoing, caller)
         writer = try MailWriter(delivery, configuration)
         self.logger = logger
@@ -69,6 +74,7 @@ public final class MailQueue: Mailer {
                 // For what others left, and what is tried again.
                 while !Task.isCancelled, (try? await Task.sleep(for: .seconds(1))) != nil { self.wake() }
             }
+            group.addTask { await self.measure(store) }
             for await _ in wakes {
                 do {
                     while let mail = try await takeMail(store) {
@@ -86,6 +92,20 @@ public final class MailQueue: Mailer {
             group.cancelAll()
         }
     }
+
+    /// Looks now and then how many mails wait, until the task is cancelled.
+    private func measure(_ store: ObjectStore) async {
+        while !Task.isCancelled {
+            if let (count, oldest) = try? await store.mails.waiting() {
+                meters.waiting.set(count)
+                meters.oldest.set(Int(oldest))
+            }
+            try? await Task.sleep(for: Self.lookInterval)
+        }
+    }
+
+    /// How often it is counted how many mails wait.
+    private static let lookInterval = Duration.seconds(15)
 
     /// Takes a mail that is due and for which there is a place; nil without one.
     private func takeMail(_ store: ObjectStore) async throws -> QueuedMail? {
@@ -118,6 +138,7 @@ public final class MailQueue: Mailer {
         do {
             do {
                 try await send(mail)
+                meters.results.add(.sent)
                 // Noted also when the server is about to end: what was sent is not to be sent again.
                 try await Task { try await store.mails.remove(mail.id) }.value
             } catch let failure as MailFailure {
@@ -126,11 +147,13 @@ public final class MailQueue: Mailer {
                 if failure.isOpen { pause = pause.map { max($0, Self.lease) } }
                 let kind = mail.content["kind"]?.stringValue ?? ""
                 guard let pause, !failure.isFinal else {
+                    meters.results.add(.failed)
                     try await store.mails.giveUp(mail.id, reason: failure.reason)
                     return logger.error(
                         "a mail was given up",
                         metadata: ["mail": "\(mail.id)", "kind": "\(kind)", "reason": "\(failure.reason)"])
                 }
+                meters.results.add(.postponed)
                 try await store.mails.postpone(mail.id, by: pause, reason: failure.reason)
                 logger.warning(
                     "a mail could not be sent, and will be tried again",

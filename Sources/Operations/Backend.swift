@@ -5,6 +5,7 @@ import ParseStorage
 import Postgres
 import Rules
 import ServerConfiguration
+public import Telemetry
 
 /// The operations of Parse over one database, or inside of one transaction of it.
 ///
@@ -21,13 +22,15 @@ public struct Backend: Sendable {
     /// - Parameters:
     ///   - log: Where the lines of the server's logger are kept.
     ///   - extensions: What the deployment adds.
+    ///   - meters: What is counted.
     public init(
         configuration: Configuration, store: ObjectStore, passwords: Passwords = Passwords(), logger: Logger,
-        log: LogRing = LogRing(), extensions: BackendExtensions = BackendExtensions()
+        log: LogRing = LogRing(), extensions: BackendExtensions = BackendExtensions(),
+        meters: Meters = Meters()
     ) {
         services = Services(
             configuration: configuration, store: store, passwords: passwords, logger: logger, log: log,
-            extensions: extensions)
+            extensions: extensions, meters: meters)
         self.store = store
         deferred = nil
     }
@@ -111,6 +114,9 @@ public struct Backend: Sendable {
     public var graphQLConfig: GraphQLConfig { GraphQLConfig(backend: self) }
     /// The lines of the log.
     public var scriptLog: ScriptLog { ScriptLog(backend: self) }
+    /// Operations of the database that took long.
+    public var slowOperations: SlowOperations { SlowOperations(backend: self) }
+    var slowLog: SlowOperationLog { services.slowLog }
     /// The security report.
     public var securityReport: SecurityReport { SecurityReport(backend: self) }
     /// Removal of what is over.
@@ -130,6 +136,10 @@ public struct Backend: Sendable {
     public var userChanges: UserChanges { services.userChanges }
     /// What runs jobs; nil where there are none.
     public var jobRunner: JobRunner? { services.jobRunner }
+    /// What is counted.
+    public var meters: Meters { services.meters }
+    /// How many hashes of passwords wait to be computed.
+    public var waitingHashes: Int { services.passwords.waiting }
     var passwords: Passwords { services.passwords }
     var sessionCache: SessionCache { services.sessionCache }
     var unknownAccounts: UnknownAccounts { services.unknownAccounts }

@@ -4,6 +4,7 @@ import ParseStorage
 import Postgres
 import Rules
 import ServerConfiguration
+import Telemetry
 
 /// What all operations of a process share: caches, queues, and what the deployment adds. One a process; nothing in it
 /// is part of a transaction.
@@ -42,17 +43,24 @@ final class Services: Sendable {
     let fileLinks: FileLinks
     /// Which fields are hidden from whom.
     let protectedFields: ProtectedFields
+    /// What is counted.
+    let meters: Meters
+    /// Operations of the database that took long.
+    let slowLog: SlowOperationLog
 
     init(
         configuration: Configuration, store: ObjectStore, passwords: Passwords, logger: Logger, log: LogRing,
-        extensions: BackendExtensions
+        extensions: BackendExtensions, meters: Meters
     ) {
+        self.meters = meters
+        slowLog = SlowOperationLog(milliseconds: configuration.slowQueryThreshold)
         triggerSet = extensions.triggers
         mailer = extensions.mailer
         pusher = extensions.pusher
         jobRunner = extensions.jobs.map {
             JobRunner(
-                $0, store: store, most: configuration.maximumJobs, idSize: configuration.objectIdSize, logger: logger)
+                $0, store: store, most: configuration.maximumJobs, idSize: configuration.objectIdSize,
+                meters: meters.jobs, logger: logger)
         }
         clock = extensions.clock
         schedulePause = extensions.schedulePause

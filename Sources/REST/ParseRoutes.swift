@@ -29,8 +29,12 @@ public struct ParseRoutes: RequestHandler {
         self.cloud = cloud
         configuration = backend.configuration
         errors = ErrorReply(sanitizes: configuration.enableSanitizedErrorResponse, logger: logger)
-        limits = RateLimiter(configuration.rateLimits, configuration, backend.store)
-        declaredLimits = cloud.map { DeclaredLimits(of: $0, backend.configuration, backend.store) }
+        limits = RateLimiter(
+            configuration.rateLimits, configuration, backend.store, meters: backend.meters.rateLimited, areOptions: true
+        )
+        declaredLimits = cloud.map {
+            DeclaredLimits(of: $0, backend.configuration, backend.store, meters: backend.meters.rateLimited)
+        }
         self.logger = logger
     }
 
@@ -50,12 +54,29 @@ public struct ParseRoutes: RequestHandler {
         if let limits { try await limits.countByAddress(envelope) }
         if let declared { try await declared.countByAddress(envelope) }
         let match = RouteTable.match(envelope.method, envelope.path)
+        if let match { envelope.origin.record?.note(row: match.route.row) }
         // Who calls is found out first: a bad token is refused wherever it leads.
         let context = try await context(of: envelope, match?.route.traits ?? [])
+        note(context.caller, of: envelope)
         if let limits { try await limits.countByUser(envelope, context.caller.user) }
         if let declared { try await declared.countByUser(envelope, context.caller.user) }
         guard let match else { throw Self.noRoute(envelope) }
         return try await perform(match, envelope, context)
+    }
+
+    /// Notes for the log who sent a request.
+    private func note(_ caller: Caller, of envelope: Envelope) {
+        guard let record = envelope.origin.record else { return }
+        let power: String? =
+            switch caller.power {
+            case .client: nil
+            case .master: "master"
+            case .readOnlyMaster: "readOnlyMaster"
+            case .maintenance: "maintenance"
+            }
+        let client = envelope.credentials.clientVersion.flatMap { $0.utf8.count <= 32 ? $0 : nil }
+        guard power != nil || client != nil || caller.user != nil else { return }
+        record.note(RequestRecord.Caller(user: caller.user?.id, client: client, power: power))
     }
 
     /// Finds out who is calling.

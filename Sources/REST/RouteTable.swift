@@ -2,6 +2,7 @@ import Encoding
 import HTTP
 import Operations
 import Rules
+import Telemetry
 
 /// All routes of the REST interface. Dispatch, batches, request ids, the allow list, the list in the documents and the
 /// tests that walk all routes read it.
@@ -10,7 +11,8 @@ import Rules
 enum RouteTable {
     /// The routes; where two fit, the first counts.
     static let all: [Route] =
-        objects + accounts + [batch] + configuration + functions + jobs + schemas + administration + hooks + imports
+        (objects + accounts + [batch] + configuration + functions + jobs + schemas + administration + hooks + imports)
+        .enumerated().map { $1.counted(in: RequestMeters.firstRoute + $0) }
 
     /// A route, and what stands in the path where it has parameters.
     typealias Match = (route: Route, arguments: [String])
@@ -83,6 +85,8 @@ struct Route: Sendable {
     let path: [Component]
     let traits: Traits
     private(set) var handler: Handler
+    /// The row of the metrics under which its requests are counted.
+    private(set) var row = 0
 
     /// Makes a route.
     ///
@@ -108,6 +112,13 @@ struct Route: Sendable {
     func answering(_ handler: @escaping Handler) -> Route {
         var route = self
         route.handler = handler
+        return route
+    }
+
+    /// The same route, whose requests are counted in a row of the metrics.
+    fileprivate func counted(in row: Int) -> Route {
+        var route = self
+        route.row = row
         return route
     }
 

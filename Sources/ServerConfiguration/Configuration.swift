@@ -153,6 +153,24 @@ public struct Configuration: Sendable {
 
     public var logLevel = "info"
     public var jsonLogs = false
+    /// From how many milliseconds on a request is logged as a warning.
+    public var slowRequest = 1000
+    /// From how many milliseconds on an operation of the database is logged; 0 for never.
+    public var slowQueryThreshold = 1000
+    /// Where log lines are kept in files besides; nil for nowhere.
+    public var logsFolder: String?
+    /// Which of these files are kept.
+    public var maxLogFiles = KeptLogs.days(14)
+
+    /// Which log files are kept.
+    public enum KeptLogs: Sendable, Equatable {
+        /// Those of so many days.
+        case days(Int)
+        /// So many of each kind.
+        case files(Int)
+    }
+    /// Where metrics are read.
+    public var metrics = Metrics()
 
     /// The version that the preset's line reports of itself.
     public var parseServerVersion: String {
@@ -238,6 +256,7 @@ public struct Configuration: Sendable {
         pages.localizationJsonPath = pages.localizationJsonPath.map(resolved)
         accountMail.delivery?.templates.resolvePaths(resolved)
         cloudMain.main = cloudMain.main.map(resolved)
+        logsFolder = logsFolder.map(resolved)
         push?.folder = folder
         guard var declared = schema else { return }
         declared.beforeMigration = declared.beforeMigration.map(resolved)

@@ -15,6 +15,7 @@ public final class CallerPresence: Sendable {
     }
 
     private let state = Mutex(State())
+    private let statement = Mutex<String?>(nil)
     private let senderNumber: Atomic<UInt64>
 
     /// Makes a presence of a caller that is there.
@@ -26,6 +27,19 @@ public final class CallerPresence: Sendable {
     public var sender: Sender {
         get { Sender(number: senderNumber.load(ordering: .relaxed)) }
         set { senderNumber.store(newValue.number, ordering: .relaxed) }
+    }
+
+    /// Notes the statement that took long for the caller.
+    @inline(never)
+    public func note(slowStatement text: String) { statement.withLock { $0 = text } }
+
+    /// The statement that took long for the caller last; from then on there is none.
+    @inline(never)
+    public func takeSlowStatement() -> String? {
+        statement.withLock { statement in
+            defer { statement = nil }
+            return statement
+        }
     }
 
     /// Notes that the caller has gone away; what was begun for it is stopped.

@@ -8,6 +8,7 @@ import Testing
     private static let mayImport: [String: Set<String>] = [
         "Encoding": [],
         "Tasks": ["CMalloc"],
+        "Telemetry": [],
         "JSON": ["Encoding"],
         "BSON": ["Encoding", "JSON"],
         "Postgres": ["CLibpq", "Encoding", "Tasks"],
@@ -20,13 +21,13 @@ import Testing
         "Rules": ["Encoding", "JSON", "ParseModel", "ServerConfiguration"],
         "Operations": [
             "CCrypt", "Encoding", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
-            "ServerConfiguration", "Tasks",
+            "ServerConfiguration", "Tasks", "Telemetry",
         ],
-        "CloudCode": ["JSON", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Tasks"],
-        "HTTP": ["Encoding", "JSON", "Logs", "Tasks"],
+        "CloudCode": ["JSON", "Operations", "ParseModel", "Rules", "ServerConfiguration", "Tasks", "Telemetry"],
+        "HTTP": ["Encoding", "JSON", "Logs", "Tasks", "Telemetry"],
         "REST": [
             "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "Pages", "ParseModel", "ParseStorage",
-            "Postgres", "Rules", "ServerConfiguration", "Tasks",
+            "Postgres", "Rules", "ServerConfiguration", "Tasks", "Telemetry",
         ],
         "LiveQuery": [
             "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Rules",
@@ -40,7 +41,8 @@ import Testing
         ],
         "SignIn": ["Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration"],
         "Mail": [
-            "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseStorage", "ServerConfiguration", "Templates",
+            "CCurl", "Encoding", "JSON", "Operations", "Outgoing", "ParseStorage", "ServerConfiguration", "Telemetry",
+            "Templates",
         ],
         "Push": ["JSON", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration"],
         "Migration": [
@@ -52,7 +54,7 @@ import Testing
             "Mail", "Migration", "NodeHost", "Operations", "ParseModel", "Outgoing", "Pages", "ParseStorage",
             "Postgres", "Push",
             "REST",
-            "Schema", "ServerConfiguration", "SignIn", "Webhooks",
+            "Schema", "ServerConfiguration", "SignIn", "Telemetry", "Webhooks",
         ],
         "CLI": ["App", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "Push", "ServerConfiguration"],
         "Roost": ["App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration"],

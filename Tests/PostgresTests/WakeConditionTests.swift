@@ -36,7 +36,8 @@ struct WakeConditionTests {
     @Test("Reads that may take long are woken for by themselves")
     func searches() throws {
         let shape = ReadShape(try EncodedStatement(Statement("SELECT 1")).key, mostRows: 1, leadsToMore: false)
-        let search = CommandQueue.Command.submit(Request(.statements([]), isReadOnly: true, shape: shape, isSearch: true))
+        let search = CommandQueue.Command.submit(
+            Request(.statements([]), isReadOnly: true, shape: shape, isSearch: true))
         #expect(Self.wakes(WakeCondition(searches: false), [search, Self.read]) == [false, true])
         #expect(Self.wakes(WakeCondition(reads: false), [search, Self.read]) == [true, false])
     }

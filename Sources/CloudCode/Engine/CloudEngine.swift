@@ -6,6 +6,7 @@ import Rules
 public import ServerConfiguration
 import Synchronization
 import Tasks
+public import Telemetry
 
 /// Cloud code of all hosts: who is called for what, checks before the call, time limits, and what a failure means.
 public final class CloudEngine: Sendable {
@@ -24,9 +25,16 @@ public final class CloudEngine: Sendable {
     private let callsFindTriggers = Atomic(false)
     private let limitChanges = Atomic(0)
     let logger: Logger
+    /// What is counted.
+    public let meters: CloudMeters
 
     /// Makes an engine without hosts.
-    public init(logger: Logger) { self.logger = logger }
+    ///
+    /// - Parameter meters: What is counted.
+    public init(meters: CloudMeters = CloudMeters(), logger: Logger) {
+        self.meters = meters
+        self.logger = logger
+    }
 
     /// Adds a host, before the server starts.
     public func attach(_ host: any CloudHost) { state.withLock { $0.hosts[host.kind] = host } }
@@ -149,6 +157,28 @@ public final class CloudEngine: Sendable {
         return try result.get()
     }
 
+    /// Measures a call.
+    private func counted(
+        _ target: CloudTarget, _ host: CloudHostKind, _ body: nonisolated(nonsending) () async throws -> CloudResult
+    ) async throws -> CloudResult {
+        let kind: CloudMeters.Kind =
+            switch target {
+            case .function: .function
+            case .job: .job
+            case .trigger: .trigger
+            }
+        let start = ContinuousClock.now
+        do {
+            let result = try await body()
+            meters.add(kind, host.measured, .ok, .now - start)
+            return result
+        } catch {
+            let isOverdue = (error as? ParseError).map { $0.message == TimeLimit.exceeded.message } ?? false
+            meters.add(kind, host.measured, isOverdue ? .timeout : .error, .now - start)
+            throw error
+        }
+    }
+
     /// Whether what a call answers is all that is left to do for the request: it is written into the answer.
     private static func isFollowedByAnswer(_ call: CloudCall) -> Bool {
         switch call.target {
@@ -185,7 +215,9 @@ public final class CloudEngine: Sendable {
             let limit = host.timeLimit(of: call.target)
             call.deadline = limit.map { .now + $0 }
             let ready = call
-            let result = try await TimeLimit.run(limit) { try await host.call(ready) }
+            let result = try await counted(call.target, host.kind) {
+                try await TimeLimit.run(limit) { try await host.call(ready) }
+            }
             return validation.map { result.adding($0) } ?? result
         } catch let failure as CloudFailure {
             throw failure.parseError(for: call)
@@ -207,5 +239,16 @@ extension CloudResult {
         case .fields: break
         }
         return result
+    }
+}
+
+extension CloudHostKind {
+    /// What metrics call it.
+    var measured: CloudMeters.Host {
+        switch self {
+        case .webhooks: .webhook
+        case .swift: .swift
+        case .node: .node
+        }
     }
 }

@@ -1,6 +1,7 @@
 import Logging
 import NIOCore
 import NIOPosix
+import Telemetry
 
 #if canImport(Glibc)
     import Glibc
@@ -19,6 +20,7 @@ final class ConnectionGate: ChannelInboundHandler {
 
     private let connections: OpenConnections
     private let limit: Int
+    private let meters: RequestMeters?
     private let logger: Logger
     private var isWaiting = false
     private var lastWarning: NIODeadline?
@@ -29,7 +31,8 @@ final class ConnectionGate: ChannelInboundHandler {
     private static let warningInterval: TimeAmount = .minutes(1)
 
     /// - Parameter limit: The most connections that are open at a time.
-    init(connections: OpenConnections, limit: Int, logger: Logger) {
+    init(connections: OpenConnections, limit: Int, meters: RequestMeters?, logger: Logger) {
+        self.meters = meters
         self.connections = connections
         self.limit = limit
         self.logger = logger
@@ -52,6 +55,7 @@ final class ConnectionGate: ChannelInboundHandler {
     private func wait(_ context: ChannelHandlerContext, because reason: String) {
         guard !isWaiting, context.channel.isActive else { return }
         isWaiting = true
+        meters?.refused.add(.connections)
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
         let now = NIODeadline.now()
         if lastWarning.map({ now - $0 >= Self.warningInterval }) ?? true {

@@ -4,6 +4,7 @@ import NIOHTTP1
 import NIOSSL
 import NIOTLS
 import Tasks
+import Telemetry
 
 /// Serves connections: SwiftNIO's parser of HTTP/1.1 in front, and behind it a task on the connection's event loop that
 /// answers one request after the other, and writes the answers to the socket.
@@ -19,12 +20,18 @@ struct ConnectionHandler: Sendable {
     let handshakeLimit: Duration
     let logger: Logger
     private let flushCoalescers: [ObjectIdentifier: FlushCoalescer]
+    private let meters: RequestMeters?
+    private let shards: [ObjectIdentifier: RequestMeters.Shard]
 
-    /// - Parameter eventLoops: Those on which connections come.
+    /// - Parameters:
+    ///   - eventLoops: Those on which connections come.
+    ///   - meters: What is measured of requests; nil for nothing.
     init(
         responder: Responder, connections: OpenConnections, transferTimeout: TransferTimeout, headerLimit: Int,
-        certificate: ServerCertificate?, handshakeLimit: Duration, eventLoops: any EventLoopGroup, logger: Logger
+        certificate: ServerCertificate?, handshakeLimit: Duration, eventLoops: any EventLoopGroup,
+        meters: RequestMeters?, logger: Logger
     ) {
+        self.meters = meters
         self.responder = responder
         self.logger = logger
         self.connections = connections
@@ -34,13 +41,20 @@ struct ConnectionHandler: Sendable {
         self.handshakeLimit = handshakeLimit
         flushCoalescers = Dictionary(
             uniqueKeysWithValues: eventLoops.makeIterator().map { (ObjectIdentifier($0), FlushCoalescer(of: $0)) })
+        var shards: [ObjectIdentifier: RequestMeters.Shard] = [:]
+        for (index, eventLoop) in eventLoops.makeIterator().enumerated() {
+            shards[ObjectIdentifier(eventLoop)] = meters?[index]
+        }
+        self.shards = shards
     }
 
     /// Puts the parser in front of a connection that was just accepted. To be called on its event loop.
     func setUp(_ channel: any Channel) throws -> HTTPConnection {
         let flushCoalescer =
             flushCoalescers[ObjectIdentifier(channel.eventLoop)] ?? FlushCoalescer(of: channel.eventLoop)
-        let connection = HTTPConnection(channel, flushCoalescer: flushCoalescer)
+        let connection = HTTPConnection(
+            channel, flushCoalescer: flushCoalescer,
+            record: RequestRecord(shards[ObjectIdentifier(channel.eventLoop)]))
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderFieldSize = headerLimit / 2
         limits.maxHeaderListSize = headerLimit
@@ -89,13 +103,20 @@ struct ConnectionHandler: Sendable {
                 if connection.activity.withLock({ $0.finishRequest(at: .now) }) || !isUsable { break }
             }
         } catch let error as HTTPParserError {
-            _ = connection.write(MalformedRequest(error).answer)
+            refuse(MalformedRequest(error), on: connection)
         } catch let error as MalformedRequest {
-            _ = connection.write(error.answer)
+            refuse(error, on: connection)
         }
         // From here on it counts as idle, and is closed when the last answers do not leave.
         connection.activity.withLock { $0.end(at: .now) }
         if connection.speaksHTTP { try await connection.flush() }
+    }
+
+    private func refuse(_ request: MalformedRequest, on connection: HTTPConnection) {
+        meters?.refused.add(.malformed)
+        logger.debug(
+            "request refused", metadata: ["reason": "\(request.reason)", "ip": "\(connection.peer)", "status": "400"])
+        _ = connection.write(request.answer)
     }
 }
 

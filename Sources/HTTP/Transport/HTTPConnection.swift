@@ -13,6 +13,8 @@ final class HTTPConnection: Sendable {
     let caller: CallerPresence
     /// What the client sends.
     let parts = RequestParts()
+    /// What is found out about the request that is being answered.
+    let record: RequestRecord
 
     /// What is under way on it.
     let activity = Mutex(ConnectionActivity(at: .now))
@@ -22,9 +24,12 @@ final class HTTPConnection: Sendable {
     private let holdsReads = Atomic(false)
     private let flushCoalescer: FlushCoalescer
 
-    /// - Parameter flushCoalescer: That of the channel's event loop.
-    init(_ channel: any Channel, flushCoalescer: FlushCoalescer) {
+    /// - Parameters:
+    ///   - flushCoalescer: That of the channel's event loop.
+    ///   - record: What is found out about its requests.
+    init(_ channel: any Channel, flushCoalescer: FlushCoalescer, record: RequestRecord = RequestRecord()) {
         self.channel = channel
+        self.record = record
         self.flushCoalescer = flushCoalescer
         peer = channel.remoteAddress?.ipAddress ?? ""
         caller = CallerPresence(sender: Sender(address: peer))

@@ -10,6 +10,17 @@ package protocol HTTPHandler: Sendable {
 
     /// The answer for which there is no memory.
     var overloaded: Reply { get }
+
+    /// Whether the other end of a connection is a proxy that is believed about a request's id.
+    func believes(peer: String) -> Bool
+
+    /// The template of the paths that are counted in a row of the metrics; nil for paths of no route.
+    func route(ofRow number: Int) -> String?
+}
+
+extension HTTPHandler {
+    package func believes(peer: String) -> Bool { false }
+    package func route(ofRow number: Int) -> String? { nil }
 }
 
 /// A request as it came from the connection.
@@ -30,6 +41,8 @@ package struct IncomingRequest {
     package let body: IncomingBody
     /// Whether the server is about to end.
     package let isDraining: Bool
+    /// What is found out about it, for metrics and for its log line.
+    package let record: RequestRecord
 
     package var isHead: Bool { method == "HEAD" }
 
@@ -40,13 +53,33 @@ package struct IncomingRequest {
 /// A short id under which the log speaks about a request; its text is made where it is logged.
 public struct RequestID: Sendable, CustomStringConvertible {
     private let number: UInt64
+    /// What a proxy called the request; nil where the server names it.
+    private let given: String?
+
+    /// The id that a proxy gave a request; nil for one that is longer than 64 characters, or has others than letters,
+    /// digits, full stops, hyphens and underscores.
+    init?(given text: String) {
+        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else { return nil }
+        number = 0
+        given = text
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
 
     /// An id with some number.
     public init(_ number: UInt64) {
         self.number = number
+        given = nil
     }
 
-    public var description: String { String(number, radix: 36) }
+    public var description: String { given ?? String(number, radix: 36) }
 }
 
 /// Gives ids to requests: unique in the process, and unlikely to repeat in the next one.

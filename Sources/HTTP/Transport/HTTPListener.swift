@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 import Synchronization
+import Telemetry
 
 /// A socket that listens, and the connections that come by it.
 struct HTTPListener: Sendable {
@@ -13,6 +14,7 @@ struct HTTPListener: Sendable {
     /// How long it goes on listening when the service is shut down.
     let drain: Drain
     let eventLoops: any EventLoopGroup
+    let meters: RequestMeters?
     let logger: Logger
 
     /// How many connections the system keeps that wait to be accepted.
@@ -57,7 +59,8 @@ struct HTTPListener: Sendable {
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
-                        ConnectionGate(connections: connections, limit: connectionLimit, logger: logger))
+                        ConnectionGate(
+                            connections: connections, limit: connectionLimit, meters: meters, logger: logger))
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)

@@ -4,6 +4,7 @@ import NIOCore
 import NIOPosix
 public import ServiceLifecycle
 import Tasks
+public import Telemetry
 
 /// The HTTP server: listens, has requests answered, and turns replies into responses.
 ///
@@ -44,6 +45,10 @@ public struct HTTPServer: Service {
         public var webSockets: (any WebSocketHandler)?
         /// Keeps figures about requests; nil for none.
         public var metrics: (any MetricsFactory)?
+        /// What is measured of requests for `/metrics`; nil for nothing.
+        public var meters: RequestMeters?
+        /// From how long on a request is slow, which the log says as a warning.
+        public var slowRequest: Duration = .seconds(1)
 
         /// Adds nothing.
         public init() {}
@@ -56,8 +61,10 @@ public struct HTTPServer: Service {
     private let logger: Logger
     private let responder: Responder
     private let connections: OpenConnections
+    private let webSockets: WebSocketSlots
     private let transferTimeout: TransferTimeout
     private let drain: Drain
+    private let meters: RequestMeters?
     private let listeningPort = ListeningPort()
 
     /// Makes a server; it listens when it is run.
@@ -82,10 +89,11 @@ public struct HTTPServer: Service {
         self.limits = limits
         self.certificate = certificate
         self.logger = logger
-        transferTimeout = TransferTimeout(limits: limits)
+        meters = additions.meters
+        transferTimeout = TransferTimeout(limits: limits, meters: meters)
         HeavyWork.executor = LongWork.large
         // They stay for long: requests get the other half.
-        let webSockets = WebSocketSlots(most: max(1, limits.connections / 2))
+        webSockets = WebSocketSlots(most: max(1, limits.connections / 2))
         connections = OpenConnections(transferTimeout: transferTimeout, webSockets: webSockets)
         drain = Drain(time: limits.drain)
         responder = Responder(
@@ -99,6 +107,26 @@ public struct HTTPServer: Service {
     /// - Throws: What kept the server from listening.
     public var boundPort: Int {
         get async throws { try await listeningPort.value }
+    }
+
+    /// How the server stands at one moment.
+    public struct Figures: Sendable {
+        /// Connections without a request, with one, and of WebSocket.
+        public var idle = 0, active = 0, webSockets = 0
+        /// The most connections there may be.
+        public var mostConnections = 0
+        /// The bytes of bodies and unread answers that are kept in memory, and the most of them.
+        public var heldBytes = 0, mostHeldBytes = 0
+    }
+
+    /// How the server stands now.
+    public var figures: Figures {
+        let (idle, active) = connections.idleAndActive
+        let webSockets = webSockets.taken
+        return Figures(
+            idle: idle, active: max(0, active - webSockets), webSockets: webSockets,
+            mostConnections: limits.connections,
+            heldBytes: transferTimeout.heldBytes, mostHeldBytes: limits.transferMemory)
     }
 
     /// Listens and answers until the service is shut down or the task is cancelled.
@@ -127,9 +155,9 @@ public struct HTTPServer: Service {
             handler: ConnectionHandler(
                 responder: responder, connections: connections, transferTimeout: transferTimeout,
                 headerLimit: limits.headers, certificate: certificate, handshakeLimit: limits.handshake,
-                eventLoops: eventLoops, logger: logger),
+                eventLoops: eventLoops, meters: meters, logger: logger),
             connections: connections, connectionLimit: limits.connections, drain: drain, eventLoops: eventLoops,
-            logger: logger)
+            meters: meters, logger: logger)
         try await withTaskCancellationHandler {
             try await listener.run(host: host, port: port) { listeningPort.settle(.success($0)) }
         } onCancel: {

@@ -26,6 +26,14 @@ final class OpenConnections: Sendable {
     /// How many were accepted and are not closed.
     var count: Int { state.withLock { $0.count } }
 
+    /// How many of the open connections of HTTP wait for a request, and how many have one under way.
+    var idleAndActive: (idle: Int, active: Int) {
+        var idle = 0
+        let all = list
+        for connection in all where connection.activity.withLock({ $0.idleTime }) != nil { idle += 1 }
+        return (idle, all.count - idle)
+    }
+
     /// Counts a connection that was accepted.
     ///
     /// - Returns: How many there are now.

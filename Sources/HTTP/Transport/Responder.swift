@@ -56,10 +56,16 @@ struct Responder: Sendable {
             return try await serve(upgrade, head, on: connection)
         }
         let start = ContinuousClock.now
+        let record = connection.record
         metrics?.begin()
-        var status = 0
+        record.begin(method: head.method.rawValue)
+        var (status, sent, received) = (0, 0, 0)
         // A client that leaves is answered with no status.
-        defer { metrics?.end(method: head.method, status: status, duration: .now - start) }
+        defer {
+            let duration = ContinuousClock.now - start
+            metrics?.end(method: head.method, status: status, duration: duration)
+            record.end(status: status, duration: duration, received: received, sent: sent)
+        }
         let body = IncomingBody(headers: headers, connection: connection, transferTimeout: transferTimeout)
         if !body.isComplete, headers[.expect]?.asciiLowercased == "100-continue" {
             if handler.mayTake(body, headers: headers) {
@@ -69,22 +75,35 @@ struct Responder: Sendable {
             }
         }
         let request = IncomingRequest(
-            id: requestIDs.next(), method: head.method.rawValue, target: head.uri, headers: headers,
-            authority: headers[.host], peer: connection.peer, body: body, isDraining: drain.hasBegun)
+            id: id(of: headers, from: connection.peer), method: head.method.rawValue, target: head.uri,
+            headers: headers,
+            authority: headers[.host], peer: connection.peer, body: body, isDraining: drain.hasBegun,
+            record: record)
         var reply = await handler.answer(request)
+        received = body.receivedLength
         body.release()
         let ticket = watch(&reply, on: connection)
         defer { if let ticket { transferTimeout.end(ticket) } }
+        let code = reply.code
         let tag = await longTag(of: reply, to: request)
         var response = ResponseHead(reply: reply, request: request, tag: tag, crossOrigin: crossOrigin)
         let keepsConnection =
             head.isKeepAlive && !drain.hasBegun && !Self.endsParsing(head) && !body.isBroken && !body.awaitsContinue
             && (body.declaredLength ?? 0) <= drainLimit
-        status = response.status
         response.isSecure = isSecure
         response.announce(keepsConnection: keepsConnection, to: head.version)
-        try await send(response, on: connection, ticket)
-        log(request.id, request.method, request.target, status: status, duration: .now - start)
+        do {
+            try await send(response, on: connection, ticket)
+        } catch {
+            log(request, status: nil, duration: .now - start)
+            throw error
+        }
+        if connection.caller.hasLeft {
+            log(request, status: nil, duration: .now - start)
+        } else {
+            (status, sent) = (response.status, response.contentLength)
+            log(request, status: status, code: code, bytes: sent, duration: .now - start)
+        }
         guard !body.isBroken, !body.awaitsContinue else { return false }
         if !body.isComplete, await !body.drain(upTo: drainLimit) { return false }
         return keepsConnection
@@ -104,7 +123,9 @@ struct Responder: Sendable {
         let id = requestIDs.next()
         let start = ContinuousClock.now
         let status = try await upgrade.serve(on: connection, webSockets, transferTimeout)
-        log(id, head.method.rawValue, head.uri, status: status, duration: .now - start)
+        let line = RequestFields(
+            id: id, method: head.method.rawValue, target: head.uri, status: status, duration: .now - start)
+        logger.info("request", metadata: ["request": .fields { line.fields }])
         return false
     }
 
@@ -184,42 +205,25 @@ struct Responder: Sendable {
     private static let pieceSize = 128 * 1024
 
     /// One line a request.
-    private func log(_ id: RequestID, _ method: String, _ target: String, status: Int, duration: Duration) {
-        let line = RequestFields(id: id, method: method, target: target, status: status, duration: duration)
-        logger.info("request", metadata: ["request": .fields { line.fields }])
-    }
-}
-
-/// What the log says of a request that was answered.
-struct RequestFields: Sendable {
-    let id: RequestID
-    let method: String
-    let path: String
-    let status: Int
-    let duration: Duration
-
-    /// Takes of a target what lines keep: the path, without the query string, which may hold secrets, and not all of
-    /// one that is long.
-    init(id: RequestID, method: String, target: String, status: Int, duration: Duration) {
-        self.id = id
-        self.method = method
-        self.status = status
-        self.duration = duration
-        let kept = target.utf8.prefix(Self.longestPath).prefix { $0 != UInt8(ascii: "?") }
-        path = kept.count == target.utf8.count ? target : String(decoding: kept, as: UTF8.self)
+    ///
+    /// - Parameter status: nil for a client that left before its answer.
+    private func log(
+        _ request: IncomingRequest, status: Int?, code: Int? = nil, bytes: Int? = nil, duration: Duration
+    ) {
+        var fields = RequestFields(
+            id: request.id, method: request.method, target: request.target, status: status, duration: duration)
+        fields.route = handler.route(ofRow: request.record.rowNumber)
+        fields.code = code
+        fields.bytes = bytes
+        fields.caller = request.record.takeCaller()
+        let level = fields.level(isQuiet: request.record.isQuiet, slow: additions.slowRequest)
+        logger.log(level: level, "request", metadata: ["request": .fields { [fields] in fields.fields }])
     }
 
-    /// How many bytes of a path are kept.
-    private static let longestPath = 1000
-
-    /// The fields, sorted by name.
-    var fields: [(name: String, value: String)] {
-        [("id", "\(id)"), ("method", method), ("ms", milliseconds), ("path", path), ("status", "\(status)")]
-    }
-
-    private var milliseconds: String {
-        let microseconds = duration.components.seconds * 1_000_000 + duration.components.attoseconds / 1_000_000_000_000
-        return "\(microseconds / 1000).\(String(1000 + microseconds % 1000).dropFirst())"
+    /// The id that a proxy which is believed gave the request, or one of the server's own.
+    private func id(of headers: RequestHeaders, from peer: String) -> RequestID {
+        guard let given = headers[.requestID], handler.believes(peer: peer) else { return requestIDs.next() }
+        return RequestID(given: given) ?? requestIDs.next()
     }
 }
 

@@ -52,6 +52,9 @@ public final class ServerCertificate: Sendable {
     /// What a new connection speaks TLS by.
     var context: NIOSSLContext { current.withLock { $0.context } }
 
+    /// When the certificate ends, in seconds since 1970.
+    public var end: Int { current.withLock { $0.end } }
+
     /// The warning about a certificate that clients refuse since its time is over; nil for another one.
     public var warning: String? {
         let end = current.withLock { $0.end }

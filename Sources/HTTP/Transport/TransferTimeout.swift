@@ -1,5 +1,6 @@
 import NIOCore
 import Synchronization
+import Telemetry
 
 /// Watches transfers: bodies that arrive, and answers that leave.
 ///
@@ -66,6 +67,7 @@ final class TransferTimeout: Sendable {
 
     private let state = Mutex(State())
     private let limits: HTTPServer.Limits
+    private let meters: RequestMeters?
 
     /// The slowest pace, in bytes a second, at which a transfer counts as moving.
     private static let slowestPace = 512
@@ -74,8 +76,9 @@ final class TransferTimeout: Sendable {
     /// The pace, in bytes a second, at which a transfer need not make room for others.
     private static let fastPace = 1024.0 * 1024
 
-    init(limits: HTTPServer.Limits) {
+    init(limits: HTTPServer.Limits, meters: RequestMeters? = nil) {
         self.limits = limits
+        self.meters = meters
     }
 
     /// The bytes that all transfers keep in memory.
@@ -117,6 +120,7 @@ final class TransferTimeout: Sendable {
             return (true, victims)
         }
         for channel in victims { channel.abort() }
+        if !hasRoom || !victims.isEmpty { meters?.refused.add(.memory, max(victims.count, 1)) }
         return hasRoom
     }
 
@@ -197,7 +201,10 @@ final class TransferTimeout: Sendable {
     func run() async {
         let pause = min(limits.idle / 4, limits.stall / 4, .seconds(1))
         while (try? await Task.sleep(for: pause)) != nil {
-            for channel in takeOverdue(at: .now) { channel.abort() }
+            for channel in takeOverdue(at: .now) {
+                meters?.refused.add(.timeout)
+                channel.abort()
+            }
         }
     }
 

@@ -17,7 +17,7 @@ package struct CrossOrigin: Sendable {
                 ("Access-Control-Allow-Origin", origin),
                 ("Access-Control-Allow-Methods", "GET,PUT,POST,DELETE,OPTIONS"),
                 ("Access-Control-Allow-Headers", headers),
-                ("Access-Control-Expose-Headers", "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id"),
+                ("Access-Control-Expose-Headers", "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id, X-Request-Id"),
             ]
             if origins.count > 1 { fields.append(("Vary", "Origin")) }
             return fields.flatMap { Array("\($0): \(ResponseHead.singleLine($1))\r\n".utf8) }

@@ -53,12 +53,21 @@ public struct Reply: Sendable {
     public var headers: [(String, String)]
     /// The content.
     public var body: Body
+    /// The number of Parse's error, where it is one, for the log.
+    var code: Int?
 
     /// Makes an answer.
     public init(status: Int = 200, headers: [(String, String)] = [], body: Body) {
         self.status = status
         self.headers = headers
         self.body = body
+    }
+
+    /// The same answer, whose line in the log has the number of Parse's error.
+    package func noting(code: Int?) -> Reply {
+        var reply = self
+        reply.code = code
+        return reply
     }
 
     /// An answer with JSON text that is already written.

@@ -29,6 +29,7 @@ struct ResponseHead {
         self.crossOrigin = crossOrigin.lines(origin: request.headers[.origin])
         fields = Self.ownFields(of: reply)
         fields.append(("Date", HTTPDate.now))
+        fields.append((HeaderName.requestID.text, request.id.description))
         var contentType: String?
         switch reply.body {
         case .json(let bytes):
@@ -104,7 +105,7 @@ struct ResponseHead {
     /// The fields of a reply's own; the last one of a name counts.
     private static func ownFields(of reply: Reply) -> [(name: String, value: String)] {
         var fields: [(name: String, value: String)] = []
-        fields.reserveCapacity(reply.headers.count + 6)
+        fields.reserveCapacity(reply.headers.count + 7)
         for (name, value) in reply.headers {
             fields.removeAll { $0.name == name }
             fields.append((name, singleLine(value)))
@@ -115,6 +116,9 @@ struct ResponseHead {
     private func value(_ name: HeaderName) -> String? {
         fields.first { name.matches($0.name) }?.value
     }
+
+    /// The bytes that follow the header fields.
+    var contentLength: Int { length }
 
     private var length: Int {
         switch content {

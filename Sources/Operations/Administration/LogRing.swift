@@ -4,6 +4,7 @@ import Logging
 import Logs
 import ParseModel
 import Synchronization
+public import Telemetry
 
 /// The latest log lines, kept in memory for `GET /scriptlog`. Errors are kept apart, so that other lines do not push
 /// them out.
@@ -14,30 +15,19 @@ public final class LogRing: Sendable {
         let message: String
         let metadata: Logger.Metadata
 
-        /// parse-server's names of levels.
-        private var levelName: String {
-            switch level {
-            case .trace: "silly"
-            case .debug: "debug"
-            case .info, .notice: "info"
-            case .warning: "warn"
-            case .error, .critical: "error"
-            }
-        }
-
         var json: JSONValue {
             var object: JSONObject = [:]
-            for (name, value) in metadata.sortedFields { object[name] = .string(Self.cut(value)) }
+            for (name, value) in metadata.sortedFields { object[name] = LogFields.json(name, Self.cut(value)) }
             // As parse-server names the path of a request.
             object["url"] = object["path"]
-            object["level"] = .string(levelName)
+            object["level"] = .string(level.parseName)
             object["message"] = .string(message)
             object["timestamp"] = .string(moment.iso)
             return .object(object)
         }
 
         /// As parse-server cuts what cloud code logs. What is kept is cut: a client may be quoted in it.
-        fileprivate static func cut(_ text: String) -> String {
+        static func cut(_ text: String) -> String {
             text.utf8.count > 1000 ? text.prefix(1000) + "... (truncated)" : text
         }
 
@@ -59,15 +49,35 @@ public final class LogRing: Sendable {
 
     private let lines = Mutex(Lines())
     private let capacity: Int
+    private let meters: Counters<Meters.LogLevel>
+
+    /// What reads the lines of files; nil where there are none.
+    let files: LogFileReader?
 
     /// Makes an empty ring.
     ///
-    /// - Parameter capacity: How many lines it keeps, and how many errors besides.
-    public init(capacity: Int = 1000) { self.capacity = capacity }
+    /// - Parameters:
+    ///   - folder: Where the lines are kept in files; nil for nowhere.
+    ///   - capacity: How many lines it keeps, and how many errors besides.
+    ///   - meters: What counts the lines.
+    public init(capacity: Int = 1000, folder: String? = nil, meters: Counters<Meters.LogLevel> = Counters()) {
+        self.capacity = capacity
+        files = folder.map { LogFileReader(folder: $0) }
+        self.meters = meters
+    }
 
     /// A logger that keeps its lines here as well as it writes them.
     public func recording(_ logger: Logger) -> Logger {
         Logger(label: logger.label, factory: { _ in LogRingHandler(ring: self, next: logger.handler) })
+    }
+
+    fileprivate func count(_ level: Logger.Level) {
+        switch level {
+        case .trace, .debug: meters.add(.debug)
+        case .info, .notice: meters.add(.info)
+        case .warning: meters.add(.warn)
+        case .error, .critical: meters.add(.error)
+        }
     }
 
     func add(_ event: LogEvent, _ metadata: Logger.Metadata) {
@@ -117,6 +127,7 @@ private struct LogRingHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
+        ring.count(event.level)
         if event.level >= .info { ring.add(event, next.metadata) }
         next.log(event: event)
     }

@@ -1,23 +1,67 @@
 import Foundation
 import JSON
+import Logs
 import ParseModel
+import Tasks
 
-/// `/scriptlog`: the latest log lines, as administrators read them.
+/// `/scriptlog`: the latest log lines, as administrators read them: those of the files, where there are some, or those that
+/// this process remembers.
 public struct ScriptLog: Sendable {
     let backend: Backend
     var log: LogRing { backend.log }
 
-    /// Log lines that the parameters `level`, `from`, `until`, `size` (or `n`) and `order` ask for.
+    /// Log lines that the parameters `level`, `from`, `until`, `size` (or `n`) and `order` ask for, and of them those
+    /// with the `requestId`, `user`, `route` or `text` that others name.
     ///
     /// What is no value for a parameter counts as absent: parse-server's defaults hold then.
-    public func lines(_ parameters: JSONObject) -> [JSONValue] {
+    public func lines(_ parameters: JSONObject) async -> [JSONValue] {
         let now = ParseDate.now.milliseconds
         let from = Self.moment(parameters["from"]) ?? ParseDate(milliseconds: now - 7 * 86_400_000)
         let until = Self.moment(parameters["until"]) ?? ParseDate(milliseconds: now)
-        let lines = log.lines(onlyErrors: parameters["level"]?.stringValue == "error", from: from, until: until)
         let size = Self.size(parameters["n"]) ?? Self.size(parameters["size"]) ?? 10
         let isAscending = parameters["order"]?.stringValue == "asc"
-        return isAscending ? lines.prefix(size).map(\.json) : lines.suffix(size).reversed().map(\.json)
+        let onlyErrors = parameters["level"]?.stringValue == "error"
+        let matches = Self.filter(parameters)
+        if let files = log.files {
+            var query = LogFileReader.Query()
+            query.onlyErrors = onlyErrors
+            (query.from, query.until) = (from.iso, until.iso)
+            query.size = min(size, Self.mostLines)
+            query.isAscending = isAscending
+            query.matches = matches
+            let asked = query
+            return await HeavyWork.run { files.lines(asked).map { .object(Self.shown($0)) } }
+        }
+        let lines = log.lines(onlyErrors: onlyErrors, from: from, until: until).map(\.json).filter {
+            matches($0.objectValue ?? [:])
+        }
+        return isAscending ? Array(lines.prefix(size)) : Array(lines.suffix(size).reversed())
+    }
+
+    /// The most lines of files that an answer has.
+    private static let mostLines = 10_000
+
+    /// Which lines are meant.
+    private static func filter(_ parameters: JSONObject) -> @Sendable (JSONObject) -> Bool {
+        let wanted = [("requestId", "id"), ("user", "user"), ("route", "route")].compactMap { parameter, field in
+            parameters[Name(parameter)]?.nonEmptyString.map { (Name(field), $0) }
+        }
+        let text = parameters["text"]?.nonEmptyString
+        guard !wanted.isEmpty || text != nil else { return { _ in true } }
+        return { line in
+            guard wanted.allSatisfy({ line[$0.0]?.stringValue == $0.1 }) else { return false }
+            return text.map { text in line.values.contains { $0.stringValue?.contains(text) == true } } ?? true
+        }
+    }
+
+    /// A line of a file as parse-server names its fields.
+    private static func shown(_ line: JSONObject) -> JSONObject {
+        var line = line
+        for (name, value) in line {
+            if let text = value.stringValue, text.utf8.count > 1000 { line[name] = .string(LogRing.Line.cut(text)) }
+        }
+        line["url"] = line["path"]
+        return line
     }
 
     private static func moment(_ value: JSONValue?) -> ParseDate? {
@@ -30,5 +74,13 @@ public struct ScriptLog: Sendable {
     private static func size(_ value: JSONValue?) -> Int? {
         let number = value?.numberValue ?? value?.stringValue.flatMap(Double.init)
         return number.flatMap { Int(exactly: $0.rounded(.down)) }.flatMap { $0 > 0 ? $0 : nil }
+    }
+}
+
+extension JSONValue {
+    /// The text, also of a number, as a query has it; nil for an empty one.
+    fileprivate var nonEmptyString: String? {
+        let text = stringValue ?? numberValue.map { _ in self.text }
+        return text?.isEmpty == false ? text : nil
     }
 }

@@ -33,14 +33,20 @@ public struct Aggregating: Sendable {
             let options = try FindOptions(find: asked.filter { $0.key == "where" })
             let parser = FilterParser(isMaster: true, now: context.now.milliseconds)
             let filter = try parser.parse(options.condition)
-            let values = try await store.aggregates.distinct(className, field, filter, place: place)
+            let values = try await backend.timed(.aggregate, className, context) {
+                try await store.aggregates.distinct(className, field, filter, place: place)
+            }
             return ["results": .array(values)]
         }
         var stages = try Self.stages(asked, preset: configuration.preset)
         if let condition = triggered.condition { stages.insert(("$match", .object(condition)), at: 0) }
         stages = stages.map { ($0.name, StoredFieldNames.replaced(in: $0.operand, of: $0.name)) }
-        let rows = try await store.aggregates.aggregate(
-            className, stages, now: context.now.milliseconds, mergesDateParts: configuration.preset >= 8, place: place)
+        let planned = stages
+        let rows = try await backend.timed(.aggregate, className, context) {
+            try await store.aggregates.aggregate(
+                className, planned, now: context.now.milliseconds, mergesDateParts: configuration.preset >= 8,
+                place: place)
+        }
         let links = backend.links(context)
         // parse-server puts the marker of every relation of the class into every row, whatever the row is made of; a
         // row for all objects together, without an id, has none.

@@ -87,13 +87,16 @@ public struct DeletePipeline {
         let (store, wants) = (backend.store, backend.changes.wants(planned.className))
         let notFound = planned.rules?.notFound ?? ParseError.notFound
         guard wants.isEmpty else {
-            let change = try await store.delete(
-                planned.className, objectId: planned.objectId, access: planned.access, wants: wants)
+            let change = try await backend.timed(.delete, planned.className, planned.context) {
+                try await store.delete(
+                    planned.className, objectId: planned.objectId, access: planned.access, wants: wants)
+            }
             guard let change else { throw notFound }
             return change
         }
-        let isDeleted = try await store.delete(
-            planned.className, objectId: planned.objectId, access: planned.access)
+        let isDeleted = try await backend.timed(.delete, planned.className, planned.context) {
+            try await store.delete(planned.className, objectId: planned.objectId, access: planned.access)
+        }
         guard isDeleted else { throw notFound }
         return nil
     }

@@ -4,6 +4,7 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 import Tasks
+import Telemetry
 
 /// The life of a find and of a get: authorize; before-triggers; aim, which finds out the class that is answered; plan,
 /// which makes the caller's rights and what is special to the class part of the question; search; triggers of what is
@@ -95,7 +96,12 @@ struct FindPipeline {
     ///
     /// - Throws: 101 when the object of a get is not there or the caller may not see it.
     private func search(_ find: Find) async throws -> ObjectStore.Found {
-        let found = try await backend.store.find(try await request(find))
+        let request = try await request(find)
+        let operation: DatabaseMeters.Operation =
+            find.objectId != nil ? .get : find.options.limit == 0 ? .count : .find
+        let found = try await backend.timed(operation, find.target, find.context) {
+            try await backend.store.find(request)
+        }
         guard find.objectId == nil || found.rowCount > 0 else { throw ParseError.notFound }
         return found
     }

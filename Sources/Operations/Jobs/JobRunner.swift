@@ -4,6 +4,7 @@ import ParseModel
 import ParseStorage
 import Rules
 import Synchronization
+import Telemetry
 
 /// The jobs that run in this process.
 ///
@@ -22,6 +23,7 @@ public final class JobRunner: Sendable {
     let logger: Logger
     private let most: Int
     private let idSize: Int
+    private let meters: JobMeters
     /// The name of this process among the runs.
     private let owner = Identifiers.hexadecimal(32)
     private let state = Mutex(State())
@@ -41,7 +43,9 @@ public final class JobRunner: Sendable {
     /// - Parameters:
     ///   - most: How many jobs run at a time.
     ///   - idSize: The length of the ids of runs.
-    init(_ jobs: any JobSet, store: ObjectStore, most: Int, idSize: Int, logger: Logger) {
+    ///   - meters: What is counted.
+    init(_ jobs: any JobSet, store: ObjectStore, most: Int, idSize: Int, meters: JobMeters, logger: Logger) {
+        self.meters = meters
         self.jobs = jobs
         self.store = store
         self.most = most
@@ -107,6 +111,8 @@ public final class JobRunner: Sendable {
 
     private func carryOut(_ job: Job, _ call: JobCall, _ messages: JobMessages) async {
         logger.info("a job began", metadata: ["job": "\(call.name)", "run": "\(call.id)"])
+        meters.running.add(1)
+        defer { meters.running.add(-1) }
         var end: JobEnd
         do {
             end = JobEnd(hasSucceeded: true, message: try await job.run(call))
@@ -119,6 +125,8 @@ public final class JobRunner: Sendable {
         let last = await messages.end()
         end.message = end.message.flatMap { $0.isEmpty ? nil : JobMessages.storable($0) } ?? last
         end.at = .now
+        meters.add(
+            end.hasSucceeded ? .succeeded : .failed, job: call.name.text, at: Double(ParseDate.now.milliseconds) / 1000)
         // In a task of its own, which a cancelled job cannot cut short.
         await Task { [end] in await self.record(end, of: call.id) }.value
         state.withLock { $0.runs[Name(call.id)] = nil }

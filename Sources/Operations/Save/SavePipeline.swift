@@ -74,8 +74,10 @@ public struct SavePipeline {
     }
 
     private func write(_ planned: PlannedSave) async throws -> WriteResult {
-        if let rules = planned.rules { return try await rules.over(backend).store(planned) }
-        return try await backend.saving.carryOut(planned)
+        try await backend.timed(planned.save.isNew ? .create : .update, planned.save.className, planned.save.context) {
+            if let rules = planned.rules { return try await rules.over(backend).store(planned) }
+            return try await backend.saving.carryOut(planned)
+        }
     }
 
     /// Stores what was planned, and notes what the object was in the statement that changed it.

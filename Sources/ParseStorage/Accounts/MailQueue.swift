@@ -86,6 +86,16 @@ public struct MailRows: Sendable {
             id: id, content: content, attempts: rows.int(0, 2) ?? 1, domain: Name(rows.string(0, 3) ?? ""))
     }
 
+    /// How many mails wait, and for how many seconds the oldest of them has been due.
+    public func waiting() async throws -> (count: Int, oldest: Double) {
+        let rows = try await store.query(
+            """
+            SELECT count(*), coalesce(extract(epoch FROM now() - min("due")), 0)::float8 FROM "_roost_mail"
+            WHERE "due" < 'infinity'
+            """, [], readOnly: true)
+        return (Int(rows.int(0, 0) ?? 0), max(0, rows.double(0, 1) ?? 0))
+    }
+
     /// Removes a mail that was sent.
     public func remove(_ id: Int64) async throws {
         _ = try await store.query(Statement("DELETE FROM \"_roost_mail\" WHERE \"id\" = $1", [.int(id)]))

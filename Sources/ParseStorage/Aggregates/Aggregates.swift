@@ -47,7 +47,9 @@ public struct Aggregates: Sendable {
                     {
                         statement = jump.statement
                     }
-                    return Self.values(of: try await store.client.heavyQuery(statement))
+                    let chosen = statement
+                    return Self.values(
+                        of: try await store.noting(chosen.sql) { try await store.client.heavyQuery(chosen) })
                 }
             }
         } catch let error as PostgresError {
@@ -57,7 +59,35 @@ public struct Aggregates: Sendable {
 
     /// The values of the one column that a statement gives.
     private func values(of statement: Statement, _ className: String, _ place: ReadPlace) async throws -> [JSONValue] {
-        Self.values(of: try await store.reading(className, place) { try await $0.client.heavyQuery(statement) })
+        let rows = try await store.reading(className, place) { store in
+            try await store.noting(statement.sql) { try await store.client.heavyQuery(statement) }
+        }
+        return Self.values(of: rows)
+    }
+
+    /// The plan of a statement whose parameters are not known.
+    ///
+    /// - Parameter sql: A statement that this server has made; it is not carried out.
+    /// - Throws: `PostgresError` for one that cannot be planned.
+    public func genericPlan(of sql: String) async throws -> JSONValue {
+        let numbers = sql.split(separator: "$").dropFirst().compactMap { Int($0.prefix { ("0"..."9").contains($0) }) }
+        let count = numbers.max() ?? 0
+        let values = count == 0 ? "" : "(\(Array(repeating: "NULL", count: count).joined(separator: ", ")))"
+        let rows = try await store.client.exclusively { session in
+            _ = try await session.query("SET plan_cache_mode = force_generic_plan", [])
+            _ = try await session.query("PREPARE roost_explained AS \(sql)", [])
+            do {
+                let rows = try await session.query("EXPLAIN (FORMAT JSON) EXECUTE roost_explained\(values)", [])
+                _ = try await session.query("DEALLOCATE roost_explained", [])
+                _ = try await session.query("RESET plan_cache_mode", [])
+                return rows
+            } catch {
+                _ = try? await session.query("DEALLOCATE roost_explained", [])
+                _ = try? await session.query("RESET plan_cache_mode", [])
+                throw error
+            }
+        }
+        return try rows.jsonb(0, 0).map { try JSONValue(parsing: $0) } ?? .null
     }
 
     private static func values(of rows: PostgresResult) -> [JSONValue] {

@@ -3,6 +3,7 @@ import Logging
 import OrderedCollections
 import ParseModel
 import Postgres
+import Tasks
 
 /// Objects of classes, in PostgreSQL: every read and write of the server goes through here.
 ///
@@ -104,22 +105,28 @@ public struct ObjectStore: Sendable {
     public func query(_ sql: String, _ parameters: [PostgresParameter] = [], readOnly: Bool = false) async throws
         -> PostgresResult
     {
-        if let session { return try await session.query(sql, parameters) }
-        return try await client.query(sql, parameters, readOnly: readOnly)
+        try await noting(sql) {
+            if let session { return try await session.query(sql, parameters) }
+            return try await client.query(sql, parameters, readOnly: readOnly)
+        }
     }
 
     /// Runs one statement.
     ///
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement, readOnly: Bool = false) async throws -> PostgresResult {
-        if let session { return try await session.query(statement) }
-        return try await client.query(statement, readOnly: readOnly)
+        try await noting(statement.sql) {
+            if let session { return try await session.query(statement) }
+            return try await client.query(statement, readOnly: readOnly)
+        }
     }
 
     /// Runs statements as one: all or none, in one round trip.
     func group(_ statements: [Statement], readOnly: Bool = false) async throws -> [PostgresResult] {
-        if let session { return try await session.group(statements) }
-        return try await client.group(statements, readOnly: readOnly)
+        try await noting(statements.first?.sql) {
+            if let session { return try await session.group(statements) }
+            return try await client.group(statements, readOnly: readOnly)
+        }
     }
 
     /// Runs statements that add or change one object as one. Unless objects of the class must be unique in some
@@ -130,9 +137,23 @@ public struct ObjectStore: Sendable {
         -> [PostgresResult]
     {
         if session != nil { return try await group(statements) }
-        if alone || schema.hasUniqueFields { return try await client.group(statements, conflictKey: objectId) }
-        return try await client.change(conflictKey: objectId, statements)
+        return try await noting(statements.first?.sql) {
+            if alone || schema.hasUniqueFields { return try await client.group(statements, conflictKey: objectId) }
+            return try await client.change(conflictKey: objectId, statements)
+        }
     }
+
+    /// Notes for the log which statement took long, where one did.
+    func noting<R>(_ sql: String?, _ body: () async throws -> R) async throws -> R {
+        let start = ContinuousClock.now
+        defer {
+            if let sql, ContinuousClock.now - start >= Self.notable { CallerPresence.current?.note(slowStatement: sql) }
+        }
+        return try await body()
+    }
+
+    /// From how long on it is noted which statement it was.
+    private static let notable = Duration.milliseconds(20)
 
     /// A find, ready to be compiled.
     public struct FindRequest: Sendable {
@@ -345,13 +366,11 @@ public struct ObjectStore: Sendable {
         var results: [PostgresResult] = []
         for statement in statements {
             let givesRows = results.isEmpty && request.limit != 0
-            results.append(
-                try await client.search(
-                    statement,
-                    PostgresClient.Search(
-                        mostRows: givesRows ? request.limit ?? Self.usualRows : 1,
-                        leadsToMore: givesRows && request.include != nil, takesLong: isSlow,
-                        timeLimit: trialTime ?? timeLimit, isTrial: trialTime != nil)))
+            let search = PostgresClient.Search(
+                mostRows: givesRows ? request.limit ?? Self.usualRows : 1,
+                leadsToMore: givesRows && request.include != nil, takesLong: isSlow,
+                timeLimit: trialTime ?? timeLimit, isTrial: trialTime != nil)
+            results.append(try await noting(statement.sql) { try await client.search(statement, search) })
         }
         return results
     }
@@ -365,7 +384,8 @@ public struct ObjectStore: Sendable {
         if isSlow, session == nil {
             var results: [PostgresResult] = []
             for statement in statements {
-                results.append(try await client.slowQuery(statement, timeLimit: timeLimit))
+                results.append(
+                    try await noting(statement.sql) { try await client.slowQuery(statement, timeLimit: timeLimit) })
             }
             return results
         }

@@ -70,7 +70,10 @@ extension RouteTable {
                 return .object(report)
             },
             Route(.get, "scriptlog", [.master]) { routes, call in
-                .json(JSONValue.array(routes.backend.scriptLog.lines(call.envelope.parameters)).serialized())
+                .json(JSONValue.array(await routes.backend.scriptLog.lines(call.envelope.parameters)).serialized())
+            },
+            Route(.get, "slow_queries", [.master]) { routes, call in
+                .object(try await routes.backend.slowOperations.answer(call.envelope.parameters))
             },
             Route(.get, "graphql-config", [.master]) { routes, _ in
                 .object(try await routes.backend.graphQLConfig.read())

@@ -6,6 +6,7 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 import Synchronization
+import Telemetry
 
 /// A client has sent more requests than a limit lets it.
 struct RateLimitExceeded: Error {
@@ -26,6 +27,9 @@ final class RateLimiter: Sendable {
     /// Whether any counts for users or sessions.
     private let countsByUser: Bool
     private let counter: any RequestCounter
+    private let meters: LimitMeters?
+    /// Whether the limits are those of the options, and not of cloud code.
+    private let areOptions: Bool
     private let aliases: PathAliases
 
     /// Makes a counter; nil where nothing is limited.
@@ -33,8 +37,15 @@ final class RateLimiter: Sendable {
     /// - Parameters:
     ///   - configuration: Where it is counted, and where pages are.
     ///   - store: Where the counts are kept that all processes share.
-    init?(_ limits: [RateLimit], _ configuration: Configuration, _ store: ObjectStore) {
+    ///   - meters: What counts refused requests.
+    ///   - areOptions: Whether the limits are those of the options, and not of cloud code.
+    init?(
+        _ limits: [RateLimit], _ configuration: Configuration, _ store: ObjectStore, meters: LimitMeters? = nil,
+        areOptions: Bool = false
+    ) {
         guard !limits.isEmpty else { return nil }
+        self.meters = meters
+        self.areOptions = areOptions
         self.limits = limits
         aliases = PathAliases(pages: configuration.pages.pagesEndpoint)
         var byName: [Name: [Int]] = [:]
@@ -161,6 +172,7 @@ final class RateLimiter: Sendable {
         guard !demands.isEmpty else { return }
         let counts = try await counter.take(demands)
         for (demand, count) in zip(demands, counts) where count.requests > limits[demand.limit].count {
+            meters?.add(limit: areOptions ? demand.limit : nil)
             throw RateLimitExceeded(
                 message: limits[demand.limit].message, retryAfter: max(1, (count.remaining + 999) / 1000))
         }
@@ -184,12 +196,15 @@ final class DeclaredLimits: Sendable {
     private let cloud: CloudEngine
     private let configuration: Configuration
     private let store: ObjectStore
+    private let meters: LimitMeters
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - configuration: Where it is counted.
     ///   - store: Where the counts are kept that all processes share.
-    init(of cloud: CloudEngine, _ configuration: Configuration, _ store: ObjectStore) {
+    ///   - meters: What counts refused requests.
+    init(of cloud: CloudEngine, _ configuration: Configuration, _ store: ObjectStore, meters: LimitMeters) {
+        self.meters = meters
         self.cloud = cloud
         self.configuration = configuration
         self.store = store
@@ -201,7 +216,7 @@ final class DeclaredLimits: Sendable {
         guard changes != 0 else { return nil }
         return state.withLock { state in
             if state.changes != changes {
-                state.limiter = RateLimiter(cloud.rateLimits, configuration, store)
+                state.limiter = RateLimiter(cloud.rateLimits, configuration, store, meters: meters)
                 state.changes = changes
             }
             return state.limiter

@@ -14,6 +14,8 @@ package struct Dispatcher: HTTPHandler {
     private let handler: any RequestHandler
     private let files: FileRoutes?
     private let pages: PageRoutes?
+    private let monitoring: MonitoringRoutes?
+    private let showsMetrics: Bool
     private let errors: ErrorReply
     private let opener: EnvelopeOpener
     private let turns = RequestTurns()
@@ -25,16 +27,19 @@ package struct Dispatcher: HTTPHandler {
     ///   - handler: Answers the requests of the interface.
     ///   - files: Answers the requests below `/files`; nil for none.
     ///   - pages: Answers the requests for pages; nil for none.
+    ///   - monitoring: Answers who watches the server; nil for the word of `/health` alone.
     ///   - logger: Gets what callers do not get of an error.
     /// - Throws: The first address of the configuration that is none.
     package init(
         _ configuration: Configuration, handler: some RequestHandler, files: FileRoutes?, pages: PageRoutes? = nil,
-        logger: Logger
+        monitoring: MonitoringRoutes? = nil, logger: Logger
     ) throws(AddressList.InvalidEntry) {
         mount = configuration.mount
         self.handler = handler
         self.files = files
         self.pages = pages
+        self.monitoring = monitoring
+        showsMetrics = configuration.metrics.onMainPort
         errors = ErrorReply(sanitizes: configuration.enableSanitizedErrorResponse, logger: logger)
         opener = try EnvelopeOpener(configuration)
     }
@@ -53,6 +58,12 @@ package struct Dispatcher: HTTPHandler {
         return length <= opener.maximumBodySize
     }
 
+    /// Whether the other end of a connection is a proxy that is believed about a request's id.
+    package func believes(peer: String) -> Bool { opener.trustProxy.trusts(peer: peer) }
+
+    /// The template of the paths that are counted in a row of the metrics.
+    package func route(ofRow number: Int) -> String? { MeasuredRoutes.route(ofRow: number) }
+
     /// The answer for which there is no memory.
     package var overloaded: Reply { errors.reply(to: HTTPError.overloaded, requestID: RequestID(0)) }
 
@@ -65,6 +76,29 @@ package struct Dispatcher: HTTPHandler {
         }
     }
 
+    /// The answer to who asks how the server is; nil for another path.
+    private func health(_ request: IncomingRequest, _ components: [Substring]) async -> Reply? {
+        switch (components.count, components.last?.asciiLowercased) {
+        case (1, _):
+            note(request, .health)
+            request.record.keepQuiet()
+            return request.isDraining ? .object(["status": "error"], status: 503) : .object(["status": "ok"])
+        case (2, "live"): return monitoring?.live(request)
+        case (2, "ready"): return await monitoring?.ready(request, showsReasons: false)
+        default: return nil
+        }
+    }
+
+    private static func fileRow(_ method: String) -> MeasuredRoutes.Other {
+        switch method {
+        case "POST": .upload
+        case "DELETE": .fileDeletion
+        default: .download
+        }
+    }
+
+    private func note(_ request: IncomingRequest, _ row: MeasuredRoutes.Other) { request.record.note(row: row.number) }
+
     private func route(_ request: IncomingRequest) async throws -> Reply {
         guard let target = RequestTarget(request.target, mount: mount) else {
             throw HTTPError.noRoute(method: request.method, path: request.target.prefix { $0 != "?" })
@@ -73,13 +107,17 @@ package struct Dispatcher: HTTPHandler {
             CallerPresence.current?.sender = Sender(address: opener.address(of: request))
         }
         if request.method == "OPTIONS" {
+            request.record.keepQuiet()
             return Reply(body: .text("OK", contentType: "text/plain; charset=utf-8"))
         }
         let components = target.components
         switch components.first?.asciiLowercased {
-        case "health" where components.count == 1:
-            return request.isDraining ? .object(["status": "error"], status: 503) : .object(["status": "ok"])
+        case "health":
+            if let reply = await health(request, components) { return reply }
+        case "metrics" where showsMetrics && components.count == 1:
+            if let monitoring { return monitoring.metrics(request, needsKey: true) }
         case "files":
+            note(request, Self.fileRow(request.method))
             let fileRequest = FileRequest(request: request, target: target, opener: opener, turns: turns)
             if let reply = try await files?.respond(to: fileRequest) { return reply }
         default:
@@ -90,6 +128,7 @@ package struct Dispatcher: HTTPHandler {
                 caller: Caller(power: .client), mountURL: opener.mountURL(of: request), now: pages.now,
                 address: opener.address(of: request),
                 languages: request.headers[.acceptLanguage].map { String($0) })
+            note(request, .page)
             if let reply = try await pages.respond(to: request, target, below: path, context) { return reply }
         }
         let body = try await opener.readBody(of: request, target)

@@ -67,7 +67,7 @@ struct EnvelopeOpener: Sendable {
         let power = try keys.power(of: credentials, address: address)
         return RequestOrigin(
             requestID: request.id, credentials: credentials, power: power, address: address,
-            mountURL: mountURLs.url(for: request), headers: request.headers)
+            mountURL: mountURLs.url(for: request), headers: request.headers, record: request.record)
     }
 
     /// A component of the path without percent-encoding.

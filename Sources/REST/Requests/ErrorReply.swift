@@ -23,6 +23,7 @@ struct ErrorReply: Sendable {
     func reply(to error: any Error, requestID: RequestID) -> Reply {
         let description = describe(error, requestID)
         var reply = Reply.object(description.object, status: description.status)
+        reply = reply.noting(code: description.object["code"]?.numberValue.map { Int($0) })
         if let seconds = description.retryAfter { reply.headers = [("Retry-After", "\(seconds)")] }
         return reply
     }
@@ -57,6 +58,15 @@ struct ErrorReply: Sendable {
         case _ where Self.isGivenUp(error):
             // The client has left, or the server shuts down: no answer can reach it.
             logger.debug("request given up", metadata: ["id": "\(requestID)"])
+        case let error as PostgresError:
+            // The words of PostgreSQL quote what clients sent.
+            logger.error(
+                "request failed",
+                metadata: [
+                    "id": "\(requestID)", "error": "\(error.kind)", "sqlstate": "\(error.sqlState)",
+                    "table": "\(error.table ?? "")", "constraint": "\(error.constraint ?? "")",
+                ])
+            logger.debug("what PostgreSQL says", metadata: ["id": "\(requestID)", "message": "\(error.message)"])
         default:
             logger.error("request failed", metadata: ["id": "\(requestID)", "error": "\(String(reflecting: error))"])
         }

@@ -17,6 +17,8 @@ public final class RequestOrigin: Sendable {
     public let mountURL: String
     /// The header fields as they came; nil for a request that did not come by HTTP.
     private let headers: RequestHeaders?
+    /// What is found out about the request; nil for one that did not come by HTTP.
+    let record: RequestRecord?
     /// What cloud code that makes the request was called with; nil for a client's.
     private let parent: CloudParent?
     /// Whether cloud code makes the request, inside of this server.
@@ -44,8 +46,9 @@ public final class RequestOrigin: Sendable {
     /// Puts together what is known of a request that came by HTTP, or of one that cloud code makes.
     package init(
         requestID: RequestID, credentials: Credentials, power: Caller.Power, address: String, mountURL: String,
-        headers: RequestHeaders?, parent: CloudParent? = nil, isInternal: Bool = false
+        headers: RequestHeaders?, record: RequestRecord? = nil, parent: CloudParent? = nil, isInternal: Bool = false
     ) {
+        self.record = record
         self.headers = headers
         self.parent = parent
         self.isInternal = isInternal

@@ -8,7 +8,7 @@ public enum OptionTable {
         ("Users and sessions", users), ("Sign-in by others", signIn), ("Cloud code", webhooks),
         ("Mails for accounts", mails), ("Pages", pages), ("Cloud code in JavaScript", cloudMain), ("Jobs", jobs),
         ("Files", files), ("Protection", protection + rateLimits), ("Live queries", liveQueries),
-        ("Push notifications", pushes), ("Logs", logs),
+        ("Push notifications", pushes), ("Logs", logs), ("Metrics and health", monitoring),
         ("Reports", [security]), ("Not built", unbuilt), ("Without effect", ignored),
     ]
 
@@ -259,6 +259,24 @@ public enum OptionTable {
         OptionDefinition("verbose", "VERBOSE", .boolean, "Log level debug"),
         OptionDefinition("silent", "SILENT", .boolean, "Log level critical"),
         .flag("jsonLogs", "JSON_LOGS", \.jsonLogs, "Log lines as JSON"),
+        .whole(
+            "slowRequest", "ROOST_SLOW_REQUEST", \.slowRequest, in: 1...86_400_000,
+            "From how many milliseconds on a request is logged as a warning"),
+        .whole(
+            "slowQueryThreshold", "ROOST_SLOW_QUERY_THRESHOLD", \.slowQueryThreshold, in: 0...86_400_000,
+            "From how many milliseconds on an operation of the database is logged with its statement; 0 for never"),
+        .text(
+            "logsFolder", "PARSE_SERVER_LOGS_FOLDER", \.logsFolder,
+            "The folder where log lines are kept in a file a day besides, which /scriptlog then reads; default none"),
+        .custom(
+            "maxLogFiles", "PARSE_SERVER_MAX_LOG_FILES", .stringOrNumber, \.maxLogFiles,
+            "How many files of the log are kept, or of how many days, as 14d; default 14d"
+        ) { value, name throws(ConfigurationError) in
+            let text = value.stringValue ?? value.text
+            let number = Int(text.hasSuffix("d") ? text.dropLast() : text[...])
+            guard let number, (1...100_000).contains(number) else { throw .invalid(name, text) }
+            return text.hasSuffix("d") ? .days(number) : .files(number)
+        },
     ]
 
     private static let security =
@@ -320,8 +338,6 @@ public enum OptionTable {
                 "triggerAfter", "triggerBeforeSuccess", "triggerBeforeError", "cloudFunctionSuccess",
                 "cloudFunctionError", "signupUsernameTaken",
             ].map { .member($0, .string) }, variables: .init(prefix: "PARSE_SERVER_LOG_LEVELS")),
-        .ignored("logsFolder", "PARSE_SERVER_LOGS_FOLDER", .string, "logs go to the standard error"),
-        .ignored("maxLogFiles", "PARSE_SERVER_MAX_LOG_FILES", .any, "logs go to the standard error"),
     ]
 
     private static func databaseURI(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> String? {

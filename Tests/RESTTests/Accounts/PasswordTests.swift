@@ -85,7 +85,7 @@ import Testing
             let log = try await server.send("GET", "/scriptlog?n=100&level=warn", as: .master)
             let lines = log.json.arrayValue?.filter { $0["user"]?.stringValue == kim.id } ?? []
             #expect(lines.count == 4, "\(log.text)")
-            #expect(lines.first?["cost"] == "31")
+            #expect(lines.first?["cost"] == 31)
         }
     }
 

@@ -2,6 +2,7 @@ import JSON
 import ParseModel
 import ParseStorage
 import Rules
+import Telemetry
 
 /// Logging in and out.
 public struct LogIn: Sendable {
@@ -20,6 +21,17 @@ public struct LogIn: Sendable {
     ///
     /// - Returns: The user with a new session token, as JSON.
     public func withPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
+        do {
+            let user = try await openWithPassword(parameters, context)
+            backend.meters.logins.add(.ok, method: "password")
+            return user
+        } catch {
+            backend.meters.logins.add(LoginMeters.Result(error), method: "password")
+            throw error
+        }
+    }
+
+    private func openWithPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
         let (candidate, change) = try await proof.check(parameters, context) { candidate in
             try await proof.checkFactors(parameters["authData"], of: candidate, context)
         }

@@ -1,6 +1,7 @@
 import CCrypt
 import Encoding
 import ParseModel
+public import Telemetry
 
 /// Password hashes as parse-server writes them: bcrypt, cost 10, of the first 72 bytes of a password.
 ///
@@ -17,10 +18,18 @@ public struct Passwords: Sendable {
     ///   - cost: The cost of new hashes; below 10 for tests only.
     ///   - threads: How many hashes are computed at once; nil for the number of processors less one.
     ///   - places: How many may wait to be computed.
-    public init(cost: Int = 10, threads: Int? = nil, places: Int = 256) {
+    ///   - durations: Where it is counted how long hashes take; nil for nowhere.
+    public init(cost: Int = 10, threads: Int? = nil, places: Int = 256, durations: Histogram? = nil) {
         self.cost = cost
-        pool = HashingPool(threads: threads, places: places) { $0.hash() }
+        pool = HashingPool(threads: threads, places: places) { request in
+            let start = ContinuousClock.now
+            defer { durations?.record(.now - start) }
+            return request.hash()
+        }
     }
+
+    /// How many wait to be computed.
+    var waiting: Int { pool.waiting }
 
     /// The hash of a password, `$2b$10$…`.
     ///

@@ -5,6 +5,7 @@ import ParseModel
 import ParseStorage
 import Rules
 import ServerConfiguration
+import Telemetry
 
 /// Logging in by what providers say (`authData`).
 public struct Providers: Sendable {
@@ -55,9 +56,18 @@ public struct Providers: Sendable {
             let record = try await ownRecords.record(id, user, context)
             return answer(record, id, changed.isEmpty ? nil : change, context)
         }
-        let change = try await checkLogin(claims, of: id, stored: stored, countsFactors: true, context)
-        let session = try await LogInPipeline(backend: backend).run(
-            ProvedUser(id: id, way: claims.names, change: change), context)
+        let method = claims.identities.first?.name.text ?? ""
+        let change: LoginDataChange
+        let session: Sessions.OpenedSession
+        do {
+            change = try await checkLogin(claims, of: id, stored: stored, countsFactors: true, context)
+            session = try await LogInPipeline(backend: backend).run(
+                ProvedUser(id: id, way: claims.names, change: change), context)
+            backend.meters.logins.add(.ok, method: method)
+        } catch {
+            backend.meters.logins.add(LoginMeters.Result(error), method: method)
+            throw error
+        }
         var user = try await ownRecords.record(id, session.user, context)
         user["sessionToken"] = .string(session.token)
         if await saveTriggers.tellOfProviderLogin(id, user, context) { user["authData"] = nil }

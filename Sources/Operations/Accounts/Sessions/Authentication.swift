@@ -10,9 +10,11 @@ extension Sessions {
     public func user(token: String, now: ParseDate) async throws -> SessionUser {
         let entry: SessionCache.Entry
         if let known = sessionCache.find(token, now: now.milliseconds) {
+            backend.meters.sessionCache.add(.hit)
             entry = known
         } else {
-            entry = try await loadSession(token, now: now)
+            backend.meters.sessionCache.add(.miss)
+            entry = try await backend.timed(.session, "_Session", nil) { try await loadSession(token, now: now) }
         }
         if let expiresAt = entry.expiresAt, expiresAt < now.milliseconds {
             throw ParseError(ParseError.invalidSessionToken, "Session token is expired.")

@@ -1,0 +1,86 @@
+import HTTP
+import LiveQuery
+import Logs
+import Operations
+import Postgres
+import ServerConfiguration
+import Telemetry
+
+/// All metrics of a server as Prometheus reads them: what it counts, and what is looked up when it is asked.
+struct MetricsPage: Sendable {
+    let meters: Meters
+    let http: HTTPServer
+    let client: PostgresClient
+    let replica: PostgresClient?
+    let backend: Backend
+    let liveQueries: LiveQueryServer?
+    let readiness: Readiness
+    let eventLoops: EventLoopWatch
+    let preset: Int
+    /// By what the server speaks TLS; nil for plain HTTP.
+    let certificate: ServerCertificate?
+
+    /// The metrics now. Nothing is asked of the database.
+    var text: Exposition {
+        var text = Exposition()
+        meters.write(to: &text)
+        writeTransport(to: &text)
+        writeDatabase(to: &text)
+        writeLiveQueries(to: &text)
+        text.single(
+            "roost_log_dropped_lines_total", .counter, "Log lines that nothing took in time.", LogWriter.droppedLines)
+        if let certificate {
+            text.single(
+                "roost_certificate_expiry_timestamp_seconds", .gauge, "When the certificate of the server ends.",
+                certificate.end)
+        }
+        text.begin("roost_build_info", .gauge, "The version of the server.")
+        text.add(["version": Version.text, "preset": "\(preset)"], 1)
+        ProcessFigures.write(to: &text)
+        return text
+    }
+
+    private func writeTransport(to text: inout Exposition) {
+        let figures = http.figures
+        text.begin("roost_http_connections", .gauge, "Open connections of clients.")
+        text.add(["state": "idle"], figures.idle)
+        text.add(["state": "active"], figures.active)
+        text.add(["state": "websocket"], figures.webSockets)
+        text.single("roost_http_connections_max", .gauge, "The most of them.", figures.mostConnections)
+        text.single(
+            "roost_transfer_memory_bytes", .gauge, "Memory of large bodies and of unread answers.", figures.heldBytes)
+        text.single("roost_transfer_memory_max_bytes", .gauge, "The most of it.", figures.mostHeldBytes)
+        text.begin("roost_queue_length", .gauge, "Work that waits.")
+        text.add(["queue": "hashing"], backend.waitingHashes)
+        text.single(
+            "roost_event_loop_lag_seconds", .gauge, "How late an event loop was at most since the last scrape.",
+            eventLoops.takeLag())
+    }
+
+    private func writeDatabase(to text: inout Exposition) {
+        let pools = [("primary", client.statistics)] + (replica.map { [("replica", $0.statistics)] } ?? [])
+        text.begin("db_client_connections", .gauge, "Open connections of the database.")
+        for (pool, figures) in pools { text.add(["pool": pool], figures.connections) }
+        text.begin("db_client_connection_pending_requests", .gauge, "Requests that wait for a connection.")
+        for (pool, figures) in pools { text.add(["pool": pool], figures.waiting) }
+        text.begin("roost_database_requests_in_flight", .gauge, "Requests that the database has not answered yet.")
+        for (pool, figures) in pools { text.add(["pool": pool], figures.inFlight) }
+        text.begin("roost_database_reconnects_total", .counter, "Connections that broke, or could not be made.")
+        for (pool, figures) in pools { text.add(["pool": pool], figures.reconnects) }
+        if let isUp = readiness.isUp("database") {
+            text.single("roost_database_up", .gauge, "Whether the database answers the probe.", isUp ? 1 : 0)
+        }
+        let replica = readiness.summary.checks.first { $0.name == "replica" }?.check
+        if let lag = replica?.figures.first(where: { $0.name == "lagSeconds" }) {
+            text.single(
+                "roost_replica_lag_seconds", .gauge, "By how much the replica is behind what it received.", lag.value)
+        }
+    }
+
+    private func writeLiveQueries(to text: inout Exposition) {
+        guard let liveQueries else { return }
+        let figures = liveQueries.figures
+        text.single("roost_live_query_connections", .gauge, "Connected clients of live queries.", figures.clients)
+        text.single("roost_live_query_subscriptions", .gauge, "Their subscriptions.", figures.subscriptions)
+    }
+}

@@ -1,0 +1,93 @@
+import HTTP
+import Logging
+import NIOPosix
+import Postgres
+import REST
+import ServerConfiguration
+import Synchronization
+import Telemetry
+
+/// What watches the server: probes beside it, and the port of `/metrics`, `/live` and `/ready`.
+///
+/// It begins before the server is prepared, so that a long migration is one that can be watched, and ends after it.
+final class Monitoring: Sendable {
+    let readiness = Readiness()
+    let eventLoops = EventLoopWatch(MultiThreadedEventLoopGroup.singleton)
+    private let configuration: Configuration.Metrics
+    private let probes: [any ReadinessProbe]
+    private let logger: Logger
+    private let tasks = Mutex<[Task<Void, Never>]>([])
+    private let server = Mutex<HTTPServer?>(nil)
+    private let page = Mutex<MetricsPage?>(nil)
+    private let isProbing = Atomic(false)
+
+    /// - Parameter probes: What looks at what the server needs.
+    init(_ configuration: Configuration.Metrics, _ probes: [any ReadinessProbe], logger: Logger) {
+        self.configuration = configuration
+        self.probes = probes
+        self.logger = logger
+    }
+
+    /// The answers to who watches.
+    func routes() -> MonitoringRoutes {
+        MonitoringRoutes(
+            readiness: readiness, page: { [weak self] in self?.page.withLock { $0 }?.text ?? Exposition() },
+            isLive: { [eventLoops] in eventLoops.isLive }, beginProbing: { [weak self] in await self?.beginProbing() },
+            key: configuration.key)
+    }
+
+    /// Takes what the metrics are made of.
+    func show(_ metrics: MetricsPage) { page.withLock { $0 = metrics } }
+
+    /// Has the probes look from now on, and waits for the first result. Where there is no port for it, they begin with
+    /// the first question about readiness.
+    private func beginProbing() async {
+        if !isProbing.exchange(true, ordering: .acquiring) {
+            begin { [probes, readiness] in await Prober(probes, readiness).run() }
+        }
+        let end = ContinuousClock.now + .milliseconds(1500)
+        while readiness.summary.checks.isEmpty, ContinuousClock.now < end, !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    /// Begins to look and to listen, where there is a port for it.
+    ///
+    /// - Throws: The error of the socket when the port cannot be listened on.
+    func start(_ routes: MonitoringRoutes) async throws {
+        guard let port = configuration.port, server.withLock({ $0 == nil }) else { return }
+        await beginProbing()
+        var limits = HTTPServer.Limits()
+        limits.connections = 64
+        let server = HTTPServer(
+            host: configuration.host, port: port,
+            handler: MonitoringHandler(routes, needsKey: configuration.key != nil && !configuration.isLocal),
+            crossOrigin: CrossOrigin(origins: [], extraHeaders: []), maximumBodySize: 0, limits: limits, logger: logger)
+        begin { try? await server.run() }
+        _ = try await server.boundPort
+        self.server.withLock { $0 = server }
+    }
+
+    /// The port that it listens on; nil where it does not.
+    var boundPort: Int? {
+        get async throws { try await server.withLock { $0 }?.boundPort }
+    }
+
+    private func begin(_ body: @escaping @Sendable () async -> Void) {
+        let task = Task { await body() }
+        tasks.withLock { $0.append(task) }
+    }
+
+    /// Ends looking and listening.
+    func stop() async {
+        let tasks = tasks.withLock { tasks in
+            defer { tasks = [] }
+            return tasks
+        }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+        page.withLock { $0 = nil }
+        eventLoops.stop()
+        for probe in probes { await (probe as? DatabaseProbe)?.client.shutdown() }
+    }
+}

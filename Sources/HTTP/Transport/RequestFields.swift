@@ -1,0 +1,86 @@
+import Encoding
+import Logging
+import Logs
+
+/// What the log says of a request that was answered.
+struct RequestFields: Sendable {
+    let id: RequestID
+    let method: String
+    let path: String
+    /// nil for a client that left before its answer.
+    let status: Int?
+    let duration: Duration
+    /// The template of the path, where it is one of a route.
+    var route: String?
+    /// The number of Parse's error.
+    var code: Int?
+    /// The bytes of the content of the answer.
+    var bytes: Int?
+    var caller = RequestRecord.Caller()
+
+    /// Takes of a target what lines keep: the path, without the query string, which may hold secrets, without the host of
+    /// a whole URL, which may hold a password, and not all of one that is long.
+    init(id: RequestID, method: String, target: String, status: Int?, duration: Duration) {
+        self.id = id
+        self.method = method
+        self.status = status
+        self.duration = duration
+        let kept = Self.withoutHost(target.utf8[...]).prefix(Self.longestPath).prefix { $0 != UInt8(ascii: "?") }
+        path = kept.count == target.utf8.count ? target : String(decoding: kept, as: UTF8.self)
+    }
+
+    /// How many bytes of a path are kept.
+    private static let longestPath = 256
+
+    private static func withoutHost(_ target: Substring.UTF8View) -> Substring.UTF8View {
+        guard target.first != UInt8(ascii: "/"), let scheme = Substring(target).firstRange(of: "://") else {
+            return target
+        }
+        let authority = target[scheme.upperBound...]
+        return authority.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }.map { authority[$0...] }
+            ?? authority.suffix(0)
+    }
+
+    /// The path as lines have it. The name of a file opens it to everybody, and is left out.
+    private var shownPath: String {
+        guard let files = path.firstRange(of: "/files/") else { return path }
+        let rest = path[files.upperBound...]
+        guard let end = rest.firstIndex(of: "/") else { return path[..<files.upperBound] + "\u{2026}" }
+        return path[...end] + "\u{2026}"
+    }
+
+    /// How loudly the log says it.
+    ///
+    /// - Parameter slow: From how long on a request is slow.
+    func level(isQuiet: Bool, slow: Duration) -> Logger.Level {
+        if isQuiet { return .debug }
+        if let status, status >= 500 { return .error }
+        return duration >= slow && status != nil ? .warning : .info
+    }
+
+    /// The fields, sorted by name.
+    var fields: [(name: String, value: String)] {
+        var fields: [(name: String, value: String)] = []
+        func add(_ name: String, _ value: String?) {
+            if let value { fields.append((name, value)) }
+        }
+        add("aborted", status == nil ? "true" : nil)
+        add("bytes", bytes.map(String.init))
+        add("client", caller.client)
+        add("code", code.map(String.init))
+        add("id", "\(id)")
+        add("method", method)
+        add("ms", milliseconds)
+        add("path", shownPath)
+        add("power", caller.power)
+        add("route", route)
+        add("status", status.map(String.init))
+        add("user", caller.user)
+        return fields
+    }
+
+    private var milliseconds: String {
+        let microseconds = duration.components.seconds * 1_000_000 + duration.components.attoseconds / 1_000_000_000_000
+        return "\(microseconds / 1000).\(String(1000 + microseconds % 1000).dropFirst())"
+    }
+}

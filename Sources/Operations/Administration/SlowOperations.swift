@@ -1,0 +1,127 @@
+import Encoding
+import JSON
+import Logging
+import ParseModel
+import ParseStorage
+import Postgres
+import Rules
+import Synchronization
+import Telemetry
+
+/// Operations of the database that took long: a line in the log for each, and a table of their shapes.
+final class SlowOperationLog: Sendable {
+    /// Operations of one shape: with one statement, whatever the values in it.
+    struct Shape: Sendable {
+        var operation: DatabaseMeters.Operation
+        var className: String
+        var statement: String
+        var count = 0
+        var longest = Duration.zero
+        var total = Duration.zero
+    }
+
+    private struct State {
+        var shapes: [String: Shape] = [:]
+        var second = ContinuousClock.now
+        var linesInSecond = 0
+        var unsaid = 0
+    }
+
+    /// From how long on an operation is slow; nil for none.
+    let threshold: Duration?
+    private let state = Mutex(State())
+    private static let mostShapes = 200
+    private static let mostLines = 10
+    private static let longestStatement = 4000
+
+    /// - Parameter milliseconds: From how many on an operation is slow; 0 for none.
+    init(milliseconds: Int) { threshold = milliseconds == 0 ? nil : .milliseconds(milliseconds) }
+
+    /// The shapes, those that took longest first.
+    var shapes: [(hash: String, shape: Shape)] {
+        state.withLock { $0.shapes }.map { (hash: $0.key, shape: $0.value) }.sorted {
+            $0.shape.longest > $1.shape.longest
+        }
+    }
+
+    /// Notes an operation.
+    ///
+    /// - Returns: The fields of the line that the log gets; nil where there were many lines within a second.
+    func note(
+        _ operation: DatabaseMeters.Operation, _ className: String, statement: String?, took duration: Duration
+    ) -> Logger.Metadata? {
+        let statement = statement.map { String($0.prefix(Self.longestStatement)) } ?? ""
+        let hash = Self.hash(of: statement.isEmpty ? "\(operation) \(className)" : statement)
+        let unsaid: Int? = state.withLock { state in
+            var shape = state.shapes[hash] ?? Shape(operation: operation, className: className, statement: statement)
+            shape.count += 1
+            shape.longest = max(shape.longest, duration)
+            shape.total += duration
+            if state.shapes[hash] == nil, state.shapes.count >= Self.mostShapes,
+                let fastest = state.shapes.min(by: { $0.value.longest < $1.value.longest })
+            {
+                state.shapes[fastest.key] = nil
+            }
+            state.shapes[hash] = shape
+            let now = ContinuousClock.now
+            if now - state.second >= .seconds(1) {
+                state.second = now
+                state.linesInSecond = 0
+            }
+            guard state.linesInSecond < Self.mostLines else {
+                state.unsaid += 1
+                return nil
+            }
+            state.linesInSecond += 1
+            defer { state.unsaid = 0 }
+            return state.unsaid
+        }
+        guard let unsaid else { return nil }
+        var fields: Logger.Metadata = [
+            "operation": "\(operation)", "ms": "\(duration.wholeNanoseconds / 1_000_000)", "hash": "\(hash)",
+        ]
+        if !className.isEmpty { fields["class"] = "\(className)" }
+        if !statement.isEmpty { fields["statement"] = "\(statement)" }
+        if unsaid > 0 { fields["unsaid"] = "\(unsaid)" }
+        return fields
+    }
+
+    private static func hash(of text: String) -> String {
+        let digits = String(StableHash.of(text), radix: 16)
+        return String(repeating: "0", count: max(0, 16 - digits.count)) + digits
+    }
+}
+
+/// `/slow_queries`: the operations of the database that took long in this process, for administrators.
+public struct SlowOperations: Sendable {
+    let backend: Backend
+
+    /// The shapes, those that took longest first; with the parameter `explain` and a hash, that one with its plan.
+    ///
+    /// - Throws: 101 for a hash of none.
+    public func answer(_ parameters: JSONObject) async throws -> JSONObject {
+        let shapes = backend.slowLog.shapes
+        guard let hash = parameters["explain"]?.stringValue else {
+            return ["results": .array(shapes.map { .object(Self.described($0.hash, $0.shape)) })]
+        }
+        guard let shape = shapes.first(where: { $0.hash == hash })?.shape, !shape.statement.isEmpty else {
+            throw ParseError.notFound
+        }
+        var result = Self.described(hash, shape)
+        do {
+            result["plan"] = try await backend.store.genericPlan(of: shape.statement)
+        } catch let error as PostgresError {
+            result["planError"] = .string(error.message)
+        }
+        return result
+    }
+
+    private static func described(_ hash: String, _ shape: SlowOperationLog.Shape) -> JSONObject {
+        [
+            "hash": .string(hash), "operation": .string("\(shape.operation)"), "class": .string(shape.className),
+            "statement": .string(shape.statement), "count": .number(Double(shape.count)),
+            "longestMs": .number(Double(shape.longest.wholeNanoseconds / 1_000_000)),
+            "totalMs": .number(Double(shape.total.wholeNanoseconds / 1_000_000)),
+        ]
+    }
+}

@@ -1,0 +1,73 @@
+import Logging
+import ParseModel
+import ParseStorage
+import Postgres
+import Rules
+import Tasks
+import Telemetry
+
+extension Backend {
+    /// Measures a call of the database.
+    ///
+    /// - Parameters:
+    ///   - operation: What is asked of it.
+    ///   - className: The class that it is about.
+    ///   - context: The request that it is done for; nil for none.
+    /// - Throws: What `body` throws.
+    func timed<R>(
+        _ operation: DatabaseMeters.Operation, _ className: String, _ context: RequestContext?,
+        _ body: () async throws -> R
+    ) async throws -> R {
+        let start = ContinuousClock.now
+        do {
+            let result = try await body()
+            note(operation, className, context, .now - start, nil)
+            return result
+        } catch {
+            note(operation, className, context, .now - start, Self.errorClass(of: error))
+            throw error
+        }
+    }
+
+    private func note(
+        _ operation: DatabaseMeters.Operation, _ className: String, _ context: RequestContext?, _ duration: Duration,
+        _ errorClass: String?
+    ) {
+        meters.database.add(operation, duration, errorClass: errorClass)
+        guard let threshold = slowLog.threshold, duration >= threshold else { return }
+        meters.slowOperations.add(operation)
+        let statement = CallerPresence.current?.takeSlowStatement()
+        guard var fields = slowLog.note(operation, className, statement: statement, took: duration) else { return }
+        if let id = context?.facts?.logID { fields["id"] = "\(id)" }
+        logger.warning("slow query", metadata: fields)
+    }
+
+    /// The class of what the database did not do, by the first characters of its SQLSTATE; nil for a refusal that is an
+    /// answer, such as an object that is not there.
+    private static func errorClass(of error: any Error) -> String? {
+        switch error {
+        case let error as PostgresError: error.sqlState.isEmpty ? "none" : error.sqlState
+        case let error as ParseError where [ParseError.timeout, ParseError.internalServerError].contains(error.code):
+            "none"
+        case is ServiceUnavailable: "none"
+        default: nil
+        }
+    }
+}
+
+extension LoginMeters.Result {
+    /// How a log-in ended that was refused.
+    init(_ error: any Error) {
+        guard let error = error as? ParseError else {
+            self = .provider
+            return
+        }
+        switch error.code {
+        case ParseError.objectNotFound where error.message.hasPrefix("Your account is locked"): self = .locked
+        case ParseError.objectNotFound, ParseError.usernameMissing, ParseError.passwordMissing: self = .wrong
+        case EmailVerifications.emailIsNotVerified.code: self = .unverified
+        case ParseError.otherCause: self = .mfa
+        default: self = .provider
+        }
+    }
+}

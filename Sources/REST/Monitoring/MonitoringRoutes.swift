@@ -1,0 +1,127 @@
+import Encoding
+import HTTP
+import JSON
+import Synchronization
+package import Telemetry
+
+/// The answers to who watches the server: its metrics, whether its process works, whether requests should be sent to it.
+package final class MonitoringRoutes: Sendable {
+    private let readiness: Readiness
+    private let page: @Sendable () -> Exposition
+    private let isLive: @Sendable () -> Bool
+    private let beginProbing: @Sendable () async -> Void
+    private let key: String?
+    private let start = ContinuousClock.now
+    private let isReading = Atomic(false)
+
+    /// - Parameters:
+    ///   - page: The metrics.
+    ///   - isLive: Whether all event loops work.
+    ///   - beginProbing: Has the probes look, and waits for their first result where they have none yet.
+    ///   - key: What a reader of the metrics has to bring where a key is needed.
+    package init(
+        readiness: Readiness, page: @escaping @Sendable () -> Exposition, isLive: @escaping @Sendable () -> Bool,
+        beginProbing: @escaping @Sendable () async -> Void, key: String?
+    ) {
+        self.readiness = readiness
+        self.page = page
+        self.isLive = isLive
+        self.beginProbing = beginProbing
+        self.key = key
+    }
+
+    /// The metrics, for one reader at a time.
+    ///
+    /// - Parameter needsKey: Whether the reader has to bring the key.
+    package func metrics(_ request: IncomingRequest, needsKey: Bool) -> Reply {
+        request.record.keepQuiet()
+        if needsKey, !hasKey(request) {
+            return Reply(
+                status: 401, headers: [("WWW-Authenticate", "Bearer, Basic realm=\"metrics\"")],
+                body: .text("The key of the metrics is needed.\n", contentType: Self.plainText))
+        }
+        guard !isReading.exchange(true, ordering: .acquiring) else {
+            return Reply(
+                status: 503, headers: [("Retry-After", "1")],
+                body: .text("The metrics are being read.\n", contentType: Self.plainText))
+        }
+        defer { isReading.store(false, ordering: .releasing) }
+        return Reply(body: .text(page().text, contentType: Exposition.contentType))
+    }
+
+    /// Whether the process works; it says nothing of the database, whose end restarts no process.
+    package func live(_ request: IncomingRequest) -> Reply {
+        request.record.keepQuiet()
+        let seconds = (Double((ContinuousClock.now - start).wholeNanoseconds) / 1e8).rounded() / 10
+        let isLive = isLive()
+        return .object(
+            ["status": .string(isLive ? "live" : "stuck"), "uptime": .number(seconds)], status: isLive ? 200 : 503)
+    }
+
+    /// Whether requests should be sent here.
+    ///
+    /// - Parameter showsReasons: Whether the answer says why something is down.
+    package func ready(_ request: IncomingRequest, showsReasons: Bool) async -> Reply {
+        request.record.keepQuiet()
+        if readiness.summary.checks.isEmpty { await beginProbing() }
+        let (status, phase, found) = readiness.summary
+        var checks: JSONObject = [:]
+        for (name, check) in found {
+            var object: JSONObject = ["status": check.isUp ? "up" : "down"]
+            for (name, value) in check.figures { object[Name(name)] = .number(value) }
+            if showsReasons, let reason = check.reason { object["reason"] = .string(reason) }
+            checks[Name(name)] = .object(object)
+        }
+        var answer: JSONObject = ["status": .string(status.rawValue), "checks": .object(checks)]
+        if phase != .serving { answer["phase"] = .string("\(phase)") }
+        var reply = Reply.object(answer, status: status == .unready ? 503 : 200)
+        if phase == .starting { reply.headers.append(("Retry-After", "1")) }
+        return reply
+    }
+
+    private func hasKey(_ request: IncomingRequest) -> Bool {
+        guard let key, let given = request.headers[.authorization] else { return false }
+        let parts = given.split(separator: " ", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { return false }
+        switch parts[0].asciiLowercased {
+        case "bearer": return ConstantTime.areEqual(parts[1], key)
+        case "basic":
+            return ConstantTime.areEqual(
+                String(decoding: Base64.decode(parts[1].utf8), as: UTF8.self), "metrics:\(key)")
+        default: return false
+        }
+    }
+
+    private static let plainText = "text/plain; charset=utf-8"
+}
+
+/// Answers `/metrics`, `/live` and `/ready` on a port of their own.
+package struct MonitoringHandler: HTTPHandler {
+    private let routes: MonitoringRoutes
+    private let needsKey: Bool
+
+    /// - Parameter needsKey: Whether readers of the metrics have to bring the key.
+    package init(_ routes: MonitoringRoutes, needsKey: Bool) {
+        self.routes = routes
+        self.needsKey = needsKey
+    }
+
+    package func answer(_ request: IncomingRequest) async -> Reply {
+        let path = request.target.prefix { $0 != "?" }
+        guard request.isConditional else { return Self.nothing(405) }
+        switch path {
+        case "/metrics": return routes.metrics(request, needsKey: needsKey)
+        case "/live": return routes.live(request)
+        case "/ready": return await routes.ready(request, showsReasons: true)
+        default: return Self.nothing(404)
+        }
+    }
+
+    package func mayTake(_ body: IncomingBody, headers: RequestHeaders) -> Bool { false }
+
+    package var overloaded: Reply { Self.nothing(503) }
+
+    private static func nothing(_ status: Int) -> Reply {
+        Reply(status: status, body: .text("/metrics, /live, /ready\n", contentType: "text/plain; charset=utf-8"))
+    }
+}

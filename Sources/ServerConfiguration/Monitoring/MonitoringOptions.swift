@@ -1,0 +1,52 @@
+import JSON
+
+extension OptionTable {
+    /// Metrics and health.
+    static let monitoring: [OptionDefinition] = [
+        .custom(
+            "metrics", "ROOST_METRICS", .object, \.metrics,
+            "/metrics, /live and /ready: on a port of their own (port, host; without a port there is none), and with "
+                + "onMainPort <mount>/metrics for callers with the key",
+            members: [
+                .member("port", .number), .member("host", .string), .member("key", .string),
+                .member("onMainPort", .boolean),
+            ], variables: .init(prefix: "ROOST_METRICS")
+        ) { value, _ throws(ConfigurationError) in try Configuration.Metrics(json: value) }
+    ]
+}
+
+extension Configuration {
+    /// Where metrics are read.
+    public struct Metrics: Sendable {
+        /// The port of the listener of `/metrics`, `/live` and `/ready`; nil for none.
+        public var port: Int?
+        /// The address on which it listens.
+        public var host = "127.0.0.1"
+        /// What a caller has to bring: on the main port, and on the own port unless it is this machine's alone.
+        public var key: String?
+        /// Whether `/metrics` is answered below the mount path, too.
+        public var onMainPort = false
+
+        /// No metrics.
+        init() {}
+
+        /// Whether metrics are kept.
+        public var isOn: Bool { port != nil || onMainPort }
+
+        /// Whether the address of the own port is this machine's alone.
+        public var isLocal: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+
+        /// Reads the option.
+        ///
+        /// - Throws: `ConfigurationError` for a port that is none, and where all the world could read.
+        init(json value: JSONValue) throws(ConfigurationError) {
+            if let port = value["port"], !port.isNull { self.port = try port.whole(in: 0...65_535, "metrics.port") }
+            host = value["host"]?.nonEmptyText ?? host
+            key = value["key"]?.nonEmptyText
+            onMainPort = value["onMainPort"]?.boolValue ?? false
+            if onMainPort, key == nil {
+                throw ConfigurationError("option metrics.onMainPort: it needs metrics.key, which readers have to send")
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+/// What is counted of log-ins.
+public final class LoginMeters: Sendable {
+    /// How a log-in ended.
+    public enum Result: Int, Label {
+        case ok, wrong, locked, unverified, mfa, provider
+    }
+
+    private let names: [String]
+    private let counters: [Counters<Result>]
+
+    /// - Parameter providers: The ways besides passwords that are configured.
+    init(providers: [String]) {
+        names = ["password"] + providers.sorted() + ["other"]
+        counters = names.map { _ in Counters() }
+    }
+
+    /// Counts a log-in.
+    ///
+    /// - Parameter method: `password`, or the name of a provider.
+    public func add(_ result: Result, method: String) {
+        counters[names.firstIndex(of: method) ?? names.count - 1].add(result)
+    }
+
+    func write(to text: inout Exposition) {
+        text.begin("roost_logins_total", .counter, "Log-ins, by how they ended.")
+        for (name, counters) in zip(names, counters) {
+            for result in Result.allCases { text.add(["method": name, "result": result.text], counters[result]) }
+        }
+    }
+}
+
+/// What is counted of requests that limits refused: by the position of the limit among those of the configuration.
+public final class LimitMeters: Sendable {
+    private let counters: [Counter]
+
+    init(limits: Int) { counters = (0...limits).map { _ in Counter() } }
+
+    /// Counts a request that a limit refused.
+    ///
+    /// - Parameter limit: The position of the limit; nil for a limit of cloud code.
+    public func add(limit: Int?) { counters[min(limit ?? .max, counters.count - 1)].add() }
+
+    func write(to text: inout Exposition) {
+        text.begin("roost_rate_limited_total", .counter, "Requests that limits refused.")
+        for (index, counter) in counters.enumerated() {
+            text.add(["limit": index == counters.count - 1 ? "cloud" : "\(index)"], counter.value)
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import Synchronization
+
+/// How long things took: how many there were in each bucket, and the sum. Threads add to it without waiting.
+public final class Histogram: Sendable {
+    /// The upper ends of the buckets; what takes longer than the last counts in one more.
+    public struct Bounds: Sendable {
+        let nanoseconds: [UInt64]
+        /// The bounds in seconds, as metrics have them.
+        let texts: [String]
+
+        /// Bounds in seconds, at most 14, the smallest first.
+        init(_ texts: [String]) {
+            precondition(texts.count <= Histogram.mostBounds)
+            self.texts = texts
+            nanoseconds = texts.map { UInt64(((Double($0) ?? 0) * 1e9).rounded()) }
+        }
+
+        /// What OpenTelemetry's conventions name for requests.
+        public static let requests = Bounds([
+            "0.005", "0.01", "0.025", "0.05", "0.075", "0.1", "0.25", "0.5", "0.75", "1", "2.5", "5", "7.5", "10",
+        ])
+        /// What they name for calls of a database.
+        public static let database = Bounds(["0.001", "0.005", "0.01", "0.05", "0.1", "0.5", "1", "5", "10"])
+    }
+
+    /// What a histogram, or several together, has counted.
+    struct Counts {
+        var buckets = [UInt64](repeating: 0, count: Histogram.mostBounds + 1)
+        var nanoseconds: UInt64 = 0
+        var count: UInt64 { buckets.reduce(0, +) }
+
+        static func += (left: inout Counts, right: Counts) {
+            for index in left.buckets.indices { left.buckets[index] += right.buckets[index] }
+            left.nanoseconds += right.nanoseconds
+        }
+    }
+
+    static let mostBounds = 14
+    private static let sumIndex = 15
+
+    private let bounds: Bounds
+    // In the object itself: the numbers of one histogram are beside one another in memory.
+    private let first = FourNumbers()
+    private let second = FourNumbers()
+    private let third = FourNumbers()
+    private let fourth = FourNumbers()
+
+    /// An empty histogram.
+    public init(_ bounds: Bounds) { self.bounds = bounds }
+
+    /// Counts something that took so long.
+    public func record(_ nanoseconds: UInt64) {
+        let index = bounds.nanoseconds.firstIndex { nanoseconds <= $0 } ?? Self.mostBounds
+        add(1, at: index)
+        add(nanoseconds, at: Self.sumIndex)
+    }
+
+    /// Counts something that took so long.
+    public func record(_ duration: Duration) { record(duration.wholeNanoseconds) }
+
+    var counts: Counts {
+        var counts = Counts()
+        for index in counts.buckets.indices { counts.buckets[index] = number(at: index) }
+        counts.nanoseconds = number(at: Self.sumIndex)
+        return counts
+    }
+
+    private func add(_ number: UInt64, at index: Int) {
+        switch index >> 2 {
+        case 0: first.add(number, at: index)
+        case 1: second.add(number, at: index)
+        case 2: third.add(number, at: index)
+        default: fourth.add(number, at: index)
+        }
+    }
+
+    private func number(at index: Int) -> UInt64 {
+        switch index >> 2 {
+        case 0: first.number(at: index)
+        case 1: second.number(at: index)
+        case 2: third.number(at: index)
+        default: fourth.number(at: index)
+        }
+    }
+}
+
+/// Four numbers of which each is added to by itself.
+private struct FourNumbers: ~Copyable, Sendable {
+    private let a = Atomic<UInt64>(0)
+    private let b = Atomic<UInt64>(0)
+    private let c = Atomic<UInt64>(0)
+    private let d = Atomic<UInt64>(0)
+
+    borrowing func add(_ number: UInt64, at index: Int) {
+        switch index & 3 {
+        case 0: a.wrappingAdd(number, ordering: .relaxed)
+        case 1: b.wrappingAdd(number, ordering: .relaxed)
+        case 2: c.wrappingAdd(number, ordering: .relaxed)
+        default: d.wrappingAdd(number, ordering: .relaxed)
+        }
+    }
+
+    borrowing func number(at index: Int) -> UInt64 {
+        switch index & 3 {
+        case 0: a.load(ordering: .relaxed)
+        case 1: b.load(ordering: .relaxed)
+        case 2: c.load(ordering: .relaxed)
+        default: d.load(ordering: .relaxed)
+        }
+    }
+}
+
+/// Histograms by a small number, each made when it is first needed: a list that only grows, so that no lock is needed.
+final class NumberedHistograms: Sendable {
+    private final class Entry: Sendable {
+        let number: Int
+        let histogram: Histogram
+        let next = AtomicLazyReference<Entry>()
+
+        init(_ number: Int, _ bounds: Histogram.Bounds) {
+            self.number = number
+            histogram = Histogram(bounds)
+        }
+    }
+
+    private let first = AtomicLazyReference<Entry>()
+    private let bounds: Histogram.Bounds
+
+    init(_ bounds: Histogram.Bounds) { self.bounds = bounds }
+
+    /// The histogram of a number. There are few numbers: each is an object for good.
+    subscript(number: Int) -> Histogram {
+        var entry = first.load() ?? first.storeIfNil(Entry(number, bounds))
+        while entry.number != number { entry = entry.next.load() ?? entry.next.storeIfNil(Entry(number, bounds)) }
+        return entry.histogram
+    }
+
+    /// What all of them have counted, by their numbers.
+    var counts: [Int: Histogram.Counts] {
+        var counts: [Int: Histogram.Counts] = [:]
+        var next = first.load()
+        while let entry = next {
+            counts[entry.number] = entry.histogram.counts
+            next = entry.next.load()
+        }
+        return counts
+    }
+}
+
+extension Duration {
+    /// The duration in nanoseconds; zero for a negative one.
+    package var wholeNanoseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        return UInt64(max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@Suite("Whether a process is ready")
+struct ReadinessProcessTests {
+    private static func ask(_ path: String, at port: Int) async throws -> (status: Int, body: JSONValue) {
+        let answer = try await TestServer(url: "http://127.0.0.1:\(port)", databaseURI: "").send(
+            "GET", path, as: .nobody)
+        return (answer.status, answer.json)
+    }
+
+    /// Sends a signal to PostgreSQL and all its processes.
+    private static func signal(_ signal: Int32, to postmaster: pid_t) throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
+            guard let identifier = pid_t(name),
+                let stat = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8),
+                let end = stat.lastIndex(of: ")")
+            else { continue }
+            let fields = stat[stat.index(after: end)...].split(separator: " ")
+            if fields.count > 1, pid_t(fields[1]) == postmaster { kill(identifier, signal) }
+        }
+        kill(postmaster, signal)
+    }
+
+    @Test("A frozen database is noticed within five seconds, the process goes on, and is ready again soon after")
+    func frozen() async throws {
+        try await CrashServer.run { server in
+            let port = try await FreePort.find()
+            try await server.start(launcher: ["/usr/bin/env", "ROOST_METRICS_PORT=\(port)"])
+            let isReady = try await eventually { try await Self.ask("/ready", at: port).status == 200 }
+            #expect(isReady)
+            let postmaster = try #require(server.postmaster)
+            try Self.signal(SIGSTOP, to: postmaster)
+            defer { try? Self.signal(SIGCONT, to: postmaster) }
+            let start = ContinuousClock.now
+            let isUnready = try await eventually { try await Self.ask("/ready", at: port).status == 503 }
+            let time = ContinuousClock.now - start
+            #expect(isUnready && time < .seconds(5), "\(time)")
+            let ready = try await Self.ask("/ready", at: port)
+            #expect(ready.body["checks"]?["database"]?["status"] == "down")
+            #expect(ready.body["checks"]?["database"]?["reason"]?.stringValue?.isEmpty == false)
+            let live = try await Self.ask("/live", at: port)
+            #expect(live.status == 200)
+            let samples = try await TestServer.metrics(at: port)
+            #expect(samples["roost_database_up"] == 0)
+            try Self.signal(SIGCONT, to: postmaster)
+            let isBack = try await eventually { try await Self.ask("/ready", at: port).status == 200 }
+            #expect(isBack)
+        }
+    }
+
+    @Test("A process that is about to end says so while it still serves, and ends well")
+    func draining() async throws {
+        try await CrashServer.run { server in
+            let port = try await FreePort.find()
+            try await server.start(
+                launcher: ["/usr/bin/env", "ROOST_METRICS_PORT=\(port)", "ROOST_DRAIN_TIME=6"])
+            let isReady = try await eventually { try await Self.ask("/ready", at: port).status == 200 }
+            #expect(isReady)
+            async let end = server.end(by: SIGTERM)
+            let isUnready = try await eventually { try await Self.ask("/ready", at: port).status == 503 }
+            #expect(isUnready)
+            let answer = try await server.send("GET", "/classes/Song")
+            #expect(answer.status == 200)
+            let outcome = try await end
+            #expect(outcome == .exit(status: 0))
+        }
+    }
+}

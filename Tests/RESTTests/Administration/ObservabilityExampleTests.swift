@@ -1,0 +1,158 @@
+import Foundation
+import JSON
+import TestSupport
+import TestTools
+import Testing
+
+@Suite("The examples of observability")
+struct ObservabilityExampleTests {
+    private static func path(_ name: String) -> String { Checkout.path("examples/observability/\(name)") }
+
+    @Test("Rules of alerts are rules, and each fires when it should and not otherwise")
+    func rules() throws {
+        for arguments in [
+            ["check", "config", Self.path("prometheus.yml")], ["check", "rules", Self.path("alerts.yml")],
+            ["test", "rules", Self.path("alerts_test.yml")],
+        ] {
+            let outcome = try Promtool.run(arguments)
+            #expect(outcome.status == 0, "\(outcome.output)")
+        }
+        let rules = try String(contentsOfFile: Self.path("alerts.yml"), encoding: .utf8)
+        let tests = try String(contentsOfFile: Self.path("alerts_test.yml"), encoding: .utf8)
+        let names = rules.matches(of: /- alert: (\w+)/).map { String($0.output.1) }
+        #expect(names.count > 10)
+        let pages = try String(contentsOfFile: Checkout.path("docs/observability.md"), encoding: .utf8)
+        for name in names {
+            #expect(tests.contains("alertname: \(name)\n        exp_alerts"), "no test of \(name)")
+            #expect(pages.contains("`\(name)`"), "docs/observability.md says nothing of \(name)")
+        }
+    }
+
+    /// The panels of the dashboard, and the expressions in them.
+    private static func panels() throws -> [JSONValue] {
+        let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path("dashboard.json"))))
+        return try JSONValue(parsing: bytes)["panels"]?.arrayValue ?? []
+    }
+
+    private static func expressions() throws -> [String] {
+        try panels().flatMap { $0["targets"]?.arrayValue ?? [] }.compactMap { $0["expr"]?.stringValue }
+    }
+
+    @Test("The panels of the dashboard lie beside one another, and each has a source")
+    func layout() throws {
+        let panels = try Self.panels()
+        #expect(Set(panels.compactMap { $0["id"]?.numberValue }).count == panels.count)
+        var taken: Set<[Int]> = []
+        for panel in panels {
+            let place = try ["x", "y", "w", "h"].map { Int(try #require(panel["gridPos"]?[$0]?.numberValue)) }
+            #expect(place[0] + place[2] <= 24)
+            for x in place[0]..<place[0] + place[2] {
+                for y in place[1]..<place[1] + place[3] {
+                    #expect(taken.insert([x, y]).inserted, "\(panel["title"] ?? .null) overlaps another")
+                }
+            }
+            for target in panel["targets"]?.arrayValue ?? [] {
+                #expect(target["datasource"]?["uid"] == "${datasource}")
+                #expect(target["refId"]?.stringValue?.isEmpty == false)
+            }
+        }
+        #expect(try Self.expressions().count > 30)
+    }
+
+    @Test("Prometheus reads a server, and every panel of the dashboard shows something")
+    func dashboard() async throws {
+        try await WebhookServer.run { hooks in
+            hooks.on("hello") { _ in .success("hi") }
+            let port = try await FreePort.find()
+            let options: JSONObject = [
+                "metrics": ["port": .number(Double(port))], "startLiveQueryServer": true,
+                "liveQuery": ["classNames": ["Song"]], "fileUpload": ["enableForPublic": true],
+            ]
+            try await TestServer.run(options) { server in
+                _ = try await server.send(
+                    "POST", "/hooks/functions", ["functionName": "hello", "url": .string(hooks.url("hello"))],
+                    as: .master)
+                _ = try await server.signUp("anna")
+                try await Prometheus.run(scraping: port) { prometheus in
+                    var silent = try Self.expressions()
+                    let areShown = try await eventually(within: .seconds(60)) {
+                        try await Self.use(server)
+                        silent = try silent.filter { try !prometheus.answers($0) }
+                        return silent.isEmpty
+                    }
+                    #expect(areShown, "no answer to \(silent)")
+                    #expect(try prometheus.value("up") == "1")
+                    #expect(try prometheus.value("scrape_samples_scraped") != "0")
+                }
+            }
+        }
+    }
+
+    /// Does something of everything.
+    private static func use(_ server: TestServer) async throws {
+        let song = try await server.create("Song", ["n": 1])
+        _ = try await server.send("GET", "/classes/Song/\(song)")
+        _ = try await server.find("Song")
+        _ = try await server.send("POST", "/functions/hello", [:])
+        _ = try await server.send("POST", "/login", ["username": "anna", "password": "secret"])
+        _ = try await server.send("POST", "/files/a.txt", bytes: [97], headers: ["Content-Type": "text/plain"])
+    }
+}
+
+/// Prometheus as Debian has it, with the folder of a test.
+private struct Prometheus {
+    let port: Int
+
+    /// Whether a question of the dashboard has an answer that is not empty.
+    func answers(_ expression: String) throws -> Bool {
+        var text = expression.replacingOccurrences(of: "$__rate_interval", with: "10s")
+        for name in ["$job", "$instance"] { text = text.replacingOccurrences(of: name, with: ".*") }
+        return try value(text)?.isEmpty == false
+    }
+
+    /// The value of the first series of an answer; nil for none.
+    func value(_ expression: String) throws -> String? {
+        let outcome = try Promtool.run(["query", "instant", "http://127.0.0.1:\(port)", expression])
+        #expect(outcome.status == 0, "\(expression): \(outcome.output)")
+        guard let line = outcome.output.split(separator: "\n").first, let arrow = line.firstRange(of: "=> ") else {
+            return nil
+        }
+        return line[arrow.upperBound...].split(separator: " ").first.map(String.init)
+    }
+
+    /// Runs Prometheus for the time of a closure.
+    static func run(scraping target: Int, _ body: (Prometheus) async throws -> Void) async throws {
+        let port = try await FreePort.find()
+        let folder = FileManager.default.temporaryDirectory.path + "/roost-prometheus-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let settings = """
+            global: {scrape_interval: 1s}
+            scrape_configs:
+              - job_name: roost
+                static_configs: [{targets: ["127.0.0.1:\(target)"]}]
+            """
+        try Data(settings.utf8).write(to: URL(fileURLWithPath: folder + "/prometheus.yml"))
+        let process = Process()
+        let own = Checkout.path(".build/prometheus/usr/bin/prometheus")
+        let isOwn = FileManager.default.isExecutableFile(atPath: own)
+        process.executableURL = URL(fileURLWithPath: isOwn ? own : "/usr/bin/env")
+        process.arguments =
+            (isOwn ? [] : ["prometheus"]) + [
+                "--config.file=\(folder)/prometheus.yml", "--storage.tsdb.path=\(folder)/data",
+                "--web.listen-address=127.0.0.1:\(port)", "--log.level=error",
+            ]
+        try process.run()
+        defer {
+            process.terminate()
+            process.waitUntilExit()
+        }
+        let prometheus = Prometheus(port: port)
+        let isUp = try await eventually(within: .seconds(60)) {
+            let outcome = try Promtool.run(["query", "instant", "http://127.0.0.1:\(port)", "up == 1"])
+            return outcome.status == 0 && !outcome.output.isEmpty
+        }
+        try #require(isUp)
+        try await body(prometheus)
+    }
+}

@@ -1,0 +1,60 @@
+import JSON
+import TestSupport
+import Testing
+
+@Suite("Operations of the database that take long")
+struct SlowOperationTests {
+    /// Makes finds of a class wait for a tenth of a second.
+    private static func slowDown(_ server: TestServer) async throws {
+        try await server.execute(
+            """
+            ALTER TABLE "Song" RENAME TO "SongRows";
+            CREATE FUNCTION slow() RETURNS boolean LANGUAGE plpgsql VOLATILE AS
+                $$ BEGIN PERFORM pg_sleep(0.1); RETURN true; END $$;
+            CREATE VIEW "Song" AS SELECT * FROM "SongRows" WHERE (SELECT slow());
+            """)
+    }
+
+    @Test("have a line with the statement and no values, and a shape with its plan")
+    func lines() async throws {
+        let lines = LogLines()
+        try await TestServer.run(["slowQueryThreshold": 50], logger: lines.logger) { server in
+            _ = try await server.create("Song", ["title": "secret", "n": 1])
+            try await Self.slowDown(server)
+            for title in ["secret", "other"] {
+                let answer = try await server.find("Song", ["where": ["title": .string(title)]])
+                #expect(answer.status == 200)
+            }
+            let slow = lines.all.filter { $0.contains("slow query") }
+            #expect(slow.count == 2)
+            let line = try #require(slow.first)
+            for part in ["class=Song", "operation=find", "statement=SELECT", "$1", "id="] {
+                #expect(line.contains(part), "\(line)")
+            }
+            #expect(!line.contains("secret"))
+            func hash(_ line: String) -> Substring? { line.split(separator: " ").first { $0.hasPrefix("hash=") } }
+            #expect(hash(slow[0]) == hash(slow[1]))
+            let answer = try await server.send("GET", "/slow_queries", as: .master)
+            let shape = try #require(answer["results"]?.arrayValue?.first { $0["class"] == "Song" })
+            #expect(shape["count"] == 2)
+            #expect(shape["longestMs"]?.numberValue ?? 0 >= 100)
+            let explained = try await server.send(
+                "GET", "/slow_queries?explain=\(shape["hash"]?.stringValue ?? "")", as: .master)
+            #expect(explained["plan"]?.arrayValue?.first?["Plan"] != nil, "\(explained.json.text)")
+            let refused = try await server.send("GET", "/slow_queries")
+            #expect(refused.status == 403)
+        }
+    }
+
+    @Test("have no line where the threshold is 0")
+    func off() async throws {
+        let lines = LogLines()
+        try await TestServer.run(["slowQueryThreshold": 0], logger: lines.logger) { server in
+            _ = try await server.create("Song", ["n": 1])
+            try await Self.slowDown(server)
+            let answer = try await server.find("Song")
+            #expect(answer.status == 200)
+            #expect(!lines.all.contains { $0.contains("slow query") })
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import JSON
+import TestSupport
+import Testing
+
+@Suite("The id of a request")
+struct RequestIdTests {
+    private static func ask(_ server: TestServer, _ given: String?) async throws -> String {
+        let answer = try await server.send(
+            "GET", "/classes/Song", headers: given.map { ["X-Request-Id": $0] } ?? [:])
+        return answer.headers["x-request-id"] ?? ""
+    }
+
+    @Test("goes back to the client, and stands in the line of the log")
+    func own() async throws {
+        let lines = LogLines()
+        try await TestServer.run(logger: lines.logger) { server in
+            let first = try await Self.ask(server, nil)
+            let second = try await Self.ask(server, "mine")
+            #expect(!first.isEmpty && first != second && second != "mine")
+            let isLogged = try await eventually { lines.all.contains { $0.contains("id=\(second) ") } }
+            #expect(isLogged)
+            let refused = try await server.send("GET", "/nothing")
+            #expect(refused.headers["x-request-id"]?.isEmpty == false)
+            #expect(refused.headers["access-control-expose-headers"]?.contains("X-Request-Id") == true)
+        }
+    }
+
+    @Test("is that of a proxy that is believed, where it has no strange characters")
+    func trusted() async throws {
+        try await TestServer.run(["trustProxy": "loopback"]) { server in
+            let id = "7f3c-A.b_c"
+            let kept = try await Self.ask(server, id)
+            #expect(kept == id)
+            for strange in ["a b", "a\"b", String(repeating: "x", count: 65), "\u{e4}"] {
+                let replaced = try await Self.ask(server, strange)
+                #expect(!replaced.isEmpty && replaced != strange)
+            }
+        }
+    }
+
+    @Test("goes to webhooks")
+    func webhooks() async throws {
+        try await WebhookServer.run { hooks in
+            hooks.on("hello") { _ in .success("hi") }
+            try await TestServer.run(["trustProxy": "loopback"]) { server in
+                _ = try await server.send(
+                    "POST", "/hooks/functions",
+                    ["functionName": "hello", "url": .string(hooks.url("hello"))], as: .master)
+                let answer = try await server.send(
+                    "POST", "/functions/hello", [:], headers: ["X-Request-Id": "from-the-edge"])
+                #expect(answer.status == 200)
+                #expect(hooks.calls("hello").first?.headers["x-request-id"] == "from-the-edge")
+            }
+        }
+    }
+
+    @Test("PostgreSQL knows which process a connection belongs to")
+    func applicationName() async throws {
+        try await TestServer.run { server in
+            let names = try await server.rows(
+                "SELECT DISTINCT application_name FROM pg_stat_activity "
+                    + "WHERE datname = current_database() AND application_name LIKE 'roost/%'")
+            #expect(names.count == 1)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import JSON
+import Testing
+
+@testable import ServerConfiguration
+
+@Suite("The options of metrics and logs")
+struct MonitoringOptionTests {
+    private static func load(
+        _ options: JSONObject, _ environment: [String: String] = [:]
+    ) throws(ConfigurationError) -> Configuration {
+        let file: JSONObject = ["appId": "a", "masterKey": "m"]
+        return try Configuration.load(
+            file: file.merging(options) { $1 }.serialized(), environment: environment, flags: []
+        ).configuration
+    }
+
+    @Test("Metrics are off until there is a port, or the main port with a key")
+    func metrics() throws {
+        #expect(try !Self.load([:]).metrics.isOn)
+        let own = try Self.load([:], ["ROOST_METRICS_PORT": "9464", "ROOST_METRICS_HOST": "0.0.0.0"]).metrics
+        #expect(own.isOn && own.port == 9464 && !own.isLocal)
+        #expect(try Self.load(["metrics": ["port": 9464]]).metrics.isLocal)
+        #expect(throws: ConfigurationError.self) { try Self.load(["metrics": ["onMainPort": true]]) }
+        #expect(throws: ConfigurationError.self) { try Self.load(["metrics": ["port": 70_000]]) }
+        #expect(try Self.load(["metrics": ["onMainPort": true, "key": "k"]]).metrics.isOn)
+    }
+
+    @Test(
+        "Files of the log are kept by their number, or by days",
+        arguments: [
+            (JSONValue.number(3), Configuration.KeptLogs.files(3)), ("5", .files(5)), ("2d", .days(2)),
+        ])
+    func keptFiles(value: JSONValue, kept: Configuration.KeptLogs) throws {
+        #expect(try Self.load(["maxLogFiles": value]).maxLogFiles == kept)
+    }
+
+    @Test("What is no number of files is refused", arguments: ["d", "0", "-1d", "many", "1w"])
+    func wrongFiles(text: String) {
+        #expect(throws: ConfigurationError.self) { try Self.load(["maxLogFiles": .string(text)]) }
+    }
+}

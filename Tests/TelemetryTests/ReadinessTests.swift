@@ -1,0 +1,67 @@
+import Synchronization
+import Testing
+
+@testable import Telemetry
+
+@Suite("Readiness")
+struct ReadinessTests {
+    private static let up = Readiness.Check(isUp: true)
+    private static let down = Readiness.Check(isUp: false, reason: "gone")
+
+    @Test("A server is ready when it serves and all answers; a failure in passing is forgiven, two in a row are not")
+    func states() {
+        let readiness = Readiness()
+        #expect(readiness.summary.status == .unready)
+        readiness.note(Self.up, of: "database", isNeeded: true)
+        #expect(readiness.summary.status == .unready)
+        readiness.enter(.serving)
+        #expect(readiness.summary.status == .ready)
+        readiness.note(Self.down, of: "database", isNeeded: true)
+        #expect(readiness.summary.status == .ready)
+        readiness.note(Self.down, of: "database", isNeeded: true)
+        #expect(readiness.summary.status == .unready)
+        #expect(readiness.isUp("database") == false)
+        readiness.note(Self.up, of: "database", isNeeded: true)
+        #expect(readiness.summary.status == .ready)
+        for _ in 0..<2 { readiness.note(Self.down, of: "replica", isNeeded: false) }
+        #expect(readiness.summary.status == .degraded)
+        readiness.enter(.draining)
+        #expect(readiness.summary.status == .unready)
+    }
+
+    /// Answers until it is frozen, and then not at all.
+    private final class Freezing: ReadinessProbe {
+        let probeName = "database"
+        let isNeeded = true
+        let isFrozen = Atomic(false)
+
+        func probe() async throws -> [(name: String, value: Double)] {
+            if isFrozen.load(ordering: .relaxed) { try await Task.sleep(for: .seconds(600)) }
+            return [("x", 1)]
+        }
+    }
+
+    @Test("What does not answer at all is noticed within twice the limit and the pause")
+    func frozen() async throws {
+        let probe = Freezing()
+        let readiness = Readiness()
+        readiness.enter(.serving)
+        let prober = Prober([probe], readiness, pause: .milliseconds(200), limit: .milliseconds(100))
+        let task = Task { await prober.run() }
+        while readiness.isUp("database") == nil { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(readiness.summary.status == .ready)
+        probe.isFrozen.store(true, ordering: .relaxed)
+        let start = ContinuousClock.now
+        while readiness.summary.status != .unready, .now - start < .seconds(30) {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(readiness.summary.status == .unready)
+        probe.isFrozen.store(false, ordering: .relaxed)
+        while readiness.summary.status != .ready, .now - start < .seconds(60) {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(readiness.summary.status == .ready)
+        task.cancel()
+        await task.value
+    }
+}

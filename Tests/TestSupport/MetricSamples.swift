@@ -1,0 +1,38 @@
+/// The samples of metrics, by their names with labels, as `roost_logins_total{method="password",result="ok"}`.
+public struct MetricSamples: Sendable {
+    /// The text as it came.
+    public let text: String
+    private let values: [String: Double]
+
+    /// Reads what a server answered.
+    public init(_ text: String) {
+        self.text = text
+        var values: [String: Double] = [:]
+        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+            guard let space = line.lastIndex(of: " ") else { continue }
+            values[String(line[..<space])] = Double(line[line.index(after: space)...])
+        }
+        self.values = values
+    }
+
+    /// The value of a sample; nil when there is none.
+    public subscript(name: String) -> Double? { values[name] }
+
+    /// The names that begin so.
+    public func names(beginningWith prefix: String) -> [String] { values.keys.filter { $0.hasPrefix(prefix) }.sorted() }
+
+    /// The sum of all samples whose names begin so.
+    public func sum(_ prefix: String) -> Double { names(beginningWith: prefix).reduce(0) { $0 + (values[$1] ?? 0) } }
+
+    /// How many series there are.
+    public var count: Int { values.count }
+}
+
+extension TestServer {
+    /// Reads the metrics at a port of their own.
+    public static func metrics(at port: Int) async throws -> MetricSamples {
+        let answer = try await TestServer(url: "http://127.0.0.1:\(port)", databaseURI: "").send(
+            "GET", "/metrics", as: .nobody)
+        return MetricSamples(String(decoding: answer.bytes, as: UTF8.self))
+    }
+}
