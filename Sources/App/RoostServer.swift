@@ -1,5 +1,6 @@
 import CloudCode
 import FileStorage
+import FileStores
 public import HTTP
 import JSON
 import LiveQuery
@@ -126,7 +127,9 @@ public struct RoostServer: Service {
                 places: configuration.passwordHashingQueue), logger: logger, log: log,
             extensions: additions)
         cloud.attach(try WebhookHost(configuration, backend: backend, logger: logger))
-        let storage = extensions.files ?? DiskStorage(directory: filesDirectory)
+        let storage =
+            try extensions.files
+            ?? FileStoreFactory.storage(configuration.fileStore, configuration, folder: filesDirectory, logger: logger)
         files = Deployment.files(storage, configuration)
         let routes = ParseRoutes(backend: backend, cloud: cloud, logger: logger)
         cloud.serve(try InternalDispatcher(routes))
@@ -220,6 +223,7 @@ public struct RoostServer: Service {
         // Requests are served meanwhile: an index only makes them faster.
         async let _ = indexer.run()
         async let _ = backend.sweeps.run()
+        async let _ = files.tend()
         async let _ = announceAddress()
         async let _ = liveQueries?.run()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -237,6 +241,7 @@ public struct RoostServer: Service {
             await backend.jobRunner?.stop()
             await cloud.shutdown()
             await caller?.shutdown()
+            await files.shutdown()
             await client.shutdown()
             await replica?.shutdown()
             group.cancelAll()

@@ -41,6 +41,11 @@ struct FileUpload {
         let (envelope, content) = try await open()
         try await checkCaller(envelope)
         let limit = try sizeLimit(envelope)
+        do {
+            try routes.storage.checkAvailable()
+        } catch {
+            throw refusal(error, givenName)
+        }
         guard try await !isEmpty(content, limit: limit) else {
             throw ParseError(ParseError.fileSaveError, "Invalid file upload.")
         }
@@ -194,9 +199,22 @@ struct FileUpload {
         } catch let error as ParseError {
             throw error
         } catch {
+            throw refusal(error, name)
+        }
+    }
+
+    /// What a client gets of an error of the storage. What may pass is a 503, after which SDKs try again.
+    private func refusal(_ error: any Error, _ name: String) -> any Error {
+        switch error {
+        case FileStorageError.unavailable(let seconds):
+            return ServiceUnavailable(
+                "Could not store file: \(name).", retryAfter: seconds, code: ParseError.fileSaveError)
+        case FileStorageError.detailsNotKept(let words):
+            return ParseError(ParseError.fileSaveError, words)
+        default:
             routes.logger.error(
                 "file not stored", metadata: ["id": "\(request.request.id)", "error": "\(String(reflecting: error))"])
-            throw ParseError(ParseError.fileSaveError, "Could not store file: \(name).")
+            return ParseError(ParseError.fileSaveError, "Could not store file: \(name).")
         }
     }
 }

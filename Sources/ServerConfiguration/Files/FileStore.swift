@@ -1,0 +1,97 @@
+import JSON
+
+extension Configuration {
+    /// Where uploaded files are.
+    public enum FileStore: Sendable {
+        /// In a folder.
+        case disk
+        /// In a bucket of Amazon's, or of another service that speaks S3.
+        case s3(S3)
+    }
+}
+
+/// Reads the option `filesAdapter`.
+enum FileStoreReader {
+    /// The modules that there are, by all names that parse-server's users wrote.
+    private enum Module: CaseIterable {
+        case disk, s3
+
+        var names: [String] {
+            switch self {
+            case .disk: ["@parse/fs-files-adapter", "parse-server-fs-adapter", "fs"]
+            case .s3: ["@parse/s3-files-adapter", "parse-server-s3-adapter", "S3Adapter", "./Files/S3Adapter.js", "s3"]
+            }
+        }
+
+        init?(_ name: String) {
+            guard let module = Self.allCases.first(where: { $0.names.contains(name) }) else { return nil }
+            self = module
+        }
+    }
+
+    /// Puts variables of the environment, which the adapters of parse-server read by themselves, where options are missing.
+    static func complete(_ adapter: JSONValue, from environment: [String: String]) -> JSONValue {
+        guard let name = adapter.stringValue ?? adapter["module"]?.stringValue, Module(name) == .s3 else {
+            return adapter
+        }
+        var options = adapter["options"]?.objectValue ?? [:]
+        Configuration.S3.complete(&options, from: environment)
+        return ["module": .string(name), "options": .object(options)]
+    }
+
+    /// Reads the option.
+    ///
+    /// - Throws: `ConfigurationError` for a module that there is not, or settings that it cannot use.
+    static func read(_ adapter: JSONValue, into configuration: inout Configuration) throws(ConfigurationError) {
+        let name = adapter.stringValue ?? adapter["module"]?.stringValue ?? ""
+        guard let module = Module(name) else { throw unknown(name) }
+        if let options = adapter["options"], !options.isNull, options.objectValue == nil {
+            throw ConfigurationError("Key filesAdapter.options must be an object")
+        }
+        // An empty text says nothing, as in JavaScript.
+        let given = (adapter["options"]?.objectValue ?? [:]).filter { $0.value != "" }
+        var options = AdapterOptions(name, given, path: "filesAdapter.options")
+        switch module {
+        case .disk:
+            if let folder = try options.text("filesSubDirectory") {
+                guard !folder.contains("..") else {
+                    throw ConfigurationError("Key filesAdapter.options.filesSubDirectory has an invalid value")
+                }
+                configuration.filesDirectory = "files/\(folder)"
+            }
+            if let key = try options.text("encryptionKey") { configuration.encryptionKey = key }
+        case .s3:
+            configuration.fileStore = .s3(try Configuration.S3(&options))
+        }
+        try options.checkAllKnown()
+    }
+
+    private static func unknown(_ name: String) -> ConfigurationError {
+        if name.lowercased().contains("grid") {
+            return ConfigurationError(
+                "option filesAdapter: \(name) keeps files in MongoDB, which is not there. Leave the option out for files "
+                    + "on the disk, or use @parse/s3-files-adapter")
+        }
+        let names = Module.allCases.flatMap(\.names)
+        let nearest = names.min { distance($0, name) < distance($1, name) } ?? ""
+        return ConfigurationError(
+            "option filesAdapter: there is no module \(name.isEmpty ? "without a name" : name). The nearest is \(nearest)"
+        )
+    }
+
+    /// How many letters differ between two names (Levenshtein).
+    private static func distance(_ first: String, _ second: String) -> Int {
+        let second = Array(second.lowercased())
+        var row = Array(0...second.count)
+        for (index, letter) in first.lowercased().enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for (column, other) in second.enumerated() {
+                let here = min(row[column] + 1, row[column + 1] + 1, diagonal + (letter == other ? 0 : 1))
+                diagonal = row[column + 1]
+                row[column + 1] = here
+            }
+        }
+        return row[second.count]
+    }
+}
