@@ -189,7 +189,9 @@ struct FileUpload {
                     try await routes.storage.write(name: name, details: details, bytes: bytes)
                 }
             case .raw:
-                let body = LimitedBody(body: request.request.body, limit: limit, excess: tooLarge(limit))
+                let body = LimitedBody(
+                    body: request.request.body, limit: limit, kept: routes.storage.memoryOfWrites,
+                    excess: tooLarge(limit))
                 try await routes.storage.write(name: name, details: details, contents: body)
             case .decoded(let bytes):
                 try await routes.storage.write(name: name, details: details, bytes: bytes)
@@ -225,6 +227,8 @@ private struct LimitedBody: AsyncSequence {
 
     let body: IncomingBody
     let limit: Int
+    /// How many of its bytes the store keeps at a time.
+    let kept: Int
     let excess: any Error
 
     struct AsyncIterator: AsyncIteratorProtocol {
@@ -233,6 +237,7 @@ private struct LimitedBody: AsyncSequence {
         mutating func next() async throws -> ByteBuffer? {
             let chunk = try await limited.body.next()
             guard limited.body.receivedLength <= limited.limit else { throw limited.excess }
+            if let chunk { try limited.body.keep(chunk.readableBytes, upTo: limited.kept) }
             return chunk
         }
     }
