@@ -1,8 +1,6 @@
 import FileStorage
-import FileStores
 import Foundation
 import JSON
-import Logging
 import Operations
 import ServerConfiguration
 
@@ -52,21 +50,6 @@ package struct Deployment: Sendable {
 
     /// The folder of the embedded PostgreSQL.
     package var postgresFolder: String { dataFolder + "/postgres" }
-
-    /// Uploaded files as the server reads and writes them: those that are stored encrypted in clear.
-    ///
-    /// - Throws: `ConfigurationError` for a store that cannot be used.
-    package func files(logger: Logger) throws -> any FileStorage {
-        Self.files(try storedFiles(logger: logger), configuration)
-    }
-
-    /// Uploaded files as they are stored, encrypted or not.
-    ///
-    /// - Throws: `ConfigurationError` for a store that cannot be used.
-    package func storedFiles(logger: Logger) throws -> any FileStorage {
-        try FileStoreFactory.storage(
-            configuration.fileStore, configuration, folder: filesDirectory, logger: logger)
-    }
 
     /// A storage, with the encryption that the configuration asks for.
     static func files(_ storage: any FileStorage, _ configuration: Configuration) -> any FileStorage {

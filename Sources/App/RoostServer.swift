@@ -129,7 +129,9 @@ public struct RoostServer: Service {
         cloud.attach(try WebhookHost(configuration, backend: backend, logger: logger))
         let storage =
             try extensions.files
-            ?? FileStoreFactory.storage(configuration.fileStore, configuration, folder: filesDirectory, logger: logger)
+            ?? FileStoreFactory.storage(
+                configuration.fileStore, configuration, folder: filesDirectory, database: connectionString,
+                logger: logger)
         files = Deployment.files(storage, configuration)
         let routes = ParseRoutes(backend: backend, cloud: cloud, logger: logger)
         cloud.serve(try InternalDispatcher(routes))

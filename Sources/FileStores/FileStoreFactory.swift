@@ -10,12 +10,16 @@ public enum FileStoreFactory {
     /// - Parameters:
     ///   - store: Where the files are.
     ///   - folder: The folder of files on the disk.
+    ///   - database: The connection string of the database.
     /// - Throws: `ConfigurationError` for what cannot be used.
     public static func storage(
-        _ store: Configuration.FileStore, _ configuration: Configuration, folder: String, logger: Logger
+        _ store: Configuration.FileStore, _ configuration: Configuration, folder: String, database: String,
+        logger: Logger
     ) throws -> any FileStorage {
         switch store {
         case .disk: return DiskStorage(directory: folder)
+        case .postgres(let options):
+            return PostgresStorage(options, connectionString: database, logger: logger)
         case .s3(let bucket):
             var outgoing = configuration.outgoing
             if bucket.endpoint?.isLoopback == true { outgoing.proxy = nil }

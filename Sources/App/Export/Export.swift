@@ -173,8 +173,7 @@ package struct Export: Sendable {
         try folder.makeFolder("files")
         try folder.makeFolder("files/.metadata")
         var sums = ""
-        let storage = try deployment.files(logger: logger)
-        do {
+        try await DeploymentFiles(deployment, logger: logger).withClear { storage in
             try await storage.visit(prefix: "") { listed in
                 try Task.checkCancellation()
                 do {
@@ -187,10 +186,6 @@ package struct Export: Sendable {
                     result.unreadable.append(listed.name)
                 }
             }
-            await storage.shutdown()
-        } catch {
-            await storage.shutdown()
-            throw error
         }
         return sums
     }

@@ -63,15 +63,9 @@ package struct DataImport: Sendable {
         let run = ImportRun(path, options, progress, logger: logger)
         if options.isDryRun { return try await run.look() }
         return try await DatabaseAccess(deployment, logger: logger).withConnectionString(makesDatabase: true) { uri in
-            let stored = try deployment.storedFiles(logger: logger)
-            do {
-                let report = try await run.load(
+            try await DeploymentFiles(deployment, logger: logger).withStored(database: uri) { stored in
+                try await run.load(
                     into: uri, files: Deployment.files(stored, deployment.configuration), storedFiles: stored)
-                await stored.shutdown()
-                return report
-            } catch {
-                await stored.shutdown()
-                throw error
             }
         }
     }

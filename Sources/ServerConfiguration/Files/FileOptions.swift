@@ -36,7 +36,7 @@ extension OptionTable {
         // After the others: what it says outweighs them.
         OptionDefinition(
             "filesAdapter", "PARSE_SERVER_FILES_ADAPTER", .any,
-            "Where uploaded files are: the module and options of parse-server's adapters for the disk or S3, such as "
+            "Where uploaded files are: the module and options of parse-server's adapters for the disk or S3, or postgres, such as "
                 + "{\"module\":\"@parse/s3-files-adapter\",\"options\":{\"bucket\":\"…\"}}"
         ) { value, _, configuration throws(ConfigurationError) in
             try FileStoreReader.read(value, into: &configuration)

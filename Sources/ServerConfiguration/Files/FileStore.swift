@@ -7,6 +7,25 @@ extension Configuration {
         case disk
         /// In a bucket of Amazon's, or of another service that speaks S3.
         case s3(S3)
+        /// In the database.
+        case postgres(PostgresFiles)
+    }
+
+    /// Files in the database.
+    public struct PostgresFiles: Sendable {
+        /// The bytes of each row but the last of a file.
+        public var chunkSize = 256 * 1024
+        /// The most bytes of all files; nil for as many as there is room for.
+        public var maximumTotal: Int?
+
+        init(_ options: inout AdapterOptions) throws(ConfigurationError) {
+            chunkSize = try options.whole("chunkSize", in: 65_536...1_048_576) ?? chunkSize
+            guard let value = options.value("maximumTotal") else { return }
+            guard let bytes = ByteCount.read(value), bytes > 0 else {
+                throw ConfigurationError("Key \(options.path).maximumTotal must be a size such as 10gb")
+            }
+            maximumTotal = bytes
+        }
     }
 }
 
@@ -14,12 +33,13 @@ extension Configuration {
 enum FileStoreReader {
     /// The modules that there are, by all names that parse-server's users wrote.
     private enum Module: CaseIterable {
-        case disk, s3
+        case disk, s3, postgres
 
         var names: [String] {
             switch self {
             case .disk: ["@parse/fs-files-adapter", "parse-server-fs-adapter", "fs"]
             case .s3: ["@parse/s3-files-adapter", "parse-server-s3-adapter", "S3Adapter", "./Files/S3Adapter.js", "s3"]
+            case .postgres: ["postgres", "postgresql"]
             }
         }
 
@@ -62,6 +82,8 @@ enum FileStoreReader {
             if let key = try options.text("encryptionKey") { configuration.encryptionKey = key }
         case .s3:
             configuration.fileStore = .s3(try Configuration.S3(&options))
+        case .postgres:
+            configuration.fileStore = .postgres(try Configuration.PostgresFiles(&options))
         }
         try options.checkAllKnown()
     }
@@ -70,7 +92,7 @@ enum FileStoreReader {
         if name.lowercased().contains("grid") {
             return ConfigurationError(
                 "option filesAdapter: \(name) keeps files in MongoDB, which is not there. Leave the option out for files "
-                    + "on the disk, or use @parse/s3-files-adapter")
+                    + "on the disk, or use @parse/s3-files-adapter or postgres")
         }
         let names = Module.allCases.flatMap(\.names)
         let nearest = names.min { distance($0, name) < distance($1, name) } ?? ""

@@ -92,7 +92,8 @@ enum BucketServer {
 
     private static func storage(_ options: JSONObject, logger: Logger) throws -> S3Storage {
         let configuration = try S3OptionTests.load(options)
-        let storage = try FileStoreFactory.storage(configuration.fileStore, configuration, folder: "", logger: logger)
+        let storage = try FileStoreFactory.storage(
+            configuration.fileStore, configuration, folder: "", database: "", logger: logger)
         guard let storage = storage as? S3Storage else { throw Unavailable(reason: "another storage") }
         return storage
     }
