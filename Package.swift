@@ -145,11 +145,22 @@ let package = Package(
         .target(
             name: "Outgoing",
             dependencies: [
-                "JSON", "ServerConfiguration", httpClient,
+                "Encoding", "JSON", "ServerConfiguration", httpClient,
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: stayOnExecutor),
+        .target(
+            name: "FileStores",
+            dependencies: [
+                "Encoding", "FileStorage", "JSON", "Outgoing", "ParseStorage", "Postgres", "Rules",
+                "ServerConfiguration", "Tasks", collections, logging,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
         .target(
@@ -199,7 +210,8 @@ let package = Package(
         .target(
             name: "App",
             dependencies: [
-                "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LiveQuery", "LocalPostgres", "Logs",
+                "CMalloc", "CloudCode", "Encoding", "FileStorage", "FileStores", "HTTP", "JSON", "LiveQuery",
+                "LocalPostgres", "Logs",
                 "Mail",
                 "Migration", "NodeHost", "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage", "Postgres",
                 "Push", "REST",
@@ -269,6 +281,16 @@ let package = Package(
             dependencies: [
                 "JSON", "ParseModel", "Push", .product(name: "Crypto", package: "swift-crypto"),
             ]),
+        .testTarget(
+            name: "FileStoresTests",
+            dependencies: [
+                "FileStorage", "FileStores", "JSON", "Outgoing", "ServerConfiguration", "TestSupport", "TestTools",
+                logging,
+                subprocess, .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ], exclude: ["Support/bucket_server.py"]),
         .testTarget(name: "BSONTests", dependencies: ["BSON", "JSON", "TestTools"]),
         .testTarget(
             name: "MigrationTests",

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs what the tests need beside the dependencies. From the system's packages: Chromium, which opens the pages, and
-# PgBouncer; promtool, which checks metrics and rules of alerts, is taken out of Debian's package `prometheus` into
-# .build/prometheus, so that no service is started. Of Python's, into .build/python, where nothing else is touched: aiosmtpd, the mail server that takes the
-# mails, and pymongo, whose encoder makes the dumps that are imported.
+# Installs what the tests need beside the dependencies. From the system's packages: Chromium, which opens the pages,
+# PgBouncer, and OpenStack Swift, the store of files that speaks S3; promtool, which checks metrics and rules of alerts, is
+# taken out of Debian's package `prometheus` into .build/prometheus, so that no service is started. Of Python's, into
+# .build/python, where nothing else is touched: aiosmtpd, the mail server that takes the mails, and pymongo, whose encoder
+# makes the dumps that are imported.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -34,6 +35,9 @@ install_programs() {
     has_browser || missing+=(chromium fonts-dejavu-core)
     has_program pgbouncer || missing+=(pgbouncer)
     has_python_packages || missing+=(python3-pip)
+    # Where it is not packaged, the tests against it are left out.
+    ! command -v apt-get >/dev/null || has_program swift-proxy-server ||
+        missing+=(swift-proxy swift-account swift-container swift-object)
     [ ${#missing[@]} -gt 0 ] || return 0
     command -v apt-get >/dev/null || fail "these are missing, by the names of Debian's packages: ${missing[*]}. Others':
   Fedora, RHEL  dnf install chromium dejavu-sans-fonts pgbouncer python3-pip
@@ -47,7 +51,8 @@ install_programs() {
     echo "test: installing ${missing[*]} (${privilege[*]:-as root} apt-get install)" >&2
     ${privilege[@]+"${privilege[@]}"} apt-get update -qq ||
         echo "test: apt-get update failed; trying with the lists at hand" >&2
-    ${privilege[@]+"${privilege[@]}"} env DEBIAN_FRONTEND=noninteractive \
+    # In this level of the system no service is started: the tests start their own.
+    ${privilege[@]+"${privilege[@]}"} env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
         apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2 ||
         fail "${missing[*]} could not be installed: see above. Any Chromium or Google Chrome will do (on Ubuntu: snap
       install chromium)"

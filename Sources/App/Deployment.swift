@@ -51,9 +51,6 @@ package struct Deployment: Sendable {
     /// The folder of the embedded PostgreSQL.
     package var postgresFolder: String { dataFolder + "/postgres" }
 
-    /// Uploaded files as the server reads and writes them: those that are encrypted on the disk in clear.
-    package var files: any FileStorage { Self.files(DiskStorage(directory: filesDirectory), configuration) }
-
     /// A storage, with the encryption that the configuration asks for.
     static func files(_ storage: any FileStorage, _ configuration: Configuration) -> any FileStorage {
         configuration.encryptionKey.map { EncryptedStorage(storage, cipher: FileCipher(secret: $0)) } ?? storage

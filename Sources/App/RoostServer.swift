@@ -1,5 +1,6 @@
 import CloudCode
 import FileStorage
+import FileStores
 import Foundation
 public import HTTP
 import JSON
@@ -143,7 +144,11 @@ public struct RoostServer: Service {
                 places: configuration.passwordHashingQueue, durations: meters.passwordHashes), logger: logger, log: log,
             extensions: additions, meters: meters)
         cloud.attach(try WebhookHost(configuration, backend: backend, logger: logger))
-        let storage = extensions.files ?? DiskStorage(directory: filesDirectory)
+        let storage =
+            try extensions.files
+            ?? FileStoreFactory.storage(
+                configuration.fileStore, configuration, folder: filesDirectory, database: connectionString,
+                logger: logger)
         files = Deployment.files(storage, configuration)
         if let probe = files as? any ReadinessProbe { probes.append(probe) }
         monitoring = Monitoring(configuration.metrics, probes, logger: logger)
@@ -269,6 +274,7 @@ public struct RoostServer: Service {
         // Requests are served meanwhile: an index only makes them faster.
         async let _ = indexer.run()
         async let _ = backend.sweeps.run()
+        async let _ = files.tend()
         async let _ = announceAddress()
         async let _ = liveQueries?.run()
         try await withGracefulShutdownHandler {
@@ -297,6 +303,7 @@ public struct RoostServer: Service {
             await backend.jobRunner?.stop()
             await cloud.shutdown()
             await caller?.shutdown()
+            await files.shutdown()
             await monitoring.stop()
             await client.shutdown()
             await replica?.shutdown()

@@ -7,10 +7,25 @@ public protocol FileStorage: Sendable {
     /// Whether opening a file takes all of it into memory.
     var holdsWholeFiles: Bool { get }
 
-    /// Makes sure that files can be stored, before the first request.
+    /// How many bytes a file that is stored takes in memory at most until it is; 0 where they go on at once.
+    var memoryOfWrites: Int { get }
+
+    /// Makes sure that files can be stored, before the first request. A storage on another machine may be out of reach for
+    /// now: that is logged, and keeps no server from its start.
     ///
     /// - Throws: The storage's error when that is not possible.
     func prepare() async throws
+
+    /// Looks after the storage, until the task is cancelled: removes what uploads left that were cut off.
+    func tend() async
+
+    /// Closes what the storage has open; it is not used after that.
+    func shutdown() async
+
+    /// Refuses an upload before its body is read.
+    ///
+    /// - Throws: ``FileStorageError/unavailable(retryAfter:)`` when the storage cannot be reached.
+    func checkAvailable() throws
 
     /// Stores a file, replacing one of the same name. The file is visible only when all of it is safe.
     ///
@@ -24,9 +39,11 @@ public protocol FileStorage: Sendable {
 
     /// Opens a file for reading; nil if there is none.
     ///
-    /// - Parameter name: The name under which it was stored.
-    /// - Throws: ``FileStorageError/notReadable``, or the storage's error.
-    func open(name: String) async throws -> (any StoredFile)?
+    /// - Parameters:
+    ///   - name: The name under which it was stored.
+    ///   - wish: What will be read of it, so that a storage on another machine is asked once.
+    /// - Throws: ``FileStorageError/notReadable``, ``FileStorageError/unavailable(retryAfter:)``, or the storage's error.
+    func open(name: String, for wish: FileWish) async throws -> (any StoredFile)?
 
     /// Whether there is a file of a name.
     ///
@@ -38,16 +55,34 @@ public protocol FileStorage: Sendable {
 
     /// Removes a file and what was said about it.
     ///
-    /// - Throws: ``FileStorageError/notFound``, or the storage's error.
+    /// - Throws: ``FileStorageError/notFound``, which a storage need not know, or the storage's error.
     func delete(name: String) async throws
+
+    /// Gives the files whose names begin with a text, in no certain order, without holding them all.
+    ///
+    /// - Throws: What `use` throws, or the storage's error.
+    func visit(prefix: String, _ use: (ListedFile) async throws -> Void) async throws
 }
 
 extension FileStorage {
     /// Most do not.
     public var holdsWholeFiles: Bool { false }
+    /// None in most.
+    public var memoryOfWrites: Int { 0 }
+    /// Most need nothing.
+    public func tend() async {}
+    /// Most have nothing open.
+    public func shutdown() async {}
+    /// Most are always there.
+    public func checkAvailable() throws {}
+
+    /// Opens a file for reading; nil if there is none.
+    public func open(name: String) async throws -> (any StoredFile)? { try await open(name: name, for: FileWish()) }
 
     /// Whether it can be opened.
-    public func exists(name: String) async throws -> Bool { try await open(name: name) != nil }
+    public func exists(name: String) async throws -> Bool {
+        try await open(name: name, for: FileWish(isHeadOnly: true)) != nil
+    }
 
     /// Stores a file whose bytes are in memory.
     public func write(name: String, details: FileDetails = FileDetails(), bytes: [UInt8]) async throws {
@@ -63,6 +98,46 @@ public enum FileStorageError: Error, Sendable, Equatable {
     case unusableName
     /// It was encrypted with another key, or not at all, or changed since.
     case notReadable
+    /// The storage cannot be reached now, or has more to do than it can. A further try makes sense after so many seconds.
+    case unavailable(retryAfter: Int)
+    /// The storage does not do it: the operator finds the reason in the log.
+    case refused
+    /// What was said about a file does not fit: so much may be said, in words for the client.
+    case detailsNotKept(String)
+}
+
+/// What is wanted of a file that is opened.
+public struct FileWish: Sendable {
+    /// The bytes, as a client asks for them in the header field `Range`; nil for all.
+    public var range: String?
+    /// The versions that the client has, as the header field `If-None-Match` names them; nil for none.
+    public var knownVersions: String?
+    /// Whether no bytes are wanted.
+    public var isHeadOnly: Bool
+
+    /// Wants all of a file, or less.
+    public init(range: String? = nil, knownVersions: String? = nil, isHeadOnly: Bool = false) {
+        self.range = range
+        self.knownVersions = knownVersions
+        self.isHeadOnly = isHeadOnly
+    }
+}
+
+/// A file of a list.
+public struct ListedFile: Sendable, Equatable {
+    /// The name under which it was stored.
+    public var name: String
+    /// Its size in bytes.
+    public var size: Int64
+    /// When it was last written.
+    public var modified: FileTime
+
+    /// Names a file.
+    public init(name: String, size: Int64, modified: FileTime) {
+        self.name = name
+        self.size = size
+        self.modified = modified
+    }
 }
 
 /// A sequence of a single buffer.

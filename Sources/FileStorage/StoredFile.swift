@@ -9,6 +9,10 @@ public protocol StoredFile: Sendable {
     var modified: FileTime { get }
     /// Whether all of it is in memory.
     var isInMemory: Bool { get }
+    /// A tag that changes whenever the content does, in the form of an HTTP `ETag`.
+    var entityTag: String { get }
+    /// What the client said about it; nil where the storage must be asked.
+    var details: FileDetails? { get }
 
     /// Gives a part of it, piece by piece.
     ///
@@ -20,7 +24,10 @@ public protocol StoredFile: Sendable {
 }
 
 extension StoredFile {
-    /// A tag that changes whenever the content does, in the form of an HTTP `ETag`.
+    /// Most are asked.
+    public var details: FileDetails? { nil }
+
+    /// The size and the time.
     public var entityTag: String {
         let time = UInt64(bitPattern: Int64(modified.seconds)) &* 1_000_000_000 &+ UInt64(modified.nanoseconds)
         return "\"\(String(size, radix: 16))-\(String(time, radix: 16))\""

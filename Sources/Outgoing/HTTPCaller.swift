@@ -27,8 +27,13 @@ public final class HTTPCaller: Sendable {
     /// - Parameters:
     ///   - connectionsPerHost: How many calls are under way to one host at a time; others wait.
     ///   - keptFor: How long a connection is kept for the next call; nil for a minute.
+    ///   - connectTime: How long it may take to connect.
+    ///   - isPrivate: Whether addresses hold what no trace may show, such as signatures.
     /// - Throws: When the file of certificates cannot be read.
-    public init(_ settings: Configuration.Outgoing, connectionsPerHost: Int = 8, keptFor: Duration? = nil) throws {
+    public init(
+        _ settings: Configuration.Outgoing, connectionsPerHost: Int = 8, keptFor: Duration? = nil,
+        connectTime: Duration = .seconds(5), isPrivate: Bool = false
+    ) throws {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         if let path = settings.trustedCertificates {
@@ -36,7 +41,8 @@ public final class HTTPCaller: Sendable {
         }
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
         configuration.httpVersion = .http1Only
-        configuration.timeout.connect = .seconds(5)
+        configuration.timeout.connect = TimeAmount(connectTime)
+        if isPrivate { configuration.tracing.tracer = nil }
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsPerHost
         if let keptFor {
             configuration.connectionPool.idleTimeout = TimeAmount(keptFor)
@@ -93,15 +99,19 @@ public final class HTTPCaller: Sendable {
                 }
                 return reply
             }
-        } catch let failure as HTTPCallFailure {
-            throw failure
         } catch is NIOTooManyBytesError {
             throw HTTPCallFailure(description: "an answer of more than \(mostBytes) bytes", kind: .tooLarge)
         } catch {
-            if Task.isCancelled { throw CancellationError() }
-            throw HTTPCallFailure(
-                description: (error as? HTTPClientError)?.shortDescription ?? "\(error)", kind: Self.kind(of: error))
+            throw Self.failure(error)
         }
+    }
+
+    /// What an error of the HTTP client means.
+    static func failure(_ error: any Error) -> any Error {
+        if error is HTTPCallFailure { return error }
+        if Task.isCancelled { return CancellationError() }
+        return HTTPCallFailure(
+            description: (error as? HTTPClientError)?.shortDescription ?? "\(error)", kind: kind(of: error))
     }
 
     private static func kind(of error: any Error) -> HTTPCallFailure.Kind {

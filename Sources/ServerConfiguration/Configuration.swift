@@ -108,6 +108,10 @@ public struct Configuration: Sendable {
     public var pages = Pages()
     public var customPages = CustomPages()
 
+    /// Where uploaded files are.
+    public var fileStore = FileStore.disk
+    /// Variables of the environment by which clouds hand out credentials.
+    public var cloudVariables: [String: String] = [:]
     public var fileUpload = FileUpload()
     /// Who may download.
     public var fileDownload = FileCallers(enableForPublic: true, enableForAnonymousUser: true)

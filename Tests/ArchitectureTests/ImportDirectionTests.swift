@@ -35,7 +35,11 @@ import Testing
         ],
         "Templates": [],
         "Pages": ["Encoding", "JSON", "ServerConfiguration", "Templates"],
-        "Outgoing": ["JSON", "ServerConfiguration"],
+        "Outgoing": ["Encoding", "JSON", "ServerConfiguration"],
+        "FileStores": [
+            "Encoding", "FileStorage", "JSON", "Outgoing", "ParseStorage", "Postgres", "Rules", "ServerConfiguration",
+            "Tasks",
+        ],
         "Webhooks": [
             "CloudCode", "Encoding", "JSON", "Operations", "Outgoing", "ParseModel", "ServerConfiguration", "Tasks",
         ],
@@ -50,8 +54,9 @@ import Testing
         ],
         "NodeHost": ["CloudCode", "Encoding", "JSON", "Operations", "ParseModel", "ServerConfiguration", "Tasks"],
         "App": [
-            "CMalloc", "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "LiveQuery", "LocalPostgres", "Logs",
-            "Mail", "Migration", "NodeHost", "Operations", "ParseModel", "Outgoing", "Pages", "ParseStorage",
+            "CMalloc", "CloudCode", "Encoding", "FileStorage", "FileStores", "HTTP", "JSON", "LiveQuery",
+            "LocalPostgres",
+            "Logs", "Mail", "Migration", "NodeHost", "Operations", "ParseModel", "Outgoing", "Pages", "ParseStorage",
             "Postgres", "Push",
             "REST",
             "Schema", "ServerConfiguration", "SignIn", "Telemetry", "Webhooks",

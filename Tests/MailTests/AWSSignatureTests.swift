@@ -1,9 +1,8 @@
 import Crypto
 import Foundation
-import Outgoing
 import Testing
 
-@testable import Mail
+@testable import Outgoing
 
 /// The test suite that Amazon publishes for Signature Version 4, and the example of its documentation.
 @Suite("Signatures of Amazon's")

@@ -328,8 +328,8 @@ struct OptionRuleTests {
             (["defaultLimit": 0], "Key defaultLimit has invalid value 0"),
             (["maxLimit": -1], "Key maxLimit has invalid value -1"),
             (
-                ["filesAdapter": "@parse/s3-files-adapter"],
-                "option filesAdapter: only @parse/fs-files-adapter is built into this version of Roost"
+                ["filesAdapter": "@parse/s3-file-adapter"],
+                "option filesAdapter: there is no module @parse/s3-file-adapter. The nearest is @parse/s3-files-adapter"
             ),
         ] as [(JSONObject, String)])
     func ranges(file: JSONObject, expected: String) {

@@ -173,23 +173,26 @@ package struct Export: Sendable {
         try folder.makeFolder("files")
         try folder.makeFolder("files/.metadata")
         var sums = ""
-        try await DiskStorage(directory: deployment.filesDirectory).visitNames { name in
-            try Task.checkCancellation()
-            do {
-                guard let (size, lines) = try await copyFile(name, to: folder) else { return }
-                sums += lines
-                result.files.count += 1
-                result.files.bytes += size
-                report(.files(count: result.files.count))
-            } catch FileStorageError.notReadable {
-                result.unreadable.append(name)
+        try await DeploymentFiles(deployment, logger: logger).withClear { storage in
+            try await storage.visit(prefix: "") { listed in
+                try Task.checkCancellation()
+                do {
+                    guard let (size, lines) = try await copyFile(listed.name, storage, to: folder) else { return }
+                    sums += lines
+                    result.files.count += 1
+                    result.files.bytes += size
+                    report(.files(count: result.files.count))
+                } catch FileStorageError.notReadable {
+                    result.unreadable.append(listed.name)
+                }
             }
         }
         return sums
     }
 
-    private func copyFile(_ name: String, to folder: FreshFolder) async throws -> (size: Int, sums: String)? {
-        let storage = deployment.files
+    private func copyFile(
+        _ name: String, _ storage: any FileStorage, to folder: FreshFolder
+    ) async throws -> (size: Int, sums: String)? {
         guard let stored = try await storage.open(name: name) else { return nil }
         let entry = PercentEncoding.encode(name)
         let file = try ExportFile("files/" + entry, in: folder.path)

@@ -63,8 +63,10 @@ package struct DataImport: Sendable {
         let run = ImportRun(path, options, progress, logger: logger)
         if options.isDryRun { return try await run.look() }
         return try await DatabaseAccess(deployment, logger: logger).withConnectionString(makesDatabase: true) { uri in
-            try await run.load(
-                into: uri, files: deployment.files, storedFiles: DiskStorage(directory: deployment.filesDirectory))
+            try await DeploymentFiles(deployment, logger: logger).withStored(database: uri) { stored in
+                try await run.load(
+                    into: uri, files: Deployment.files(stored, deployment.configuration), storedFiles: stored)
+            }
         }
     }
 

@@ -57,7 +57,7 @@ public struct DiskStorage: FileStorage {
     /// - Parameter name: The name under which it was stored.
     /// - Returns: The file, or nil if there is none.
     /// - Throws: `IOError` when the system refuses.
-    public func open(name: String) async throws -> (any StoredFile)? {
+    public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
         guard let path = try? path(of: name) else { return nil }
         return try await DiskFile.open(path.string)
     }
@@ -131,10 +131,10 @@ public struct DiskStorage: FileStorage {
 }
 
 extension DiskStorage {
-    /// Gives the names of all files, in no order, without holding them all.
+    /// Gives the files whose names begin with a text, in no order, without holding them all.
     ///
     /// - Throws: What `use` throws, or the file system's error. Where there is no folder, there are no files.
-    public func visitNames(_ use: (String) async throws -> Void) async throws {
+    public func visit(prefix: String, _ use: (ListedFile) async throws -> Void) async throws {
         let path = FilePath(directory)
         guard try await FileSystem.shared.info(forFileAt: path)?.type == .directory else { return }
         let folder = try await FileSystem.shared.openDirectory(atPath: path)
@@ -142,8 +142,13 @@ extension DiskStorage {
             for try await entry in folder.listContents() where entry.type == .regular {
                 let name = entry.name.string
                 // Unfinished uploads and what is not one of ours.
-                guard !name.hasPrefix("."), let decoded = PercentEncoding.decode(name) else { continue }
-                try await use(decoded)
+                guard !name.hasPrefix("."), let decoded = PercentEncoding.decode(name),
+                    decoded.utf8.starts(with: prefix.utf8),
+                    let info = try await FileSystem.shared.info(forFileAt: entry.path)
+                else { continue }
+                let time = info.lastDataModificationTime
+                let modified = FileTime(seconds: Int(time.seconds), nanoseconds: Int(time.nanoseconds))
+                try await use(ListedFile(name: decoded, size: info.size, modified: modified))
             }
         } catch {
             try? await folder.close()

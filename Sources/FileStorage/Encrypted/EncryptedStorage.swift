@@ -23,6 +23,15 @@ public struct EncryptedStorage: FileStorage {
     /// Makes sure that files can be stored.
     public func prepare() async throws { try await storage.prepare() }
 
+    /// Looks after the storage below.
+    public func tend() async { await storage.tend() }
+
+    /// Closes the storage below.
+    public func shutdown() async { await storage.shutdown() }
+
+    /// Asks the storage below.
+    public func checkAvailable() throws { try storage.checkAvailable() }
+
     /// Encrypts a file and stores it.
     public func write<Contents: AsyncSequence>(
         name: String, details: FileDetails, contents: Contents
@@ -36,8 +45,8 @@ public struct EncryptedStorage: FileStorage {
     /// Opens a file and decrypts it.
     ///
     /// - Throws: ``FileStorageError/notReadable`` when it is not authentic.
-    public func open(name: String) async throws -> (any StoredFile)? {
-        guard let file = try await storage.open(name: name) else { return nil }
+    public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
+        guard let file = try await storage.open(name: name, for: FileWish()) else { return nil }
         let key = DecryptedFiles.Key(name: Array(name.utf8), version: file.entityTag)
         do {
             return try await decrypted.file(key, size: Int(file.size)) { [cipher] in
@@ -60,6 +69,15 @@ public struct EncryptedStorage: FileStorage {
 
     /// Removes a file.
     public func delete(name: String) async throws { try await storage.delete(name: name) }
+
+    /// Gives the files of the storage below, with the sizes that they have in clear.
+    public func visit(prefix: String, _ use: (ListedFile) async throws -> Void) async throws {
+        try await storage.visit(prefix: prefix) { file in
+            var file = file
+            file.size = max(0, file.size - Int64(FileCipher.overhead))
+            try await use(file)
+        }
+    }
 
     /// Many megabytes take longer than an event loop should.
     private static func onThread<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async throws -> R {

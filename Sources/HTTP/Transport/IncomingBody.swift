@@ -82,6 +82,17 @@ package final class IncomingBody: AsyncSequence {
         return bytes
     }
 
+    /// Counts received bytes that are kept until the request is answered, as a store does that sends them on in parts.
+    ///
+    /// - Parameters:
+    ///   - count: The bytes of the chunk that came last.
+    ///   - limit: The most that are kept of the body.
+    /// - Throws: ``HTTPError/overloaded`` when there is no memory for it now.
+    package func keep(_ count: Int, upTo limit: Int) throws(HTTPError) {
+        guard receivedLength <= limit, receivedLength > Self.uncounted else { return }
+        try hold(count, receivedLength - count)
+    }
+
     /// The bytes that a body may keep without being counted.
     private static let uncounted = 64 * 1024
 
@@ -158,7 +169,8 @@ package final class IncomingBody: AsyncSequence {
 
     private func finish() {
         isComplete = true
-        if !isCollecting { endTicket() }
+        if isCollecting { return }
+        if isCounted, let ticket { transferTimeout.rest(ticket) } else { endTicket() }
     }
 
     private func endTicket() {

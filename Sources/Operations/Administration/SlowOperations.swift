@@ -109,7 +109,7 @@ public struct SlowOperations: Sendable {
         }
         var result = Self.described(hash, shape)
         do {
-            result["plan"] = try await backend.store.genericPlan(of: shape.statement)
+            result["plan"] = try await backend.store.aggregates.genericPlan(of: shape.statement)
         } catch let error as PostgresError {
             result["planError"] = .string(error.message)
         }

@@ -76,13 +76,13 @@ public struct ServiceUnavailable: Error, Sendable, Equatable {
     public var message: String
     /// After how many seconds a further try makes sense.
     public var retryAfter: Int
+    /// What SDKs read: too many requests at a time, where nothing else is said.
+    public var code: Int
 
     /// Makes an error with a text and the seconds to wait.
-    public init(_ message: String, retryAfter: Int = 2) {
+    public init(_ message: String, retryAfter: Int = 2, code: Int = ParseError.requestLimitExceeded) {
         self.message = message
         self.retryAfter = retryAfter
+        self.code = code
     }
-
-    /// What SDKs read: too many requests at a time.
-    public var code: Int { ParseError.requestLimitExceeded }
 }

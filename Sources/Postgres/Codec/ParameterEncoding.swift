@@ -12,6 +12,7 @@ enum ParameterEncoding {
         case .int(let integer): append(integer, to: &bytes)
         case .double(let number): append(number.bitPattern, to: &bytes)
         case .timestamp(let milliseconds): append(microseconds(milliseconds), to: &bytes)
+        case .bytes(let value): bytes += value
         case .jsonb(let json): append(json: json, to: &bytes)
         case .textArray(let list): append(list, of: .text, to: &bytes) { $1.append(contentsOf: $0.utf8) }
         case .nullableTextArray(let list): append(nullable: list, to: &bytes)

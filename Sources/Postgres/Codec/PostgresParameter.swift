@@ -12,6 +12,8 @@ public enum PostgresParameter: Sendable {
     case double(Double)
     /// `timestamptz`, in milliseconds since 1970.
     case timestamp(milliseconds: Int64)
+    /// `bytea`.
+    case bytes([UInt8])
     /// `jsonb`, from JSON text in UTF-8.
     case jsonb([UInt8])
     /// `text[]`.
@@ -40,6 +42,7 @@ public enum PostgresParameter: Sendable {
         case .int: .int8
         case .double: .float8
         case .timestamp: .timestamptz
+        case .bytes: .bytea
         case .jsonb: .jsonb
         case .textArray, .nullableTextArray: .textArray
         case .doubleArray: .float8Array

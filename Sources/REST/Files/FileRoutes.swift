@@ -58,7 +58,12 @@ public final class FileRoutes: Sendable {
         guard components[0].hasSameBytes(as: configuration.appId) else { return wrongApplication }
         try await checkDownload(request)
         if isMetadata {
-            let metadata = try await storage.details(name: name).metadata
+            let metadata: JSONObject
+            do {
+                metadata = try await storage.details(name: name).metadata
+            } catch let error as FileStorageError {
+                return Self.unavailable(error)
+            }
             return .object(metadata.isEmpty ? [:] : ["metadata": .object(metadata)])
         }
         let triggers = FileTriggers(resolver: resolver, envelope: downloader(request))
@@ -69,7 +74,7 @@ public final class FileRoutes: Sendable {
         }
         try await triggers.callForDownload(.beforeFind, name, url)
         do {
-            guard let file = try await storage.open(name: name) else {
+            guard let file = try await storage.open(name: name, for: wish(request.request)) else {
                 return name.utf8.contains(UInt8(ascii: "/")) ? nil : Self.notFound
             }
             try await triggers.callForDownload(.afterFind, name, url, size: Int(file.size))
@@ -80,7 +85,18 @@ public final class FileRoutes: Sendable {
                 "file not readable with this encryption key",
                 metadata: ["id": "\(request.request.id)", "name": "\(name)"])
             return Self.notFound
+        } catch let error as FileStorageError {
+            return Self.unavailable(error)
         }
+    }
+
+    /// What a client wants of a file. Where it depends on the version of the file, that is asked for first.
+    private func wish(_ request: IncomingRequest) -> FileWish {
+        let headers = request.headers
+        let isConditional = headers[.ifRange] != nil || headers[.ifModifiedSince] != nil && headers[.ifNoneMatch] == nil
+        return FileWish(
+            range: headers[.range], knownVersions: headers[.ifNoneMatch],
+            isHeadOnly: request.method == "HEAD" || isConditional)
     }
 
     private func checkDownload(_ request: FileRequest) async throws {
@@ -106,7 +122,15 @@ public final class FileRoutes: Sendable {
         case .client, .maintenance: throw HTTPError.masterKeyRequired
         }
         _ = try await resolver.caller(of: envelope)
-        let name = try await nameToDelete(envelope.path.dropFirst())
+        let name: String
+        do {
+            name = try await nameToDelete(envelope.path.dropFirst())
+        } catch FileStorageError.unavailable(let seconds) {
+            throw ServiceUnavailable(
+                "Could not delete file.", retryAfter: seconds, code: ParseError.fileDeleteError)
+        } catch is FileStorageError {
+            throw ParseError(ParseError.fileDeleteError, "Could not delete file.")
+        }
         let triggers = FileTriggers(resolver: resolver, envelope: envelope)
         let file =
             triggers.has(.beforeDelete, .afterDelete)
@@ -114,6 +138,9 @@ public final class FileRoutes: Sendable {
         if let file { try await triggers.call(.beforeDelete, file) }
         do {
             try await storage.delete(name: name)
+        } catch FileStorageError.unavailable(let seconds) {
+            throw ServiceUnavailable(
+                "Could not delete file.", retryAfter: seconds, code: ParseError.fileDeleteError)
         } catch {
             throw ParseError(ParseError.fileDeleteError, "Could not delete file.")
         }
@@ -140,6 +167,14 @@ public final class FileRoutes: Sendable {
         let text = configuration.enableSanitizedErrorResponse ? "Permission denied" : "Invalid application ID."
         let code = JSONValue.number(Double(ParseError.operationForbidden))
         return .object(["code": code, "error": .string(text)], status: 403)
+    }
+
+    /// What a client gets while the store does not give files: caches keep it no moment.
+    private static func unavailable(_ error: FileStorageError) -> Reply {
+        let seconds = if case .unavailable(let seconds) = error { seconds } else { 5 }
+        return Reply(
+            status: 503, headers: [("Retry-After", "\(seconds)"), ("Cache-Control", "no-store")],
+            body: .text("File store unavailable.", contentType: "text/plain; charset=utf-8"))
     }
 
     private static let notFound = Reply(

@@ -41,6 +41,11 @@ struct FileUpload {
         let (envelope, content) = try await open()
         try await checkCaller(envelope)
         let limit = try sizeLimit(envelope)
+        do {
+            try routes.storage.checkAvailable()
+        } catch {
+            throw refusal(error, givenName)
+        }
         guard try await !isEmpty(content, limit: limit) else {
             throw ParseError(ParseError.fileSaveError, "Invalid file upload.")
         }
@@ -184,7 +189,9 @@ struct FileUpload {
                     try await routes.storage.write(name: name, details: details, bytes: bytes)
                 }
             case .raw:
-                let body = LimitedBody(body: request.request.body, limit: limit, excess: tooLarge(limit))
+                let body = LimitedBody(
+                    body: request.request.body, limit: limit, kept: routes.storage.memoryOfWrites,
+                    excess: tooLarge(limit))
                 try await routes.storage.write(name: name, details: details, contents: body)
             case .decoded(let bytes):
                 try await routes.storage.write(name: name, details: details, bytes: bytes)
@@ -194,9 +201,22 @@ struct FileUpload {
         } catch let error as ParseError {
             throw error
         } catch {
+            throw refusal(error, name)
+        }
+    }
+
+    /// What a client gets of an error of the storage. What may pass is a 503, after which SDKs try again.
+    private func refusal(_ error: any Error, _ name: String) -> any Error {
+        switch error {
+        case FileStorageError.unavailable(let seconds):
+            return ServiceUnavailable(
+                "Could not store file: \(name).", retryAfter: seconds, code: ParseError.fileSaveError)
+        case FileStorageError.detailsNotKept(let words):
+            return ParseError(ParseError.fileSaveError, words)
+        default:
             routes.logger.error(
                 "file not stored", metadata: ["id": "\(request.request.id)", "error": "\(String(reflecting: error))"])
-            throw ParseError(ParseError.fileSaveError, "Could not store file: \(name).")
+            return ParseError(ParseError.fileSaveError, "Could not store file: \(name).")
         }
     }
 }
@@ -207,6 +227,8 @@ private struct LimitedBody: AsyncSequence {
 
     let body: IncomingBody
     let limit: Int
+    /// How many of its bytes the store keeps at a time.
+    let kept: Int
     let excess: any Error
 
     struct AsyncIterator: AsyncIteratorProtocol {
@@ -215,6 +237,7 @@ private struct LimitedBody: AsyncSequence {
         mutating func next() async throws -> ByteBuffer? {
             let chunk = try await limited.body.next()
             guard limited.body.receivedLength <= limited.limit else { throw limited.excess }
+            if let chunk { try limited.body.keep(chunk.readableBytes, upTo: limited.kept) }
             return chunk
         }
     }

@@ -36,9 +36,11 @@ extension OptionTable {
         // After the others: what it says outweighs them.
         OptionDefinition(
             "filesAdapter", "PARSE_SERVER_FILES_ADAPTER", .any,
-            "Only parse-server's file-system adapter: {\"module\":\"@parse/fs-files-adapter\",\"options\":"
-                + "{\"filesSubDirectory\":\"…\",\"encryptionKey\":\"…\"}}"
-        ) { value, _, configuration throws(ConfigurationError) in try configuration.readFilesAdapter(value) },
+            "Where uploaded files are: the module and options of parse-server's adapters for the disk or S3, or postgres, such as "
+                + "{\"module\":\"@parse/s3-files-adapter\",\"options\":{\"bucket\":\"…\"}}"
+        ) { value, _, configuration throws(ConfigurationError) in
+            try FileStoreReader.read(value, into: &configuration)
+        },
     ]
 }
 
@@ -78,28 +80,6 @@ extension Configuration {
             case ["*"]: "all"
             case [notHTML]: "all but HTML"
             default: "all but what a browser runs"
-            }
-        }
-    }
-
-    /// Reads the option `filesAdapter`.
-    ///
-    /// - Throws: `ConfigurationError` for an adapter that is not built, and for options of it that are not.
-    mutating func readFilesAdapter(_ adapter: JSONValue) throws(ConfigurationError) {
-        let module = adapter.stringValue ?? adapter["module"]?.stringValue ?? ""
-        guard module.hasSuffix("fs-files-adapter") else {
-            throw ConfigurationError(
-                "option filesAdapter: only @parse/fs-files-adapter is built into this version of Roost")
-        }
-        let options = adapter["options"]?.objectValue ?? [:]
-        for (key, value) in options where !value.isNull {
-            switch (key, value.stringValue) {
-            case ("filesSubDirectory", let folder?) where !folder.contains(".."):
-                filesDirectory = folder.isEmpty ? "files" : "files/\(folder)"
-            case ("encryptionKey", let key?) where !key.isEmpty:
-                encryptionKey = key
-            default:
-                throw ConfigurationError("option filesAdapter.options.\(key) is not built into this version of Roost")
             }
         }
     }

@@ -1,55 +1,7 @@
 import JSON
 
-/// The options of a mail adapter, read one by one. Those that were not asked for are unknown.
-struct MailAdapterOptions {
-    /// The name of the module.
-    let module: String
-    private let values: JSONObject
-    private var known: Set<Name> = []
-    private var unknownOfMembers: [String] = []
-    private let path: String
-
-    init(_ module: String, _ values: JSONObject, path: String = "emailAdapter.options") {
-        self.module = module
-        self.values = values
-        self.path = path
-    }
-
-    /// The value of an option; nil where it is not set.
-    mutating func value(_ key: Name) -> JSONValue? {
-        known.insert(key)
-        return values[key]?.orNil
-    }
-
-    /// A text without control characters: neither a line of a protocol nor an address has any.
-    mutating func text(_ key: Name) throws(ConfigurationError) -> String? {
-        guard let value = value(key) else { return nil }
-        guard let text = value.stringValue, !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw ConfigurationError("Key \(path).\(key) has an invalid value")
-        }
-        return text
-    }
-
-    /// A text that may have several lines.
-    mutating func lines(_ key: Name) throws(ConfigurationError) -> String? {
-        guard let value = value(key) else { return nil }
-        guard let text = value.stringValue else { throw ConfigurationError("Key \(path).\(key) has an invalid value") }
-        return text.isEmpty ? nil : text
-    }
-
-    /// A text without which the module cannot work, by the first of some names that is set.
-    mutating func needed(_ keys: Name...) throws(ConfigurationError) -> String {
-        var found: String?
-        for key in keys {
-            let text = try text(key)
-            found = found ?? text
-        }
-        guard let found else {
-            throw ConfigurationError("Key \(path).\(keys.first ?? "") is missing")
-        }
-        return found
-    }
-
+/// Options that only adapters of mails have.
+extension AdapterOptions {
     /// An address of the sender, with or without a name.
     mutating func sender(_ keys: Name...) throws(ConfigurationError) -> String {
         var found: (key: Name, text: String)?
@@ -61,41 +13,6 @@ struct MailAdapterOptions {
             throw ConfigurationError("Key \(path).\(found.key) is no mail address")
         }
         return found.text
-    }
-
-    mutating func flag(_ key: Name) throws(ConfigurationError) -> Bool? {
-        guard let value = value(key) else { return nil }
-        switch value {
-        case .bool(let flag): return flag
-        case .string("true"): return true
-        case .string("false"): return false
-        default: throw ConfigurationError("Key \(path).\(key) has an invalid value")
-        }
-    }
-
-    mutating func object(_ key: Name) throws(ConfigurationError) -> JSONObject? {
-        guard let value = value(key) else { return nil }
-        guard let object = value.objectValue else { throw ConfigurationError("Key \(path).\(key) must be an object") }
-        return object
-    }
-
-    mutating func port(_ key: Name, _ fallback: Int) throws(ConfigurationError) -> Int {
-        guard let value = value(key) else { return fallback }
-        let number = value.numberValue ?? value.stringValue.flatMap { Double($0) }
-        guard let port = number.flatMap({ Int(exactly: $0) }), (1...65_535).contains(port) else {
-            throw ConfigurationError("Key \(path).\(key) has an invalid value")
-        }
-        return port
-    }
-
-    /// The address of a service.
-    mutating func url(_ key: Name) throws(ConfigurationError) -> String? {
-        guard var text = try text(key) else { return nil }
-        guard text.hasPrefix("https://") || text.hasPrefix("http://"), !text.utf8.contains(UInt8(ascii: " ")) else {
-            throw ConfigurationError("Key \(path).\(key) must be an address such as https://example.com/mails")
-        }
-        while text.utf8.last == UInt8(ascii: "/") { text.removeLast() }
-        return text
     }
 
     /// A list of columns of users that mails may show.
@@ -113,32 +30,5 @@ struct MailAdapterOptions {
         if name.isEmpty || name.hasPrefix("_") || ["password", "authData", "sessionToken"].contains(name) {
             throw ConfigurationError("Key emailAdapter.options.\(key): no mail shows the column \(name)")
         }
-    }
-
-    /// Reads the options of a member. Those of them that `read` does not ask for are unknown, too.
-    mutating func nested<R>(_ key: Name, _ read: (inout MailAdapterOptions) throws(ConfigurationError) -> R)
-        throws(ConfigurationError) -> R
-    {
-        var member = MailAdapterOptions(module, try object(key) ?? [:], path: "\(path).\(key)")
-        let result = try read(&member)
-        unknownOfMembers += member.unknown
-        return result
-    }
-
-    /// The options that were not asked for.
-    var unknown: [String] {
-        values.keys.filter { !known.contains($0) }.map { "\(path).\($0)" } + unknownOfMembers
-    }
-
-    /// - Throws: `ConfigurationError` for an option that was not asked for.
-    func checkAllKnown() throws(ConfigurationError) {
-        if let first = unknown.first { throw ConfigurationError("error: unknown option \(first)") }
-    }
-
-    /// The error for an option that cannot be served.
-    ///
-    /// - Parameter instead: What to write in its place.
-    func refusal(_ key: String, _ why: String, _ instead: String) -> ConfigurationError {
-        ConfigurationError("option \(path).\(key) of \(module): \(why). \(instead)")
     }
 }

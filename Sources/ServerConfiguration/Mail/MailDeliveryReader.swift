@@ -15,7 +15,7 @@ extension Configuration.MailDelivery {
         for key in adapter.objectValue?.keys.elements ?? [] where !["module", "options"].contains(key) {
             warnings.append("option emailAdapter.\(key) has no effect")
         }
-        var options = MailAdapterOptions(module, adapter["options"]?.objectValue ?? [:])
+        var options = AdapterOptions(module, adapter["options"]?.objectValue ?? [:])
         switch module {
         case "smtp": self = try Self.smtp(&options)
         case "mailgun": self = try Self.mailgun(&options)
@@ -34,7 +34,7 @@ extension Configuration.MailDelivery {
         try options.checkAllKnown()
     }
 
-    static func smtp(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Self {
+    static func smtp(_ options: inout AdapterOptions) throws(ConfigurationError) -> Self {
         let host = try options.needed("host")
         let sender = try options.sender("from")
         let isSecure = try options.flag("secure") ?? false
@@ -44,7 +44,7 @@ extension Configuration.MailDelivery {
         return Self(sender: sender, transport: .smtp(server))
     }
 
-    static func mailgun(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Self {
+    static func mailgun(_ options: inout AdapterOptions) throws(ConfigurationError) -> Self {
         Self(
             sender: try options.sender("from", "fromAddress"),
             transport: .mailgun(
@@ -54,7 +54,7 @@ extension Configuration.MailDelivery {
     }
 
     /// The host of Mailgun's: a name, or an address as some versions of its client take it, also by the name `url`.
-    private static func host(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> String {
+    private static func host(_ options: inout AdapterOptions) throws(ConfigurationError) -> String {
         let (name, address) = (try options.text("host"), try options.text("url"))
         var host = (name ?? address ?? "api.mailgun.net")[...]
         if host.hasPrefix("https://") { host = host.dropFirst("https://".count) }
@@ -65,7 +65,7 @@ extension Configuration.MailDelivery {
         return String(host)
     }
 
-    static func ses(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Self {
+    static func ses(_ options: inout AdapterOptions) throws(ConfigurationError) -> Self {
         let sender = try options.sender("from", "fromAddress")
         let region = try options.needed("region")
         guard region.utf8.allSatisfy(Self.isOfRegion) else {
@@ -88,7 +88,7 @@ extension Configuration.MailDelivery {
         }
     }
 
-    static func http(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Self {
+    static func http(_ options: inout AdapterOptions) throws(ConfigurationError) -> Self {
         let sender = try options.sender("from")
         guard let url = try options.url("url") else {
             throw ConfigurationError("Key emailAdapter.options.url is missing")

@@ -98,12 +98,12 @@ extension Configuration.MailTemplates {
     /// `localeField`, `localeFromRequest`.
     ///
     /// - Throws: `ConfigurationError` that names the option.
-    init(_ options: inout MailAdapterOptions) throws(ConfigurationError) {
+    init(_ options: inout AdapterOptions) throws(ConfigurationError) {
         self.init()
         placeholders = try options.object("placeholders") ?? [:]
         userFields = try options.columns("userFields")
         localeField = try options.text("localeField").map { Name($0) }
-        if let localeField { try MailAdapterOptions.checkColumn(localeField, "localeField") }
+        if let localeField { try AdapterOptions.checkColumn(localeField, "localeField") }
         localeFromRequest = try options.flag("localeFromRequest") ?? false
         for (name, value) in try options.object("templates") ?? [:] {
             let path = "emailAdapter.options.templates.\(name)"

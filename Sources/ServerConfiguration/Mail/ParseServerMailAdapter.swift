@@ -5,8 +5,7 @@ enum ParseServerMailAdapter {
     /// How mails are sent by the options of an adapter; nil for an adapter that is not known.
     ///
     /// - Throws: `ConfigurationError` for one that cannot be served as it is, with what to write.
-    static func delivery(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery?
-    {
+    static func delivery(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery? {
         switch package(options.module) {
         case "simple-mailgun-adapter", "parse-server-simple-mailgun-adapter",
             "parse-server-simple-mailgun-adapter-template":
@@ -64,7 +63,7 @@ enum ParseServerMailAdapter {
         )
     }
 
-    private static func simpleMailgun(_ options: inout MailAdapterOptions) throws(ConfigurationError)
+    private static func simpleMailgun(_ options: inout AdapterOptions) throws(ConfigurationError)
         -> Configuration.MailDelivery
     {
         var delivery = try Configuration.MailDelivery.mailgun(&options)
@@ -73,7 +72,7 @@ enum ParseServerMailAdapter {
     }
 
     /// The options `verificationSubject`, `verificationBody` and so on.
-    static func bodies(_ options: inout MailAdapterOptions, _ syntax: Configuration.MailTemplates.Syntax)
+    static func bodies(_ options: inout AdapterOptions, _ syntax: Configuration.MailTemplates.Syntax)
         throws(ConfigurationError) -> Configuration.MailTemplates
     {
         var templates = Configuration.MailTemplates()
@@ -88,13 +87,13 @@ enum ParseServerMailAdapter {
         return templates
     }
 
-    private static func inline(_ options: inout MailAdapterOptions, _ key: String) throws(ConfigurationError)
+    private static func inline(_ options: inout AdapterOptions, _ key: String) throws(ConfigurationError)
         -> Configuration.MailText?
     {
         try options.lines(Name(key)).map { Configuration.MailText(.inline($0)) }
     }
 
-    private static func mailgun(_ options: inout MailAdapterOptions) throws(ConfigurationError)
+    private static func mailgun(_ options: inout AdapterOptions) throws(ConfigurationError)
         -> Configuration.MailDelivery
     {
         var delivery = try Configuration.MailDelivery.mailgun(&options)
@@ -103,7 +102,7 @@ enum ParseServerMailAdapter {
     }
 
     /// The option `templates` with `subject`, `pathPlainText` and `pathHtml`.
-    private static func files(_ options: inout MailAdapterOptions) throws(ConfigurationError)
+    private static func files(_ options: inout AdapterOptions) throws(ConfigurationError)
         -> Configuration.MailTemplates
     {
         var templates = Configuration.MailTemplates()
@@ -115,8 +114,7 @@ enum ParseServerMailAdapter {
         return templates
     }
 
-    private static func file(_ mail: inout MailAdapterOptions) throws(ConfigurationError) -> Configuration.MailTemplate
-    {
+    private static func file(_ mail: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailTemplate {
         if mail.value("callback") != nil {
             throw mail.refusal(
                 "callback", "it is a JavaScript function",
@@ -129,7 +127,7 @@ enum ParseServerMailAdapter {
         return template
     }
 
-    private static func amazon(_ options: inout MailAdapterOptions) throws(ConfigurationError)
+    private static func amazon(_ options: inout AdapterOptions) throws(ConfigurationError)
         -> Configuration.MailDelivery
     {
         var delivery = try Configuration.MailDelivery.ses(&options)
@@ -138,7 +136,7 @@ enum ParseServerMailAdapter {
     }
 
     /// It names the service by its address: `https://email.eu-west-1.amazonaws.com`.
-    private static func simpleAmazon(_ options: inout MailAdapterOptions) throws(ConfigurationError)
+    private static func simpleAmazon(_ options: inout AdapterOptions) throws(ConfigurationError)
         -> Configuration.MailDelivery
     {
         let sender = try options.sender("fromAddress")

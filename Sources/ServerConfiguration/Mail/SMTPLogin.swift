@@ -30,7 +30,7 @@ extension Configuration.SMTPLogin {
     /// Reads the options `user` and `password`, or `auth` as nodemailer has it.
     ///
     /// - Throws: `ConfigurationError` for half a log-in, and for two.
-    static func either(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Self? {
+    static func either(_ options: inout AdapterOptions) throws(ConfigurationError) -> Self? {
         let own = try password(&options, "password")
         let others = try auth(&options)
         guard own == nil || others == nil else {
@@ -42,7 +42,7 @@ extension Configuration.SMTPLogin {
     /// Reads the option `user` and its password; nil without both.
     ///
     /// - Throws: `ConfigurationError` for one without the other.
-    static func password(_ options: inout MailAdapterOptions, _ key: Name) throws(ConfigurationError) -> Self? {
+    static func password(_ options: inout AdapterOptions, _ key: Name) throws(ConfigurationError) -> Self? {
         let (user, password) = (try options.text("user"), try options.text(key))
         guard user != nil || password != nil else { return nil }
         return .password(user: try options.needed("user"), password: try options.needed(key))
@@ -51,11 +51,11 @@ extension Configuration.SMTPLogin {
     /// Reads the option `auth` as nodemailer has it: `user` and `pass`, or the type `OAuth2` with a token.
     ///
     /// - Throws: `ConfigurationError` for what of it cannot be served.
-    static func auth(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Self? {
+    static func auth(_ options: inout AdapterOptions) throws(ConfigurationError) -> Self? {
         try options.nested("auth", read)
     }
 
-    private static func read(_ login: inout MailAdapterOptions) throws(ConfigurationError) -> Self? {
+    private static func read(_ login: inout AdapterOptions) throws(ConfigurationError) -> Self? {
         switch try login.text("type")?.lowercased() {
         case nil, "login": return try password(&login, "pass")
         case "oauth2": return .token(user: try login.needed("user"), token: try Configuration.AccessToken(&login))
@@ -72,7 +72,7 @@ extension Configuration.AccessToken {
     /// Reads nodemailer's options of the type `OAuth2`.
     ///
     /// - Throws: `ConfigurationError` for ways to get tokens that there are not.
-    init(_ login: inout MailAdapterOptions) throws(ConfigurationError) {
+    init(_ login: inout AdapterOptions) throws(ConfigurationError) {
         for key: Name in ["serviceClient", "privateKey"] where login.value(key) != nil {
             throw login.refusal(key.text, "tokens of service accounts cannot be asked for", Self.instead)
         }

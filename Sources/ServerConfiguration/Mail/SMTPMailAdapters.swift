@@ -7,7 +7,7 @@ enum SMTPMailAdapters {
         + "trustedCertificates"
 
     /// parse-smtp-template: files of HTML with `${x}`.
-    static func template(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
+    static func template(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         let isSecure = try options.flag("secure") ?? false
         let sender = try options.sender("fromAddress", "user")
         let server = Configuration.SMTP(
@@ -58,7 +58,7 @@ enum SMTPMailAdapters {
     }
 
     /// simple-parse-smtp-adapter.
-    static func simple(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
+    static func simple(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         let isSecure = try options.flag("isSSL") ?? false
         if try options.flag("isTlsRejectUnauthorized") == false {
             throw options.refusal("isTlsRejectUnauthorized", "false is refused", certificates)
@@ -77,7 +77,7 @@ enum SMTPMailAdapters {
     }
 
     /// The server: by its own name, or by that of its service.
-    private static func host(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> String {
+    private static func host(_ options: inout AdapterOptions) throws(ConfigurationError) -> String {
         let service = try options.text("service")
         if let host = try options.text("host") { return host }
         guard let service else { return try options.needed("host") }
@@ -108,7 +108,7 @@ enum SMTPMailAdapters {
         + #""templates":{"verificationEmail":{"subject","textPath","htmlPath"},"passwordResetEmail":{…}}"#
 
     /// parse-mail-adapter-smtp-ejs.
-    static func ejs(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
+    static func ejs(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         if options.value("templatesOptions") != nil {
             throw options.refusal("templatesOptions", "templates of EJS cannot be shown", own)
         }
@@ -117,7 +117,7 @@ enum SMTPMailAdapters {
     }
 
     /// A server as nodemailer's options have it.
-    private static func nodemailer(_ options: inout MailAdapterOptions) throws(ConfigurationError)
+    private static func nodemailer(_ options: inout AdapterOptions) throws(ConfigurationError)
         -> Configuration.SMTP
     {
         let checks = try options.nested("tls") { tls throws(ConfigurationError) in try tls.flag("rejectUnauthorized") }
@@ -129,7 +129,7 @@ enum SMTPMailAdapters {
     }
 
     /// @openinc/parse-server-smtp-adapter: files with `{{ link }}`, found by their names.
-    static func openinc(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
+    static func openinc(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         if try options.text("emailAttribute").map({ $0 != "email" }) ?? false {
             throw options.refusal("emailAttribute", "mails go to the column email", "Leave it out")
         }
@@ -137,7 +137,7 @@ enum SMTPMailAdapters {
         var delivery = Configuration.MailDelivery(sender: try options.sender("from"), transport: .smtp(server))
         delivery.templates.localeField = try options.text("languageAttribute").map { Name($0) }
         if let field = delivery.templates.localeField {
-            try MailAdapterOptions.checkColumn(field, "languageAttribute")
+            try AdapterOptions.checkColumn(field, "languageAttribute")
         }
         let folder = try options.text("templateDir")
         for (mail, subject) in [

@@ -3,7 +3,7 @@ import JSON
 /// Those adapters of parse-server that send by the HTTP interface of a service.
 enum ServiceMailAdapters {
     /// SendGrid, with its own templates where the options name some.
-    static func sendGrid(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
+    static func sendGrid(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         let sender = try options.sender("fromAddress", "from")
         let key = try options.needed("apiKey")
         let head =
@@ -42,7 +42,7 @@ enum ServiceMailAdapters {
     }
 
     /// Postmark.
-    static func postmark(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
+    static func postmark(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         for key in templatesOfService where options.value(Name(key)) != nil {
             throw options.refusal(
                 key, "templates of the service are named in the body of a request",
@@ -61,7 +61,7 @@ enum ServiceMailAdapters {
     }
 
     /// Mandrill.
-    static func mandrill(_ options: inout MailAdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
+    static func mandrill(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         for key in templatesOfService where options.value(Name(key)) != nil {
             throw options.refusal(
                 key, "templates of the service are named in the body of a request",
@@ -84,7 +84,7 @@ enum ServiceMailAdapters {
     }
 
     private static func service(
-        _ options: inout MailAdapterOptions, _ url: String, _ headers: (String) -> [(name: String, value: String)],
+        _ options: inout AdapterOptions, _ url: String, _ headers: (String) -> [(name: String, value: String)],
         _ body: (String) -> JSONValue
     ) throws(ConfigurationError) -> Configuration.MailDelivery {
         let address = try options.sender("fromEmail", "fromAddress")

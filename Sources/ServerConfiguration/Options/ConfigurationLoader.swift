@@ -35,6 +35,9 @@ extension Configuration {
         }
         for (name, value) in try flagOptions(flags) { values[name] = value }
         values = values.filter { !$0.value.isNull }
+        if let adapter = values["filesAdapter"] {
+            values["filesAdapter"] = FileStoreReader.complete(adapter, from: environment)
+        }
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             guard let definition = OptionTable.find(name) else { continue }
             unknown += try unknownKeys(definition, name, value)
@@ -52,7 +55,8 @@ extension Configuration {
         // parse-server has always gone on without them. A new server learns of a misspelt option in time.
         if preset >= 9, let first = unknown.first { throw ConfigurationError("error: unknown option \(first)") }
         warnings += unknown.map { "option \($0) has no effect: it is not known" }
-        let configuration = try Configuration(preset: preset, values: values)
+        var configuration = try Configuration(preset: preset, values: values)
+        configuration.cloudVariables = environment.filter { $0.key.hasPrefix("AWS_") }
         return (configuration, warnings + configuration.warnings(values))
     }
 

@@ -295,7 +295,9 @@ import Testing
             files.withLock { $0[Name(name)] = (file, details) }
         }
 
-        func open(name: String) async throws -> (any StoredFile)? { files.withLock { $0[Name(name)]?.0 } }
+        func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
+            files.withLock { $0[Name(name)]?.0 }
+        }
 
         func details(name: String) async throws -> FileDetails {
             files.withLock { $0[Name(name)]?.1 ?? FileDetails() }
@@ -303,6 +305,14 @@ import Testing
 
         func delete(name: String) async throws {
             guard files.withLock({ $0.removeValue(forKey: Name(name)) }) != nil else { throw FileStorageError.notFound }
+        }
+
+        func visit(
+            prefix: String, _ use: nonisolated(nonsending) (ListedFile) async throws -> Void
+        ) async throws {
+            for (name, (file, _)) in files.withLock({ $0 }) where name.text.hasPrefix(prefix) {
+                try await use(ListedFile(name: name.text, size: file.size, modified: file.modified))
+            }
         }
     }
 

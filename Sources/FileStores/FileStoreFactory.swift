@@ -1,0 +1,36 @@
+public import FileStorage
+public import Logging
+import Outgoing
+public import ServerConfiguration
+
+/// Makes the storage that a configuration names.
+public enum FileStoreFactory {
+    /// The storage; nothing is opened yet.
+    ///
+    /// - Parameters:
+    ///   - store: Where the files are.
+    ///   - folder: The folder of files on the disk.
+    ///   - database: The connection string of the database.
+    /// - Throws: `ConfigurationError` for what cannot be used.
+    public static func storage(
+        _ store: Configuration.FileStore, _ configuration: Configuration, folder: String, database: String,
+        logger: Logger
+    ) throws -> any FileStorage {
+        switch store {
+        case .disk: return DiskStorage(directory: folder)
+        case .postgres(let options):
+            return PostgresStorage(options, connectionString: database, logger: logger)
+        case .s3(let bucket):
+            var outgoing = configuration.outgoing
+            if bucket.endpoint?.isLoopback == true { outgoing.proxy = nil }
+            let provider = try CredentialChain.provider(
+                bucket.key, region: bucket.region, configuration.cloudVariables, configuration.outgoing)
+            // Mails and sign-ins have connections of their own, which files must not take.
+            let caller = try HTTPCaller(
+                outgoing, connectionsPerHost: 32, keptFor: .seconds(5), connectTime: .seconds(3), isPrivate: true)
+            return S3Storage(
+                S3Client(
+                    bucket, caller: caller, credentials: AWSCredentialSource(provider, logger: logger), logger: logger))
+        }
+    }
+}

@@ -1,0 +1,190 @@
+import Crypto
+import Encoding
+public import FileStorage
+import Logging
+public import NIOCore
+import ParseStorage
+import Postgres
+import ServerConfiguration
+
+/// Uploaded files in the database, for small set-ups: one thing to run, one thing to back up.
+///
+/// It has connections of its own, so that files keep no query waiting.
+public struct PostgresStorage: FileStorage {
+    let rows: FileRows
+    private let client: PostgresClient
+    private let options: Configuration.PostgresFiles
+    private let logger: Logger
+
+    /// For how long files that were replaced or deleted stay for those who read them.
+    private static let grace = 3600.0
+
+    init(_ options: Configuration.PostgresFiles, connectionString: String, logger: Logger) {
+        var database = PostgresConfiguration(connectionString: connectionString)
+        database.sharedConnections = 2
+        database.exclusiveConnections = 2
+        self.options = options
+        self.logger = logger
+        client = PostgresClient(configuration: database, logger: logger)
+        rows = FileRows(client: client)
+    }
+
+    /// Makes the tables.
+    public func prepare() async throws {
+        try await client.start()
+        try await rows.prepare()
+    }
+
+    /// Removes what was replaced, deleted or cut off, now and then.
+    public func tend() async {
+        while !Task.isCancelled {
+            do {
+                try await rows.sweep(olderThan: Self.grace)
+            } catch {
+                if !Task.isCancelled { logger.warning("files are not swept", metadata: ["error": "\(error)"]) }
+            }
+            try? await Task.sleep(for: .seconds(600))
+        }
+    }
+
+    /// Closes the connections.
+    public func shutdown() async { await client.shutdown() }
+
+    /// Stores a file, replacing one of the same name.
+    public func write<Contents: AsyncSequence>(
+        name: String, details: FileDetails, contents: Contents
+    ) async throws where Contents.Element == ByteBuffer {
+        guard Self.isUsable(name) else { throw FileStorageError.unusableName }
+        let before = try await Self.passing { options.maximumTotal == nil ? 0 : try await rows.total() }
+        let text = String(decoding: details.serialized(), as: UTF8.self)
+        let id = try await Self.passing { try await rows.begin(name, details: text, chunk: options.chunkSize) }
+        do {
+            var (number, size) = (Int64(0), Int64(0))
+            var hash = SHA256()
+            var pending = ByteBuffer()
+            func send() async throws {
+                let bytes = Array(pending.readableBytesView)
+                pending.clear()
+                hash.update(data: bytes)
+                size += Int64(bytes.count)
+                if let most = options.maximumTotal, before + size > Int64(most) {
+                    throw FileStorageError.detailsNotKept("The store of files is full.")
+                }
+                try await Self.passing { try await rows.append(bytes, number, to: id) }
+                number += 1
+            }
+            for try await var chunk in contents {
+                while let piece = chunk.readSlice(
+                    length: min(chunk.readableBytes, options.chunkSize - pending.readableBytes)),
+                    piece.readableBytes > 0
+                {
+                    pending.writeImmutableBuffer(piece)
+                    if pending.readableBytes == options.chunkSize { try await send() }
+                }
+            }
+            if pending.readableBytes > 0 { try await send() }
+            let tag = "\"\(hash.finalize().prefix(16).hexadecimal)\""
+            let total = size
+            guard try await Self.passing({ try await rows.finish(id, name, size: total, tag: tag) }) else {
+                throw FileStorageError.unavailable(retryAfter: 1)
+            }
+        } catch {
+            // Also when the task was cancelled. What cannot be removed now is swept later.
+            await Task { [rows] in try? await rows.abandon(id) }.value
+            throw error
+        }
+    }
+
+    /// Opens a file.
+    public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
+        guard Self.isUsable(name), let row = try await Self.passing({ try await rows.find(name) }) else { return nil }
+        return PostgresFile(rows: rows, row: row)
+    }
+
+    /// What the client said about a file when it was stored.
+    public func details(name: String) async throws -> FileDetails {
+        try await open(name: name)?.details ?? FileDetails()
+    }
+
+    /// Removes a file.
+    public func delete(name: String) async throws {
+        guard Self.isUsable(name), try await Self.passing({ try await rows.delete(name) }) else {
+            throw FileStorageError.notFound
+        }
+    }
+
+    /// Gives the files whose names begin with a text, by the bytes of their names.
+    public func visit(prefix: String, _ use: (ListedFile) async throws -> Void) async throws {
+        var last = ""
+        while true {
+            let page = try await Self.passing { [last] in try await rows.list(prefix: prefix, after: last, limit: 1000)
+            }
+            for row in page {
+                try await use(
+                    ListedFile(name: row.name, size: row.size, modified: FileTime(milliseconds: row.modified)))
+            }
+            guard let name = page.last?.name else { return }
+            last = name
+        }
+    }
+
+    private static func isUsable(_ name: String) -> Bool {
+        !name.isEmpty && !name.hasPrefix(".") && name.utf8.count <= 1024 && !name.utf8.contains(0)
+    }
+
+    /// Runs a statement. That the database is out of reach or busy is said in the words of storages.
+    static func passing<R>(_ body: () async throws -> R) async throws -> R {
+        do {
+            return try await body()
+        } catch let error as PostgresError where [.connectionLost, .unavailable, .busy].contains(error.kind) {
+            throw FileStorageError.unavailable(retryAfter: 2)
+        }
+    }
+}
+
+/// A file of the database, as it was when it was opened.
+struct PostgresFile: StoredFile {
+    let rows: FileRows
+    let row: FileRows.Row
+
+    var size: Int64 { row.size }
+    var modified: FileTime { FileTime(milliseconds: row.modified) }
+    var entityTag: String { row.tag }
+    var details: FileDetails? { FileDetails(parsing: Array(row.details.utf8)) }
+    var isInMemory: Bool { false }
+
+    /// The file was removed while it was read, long after it was replaced or deleted.
+    struct Cut: Error {}
+
+    func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
+        guard !range.isEmpty else { return }
+        let last = (range.upperBound - 1) / row.chunk
+        var number = range.lowerBound / row.chunk
+        var piece = try await read(number, of: range)
+        while number < last {
+            let next = number + 1
+            // The next one comes while the client takes this one.
+            async let ahead = read(next, of: range)
+            try await sink(piece)
+            piece = try await ahead
+            number = next
+        }
+        try await sink(piece)
+    }
+
+    private func read(_ number: Int64, of range: Range<Int64>) async throws -> ByteBuffer {
+        let start = number * row.chunk
+        let part = max(range.lowerBound, start) - start..<min(range.upperBound - start, row.chunk)
+        let result = try await PostgresStorage.passing { try await rows.read(row.id, number, part) }
+        guard let piece = result?.withBytes(0, 0, { ByteBuffer(bytes: $0) }), piece.readableBytes == part.count else {
+            throw Cut()
+        }
+        return piece
+    }
+}
+
+extension FileTime {
+    init(milliseconds: Int64) {
+        self.init(seconds: Int(milliseconds / 1000), nanoseconds: Int(milliseconds % 1000) * 1_000_000)
+    }
+}

@@ -1,0 +1,36 @@
+import Outgoing
+import ServerConfiguration
+
+/// Where a bucket is: the host and the path of each key, to the byte as they are signed and sent.
+struct S3Address: Sendable {
+    /// `https` or `http`.
+    let scheme: String
+    /// The host, with a port that is not the scheme's own.
+    let host: String
+    /// What stands before the key in paths; empty, or a slash and more.
+    let path: String
+
+    init(_ bucket: Configuration.S3) {
+        guard let endpoint = bucket.endpoint else {
+            let suffix = bucket.region.hasPrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
+            scheme = "https"
+            host = (bucket.usesPathStyle ? "" : "\(bucket.bucket).") + "s3.\(bucket.region).\(suffix)"
+            path = bucket.usesPathStyle ? "/\(bucket.bucket)" : ""
+            return
+        }
+        scheme = endpoint.isSecure ? "https" : "http"
+        host = bucket.usesPathStyle ? endpoint.host : "\(bucket.bucket).\(endpoint.host)"
+        path = endpoint.path + (bucket.usesPathStyle ? "/\(bucket.bucket)" : "")
+    }
+
+    /// The path of a key, or of the bucket itself.
+    func path(_ key: String?) -> String {
+        guard let key else { return path.isEmpty ? "/" : path }
+        return "\(path)/\(AWSSignature.encode(key, keepingSlashes: true))"
+    }
+
+    /// The address of a path with parameters.
+    func url(_ path: String, _ query: [String]) -> String {
+        "\(scheme)://\(host)\(path)" + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+    }
+}

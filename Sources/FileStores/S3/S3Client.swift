@@ -1,0 +1,215 @@
+import Crypto
+import Encoding
+import FileStorage
+import Foundation
+import Logging
+import NIOCore
+import Outgoing
+import ServerConfiguration
+import Synchronization
+
+/// A request to a bucket.
+struct S3Request: Sendable {
+    var method: String
+    /// The object; nil for the bucket.
+    var key: String?
+    /// The parameters, encoded, `name=value`.
+    var query: [String] = []
+    var headers: [(name: String, value: String)] = []
+    var content: ByteBuffer?
+    /// The SHA-256 of the content.
+    var digest = S3Request.emptyDigest
+    /// How long it may take until the head of the answer is there.
+    var limit = Duration.seconds(10)
+
+    init(_ method: String, _ key: String?, query: [String] = [], headers: [(name: String, value: String)] = []) {
+        self.method = method
+        self.key = key
+        self.query = query
+        self.headers = headers
+    }
+
+    /// Gives it a small body.
+    mutating func setBody(_ bytes: [UInt8]) {
+        content = ByteBuffer(bytes: bytes)
+        digest = SHA256.hash(data: bytes).hexadecimal
+    }
+
+    static let emptyDigest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+}
+
+/// Sends signed requests to a bucket, again where that makes sense, and says what the answers mean.
+final class S3Client: Sendable {
+    let bucket: Configuration.S3
+    let address: S3Address
+    let breaker: StoreBreaker
+    let logger: Logger
+    private let caller: HTTPCaller
+    private let credentials: AWSCredentialSource
+    /// How many seconds the clock of the store is ahead.
+    private let clockOffset = Mutex(0)
+    private let budget = RetryBudget()
+
+    init(_ bucket: Configuration.S3, caller: HTTPCaller, credentials: AWSCredentialSource, logger: Logger) {
+        self.bucket = bucket
+        self.caller = caller
+        self.credentials = credentials
+        self.logger = logger
+        address = S3Address(bucket)
+        breaker = StoreBreaker(name: bucket.bucket, logger: logger)
+    }
+
+    /// Closes the connections.
+    func shutdown() async {
+        await caller.shutdown()
+        await credentials.shutdown()
+    }
+
+    /// Sends a request and gives an answer of success, whose body is not read yet.
+    ///
+    /// - Parameter accepts: Statuses that are no success and are given all the same.
+    /// - Throws: `S3Failure`; ``FileStorageError/unavailable(retryAfter:)``; `CancellationError`.
+    func open(_ request: S3Request, accepts: Set<Int> = []) async throws -> HTTPStream {
+        var attempt = 1
+        var isCorrected = false
+        while true {
+            try breaker.enter()
+            let reason: any Error
+            var wait: Double?
+            do {
+                let answer = try await send(request)
+                if (200...299).contains(answer.status) || accepts.contains(answer.status) {
+                    breaker.succeeded()
+                    budget.gain()
+                    return answer
+                }
+                let body = request.method == "HEAD" ? [] : (try? await answer.body.collect(upTo: 64 * 1024)) ?? []
+                let failure = S3Failure(answer, body: body)
+                if !failure.mayPass {
+                    breaker.succeeded()
+                    if !isCorrected, try await correct(failure) {
+                        isCorrected = true
+                        continue
+                    }
+                    throw failure
+                }
+                breaker.failed("\(failure)")
+                (reason, wait) = (failure, failure.retryAfter)
+            } catch let failure as HTTPCallFailure {
+                breaker.failed(failure.description)
+                reason = failure
+            } catch let error as CredentialFailure {
+                breaker.abandoned()
+                logger.error("the file store gets no credentials", metadata: ["reason": "\(error)"])
+                throw FileStorageError.unavailable(retryAfter: 5)
+            } catch let error as CancellationError {
+                breaker.abandoned()
+                throw error
+            }
+            guard attempt < bucket.attempts, !breaker.isClosed, budget.take() else {
+                log(reason, request)
+                throw FileStorageError.unavailable(retryAfter: max(1, Int(wait ?? 1)))
+            }
+            let longest = 0.1 * Double(attempt)
+            try await Task.sleep(for: .seconds(min(5, wait ?? Double.random(in: 0...longest))))
+            attempt += 1
+        }
+    }
+
+    /// Sends a request and reads the answer of success.
+    ///
+    /// - Throws: `S3Failure`; ``FileStorageError/unavailable(retryAfter:)``; `CancellationError`.
+    func exchange(_ request: S3Request) async throws -> (answer: HTTPStream, body: [UInt8]) {
+        let answer = try await open(request)
+        guard request.method != "HEAD" else { return (answer, []) }
+        do {
+            return (answer, try await answer.body.collect(upTo: 8 * 1024 * 1024))
+        } catch let failure as HTTPCallFailure {
+            log(failure, request)
+            throw FileStorageError.unavailable(retryAfter: 1)
+        }
+    }
+
+    /// What callers of the storage get of an answer that is no success.
+    ///
+    /// - Returns: The error to throw.
+    func refusal(_ failure: any Error, _ request: String) -> any Error {
+        guard let failure = failure as? S3Failure else { return failure }
+        logger.error(
+            "the file store refuses",
+            metadata: ["action": "\(request)", "bucket": "\(bucket.bucket)", "reason": "\(failure)"])
+        return FileStorageError.refused
+    }
+
+    private func send(_ request: S3Request) async throws -> HTTPStream {
+        let known = try await credentials.current()
+        let signature = AWSSignature(
+            accessKeyId: known.accessKeyId, secretAccessKey: known.secretAccessKey, sessionToken: known.sessionToken,
+            region: bucket.region, service: "s3")
+        let path = address.path(request.key)
+        // Only what the store must see unchanged is signed: proxies touch other fields.
+        let (signed, others) = (
+            request.headers.filter { Self.isSigned($0.name) }, request.headers.filter { !Self.isSigned($0.name) }
+        )
+        let now = Date().addingTimeInterval(Double(clockOffset.withLock { $0 }))
+        let content = [(name: "x-amz-content-sha256", value: request.digest)]
+        let added = signature.headers(
+            for: AWSSignature.Request(
+                method: request.method, host: address.host, path: path, query: request.query,
+                headers: signed + content, payload: request.digest),
+            at: now)
+        var call = HTTPCall(
+            request.method, address.url(path, request.query), headers: signed + others + content + added)
+        if request.content == nil, ["PUT", "POST"].contains(request.method) {
+            call.headers.append(("Content-Length", "0"))
+        }
+        return try await caller.open(
+            call, content: request.content, headWithin: request.limit, silence: .seconds(20))
+    }
+
+    private static func isSigned(_ name: String) -> Bool {
+        let name = name.asciiLowercased
+        return name.hasPrefix("x-amz-") || name == "range"
+    }
+
+    /// Puts right what made the store refuse a request, where that can be.
+    ///
+    /// - Returns: Whether the request is to be sent again.
+    private func correct(_ failure: S3Failure) async throws -> Bool {
+        switch failure.code {
+        case "RequestTimeTooSkewed":
+            guard let seconds = failure.date.flatMap({ StoreDate.seconds(ofHTTPDate: $0) }) else { return false }
+            let offset = seconds - Int(Date().timeIntervalSince1970)
+            clockOffset.withLock { $0 = offset }
+            logger.warning(
+                "the clock of the file store differs: requests are signed with its time",
+                metadata: ["seconds": "\(offset)"])
+            return true
+        case "ExpiredToken", "InvalidToken", "TokenRefreshRequired":
+            return await credentials.renew()
+        default:
+            return false
+        }
+    }
+
+    private func log(_ reason: any Error, _ request: S3Request) {
+        logger.error(
+            "the file store does not answer",
+            metadata: ["action": "\(request.method)", "bucket": "\(bucket.bucket)", "reason": "\(reason)"])
+    }
+}
+
+/// How many requests may be sent again: one for ten that succeeded, so that a store with trouble is not given more of it.
+private final class RetryBudget: Sendable {
+    private let tenths = Mutex(100)
+
+    func gain() { tenths.withLock { $0 = min(200, $0 + 1) } }
+
+    func take() -> Bool {
+        tenths.withLock { tenths in
+            guard tenths >= 10 else { return false }
+            tenths -= 10
+            return true
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import Encoding
+import FileStorage
+import Foundation
+import JSON
+import Outgoing
+import Rules
+
+/// What is said about a file, as header fields of its object.
+///
+/// S3 keeps texts under names in small letters, at most 2 KB altogether. What fits is a field of its own, so that other
+/// tools read it; the rest is JSON in one more field.
+enum S3Details {
+    private static let prefix = "x-amz-meta-"
+    /// The field with what fits nowhere else.
+    private static let rest = "roost-details"
+    private static let mostBytes = 2048
+    private static let mostTags = 10
+
+    /// The fields of an upload: the type, how browsers show it, the metadata and the tags.
+    ///
+    /// - Throws: ``FileStorageError/detailsNotKept(_:)`` for what S3 has no room for.
+    static func headers(_ details: FileDetails, name: String, storesTags: Bool) throws -> [(
+        name: String, value: String
+    )] {
+        var headers = type(details, name: name)
+        var others = FileDetails(contentType: details.contentType)
+        var size = 0
+        func add(_ name: String, _ value: String) {
+            headers.append((prefix + name, value))
+            size += name.utf8.count + value.utf8.count
+        }
+        for (name, value) in details.metadata {
+            if case .string(let text) = value, isPlain(name.text), name.text != rest {
+                add(name.text, encode(text))
+            } else {
+                others.metadata[name] = value
+            }
+        }
+        if !details.tags.isEmpty {
+            if storesTags {
+                headers.append(("x-amz-tagging", try tagging(details.tags)))
+            } else {
+                others.tags = details.tags
+            }
+        }
+        if !others.isEmpty {
+            add(rest, AWSSignature.encode(String(decoding: others.serialized(), as: UTF8.self), keepingSlashes: false))
+        }
+        guard size <= mostBytes else {
+            throw FileStorageError.detailsNotKept(
+                "The metadata of a file has \(size) bytes, of which its store keeps \(mostBytes).")
+        }
+        return headers
+    }
+
+    /// What is said about an object.
+    ///
+    /// - Parameter tags: Those that were asked for.
+    static func details(_ answer: HTTPStream, tags: JSONObject = [:]) -> FileDetails {
+        var details = FileDetails()
+        for (field, value) in answer.headers {
+            let field = field.asciiLowercased
+            guard field.hasPrefix(prefix), field != prefix + rest else { continue }
+            details.metadata[Name(String(field.dropFirst(prefix.count)))] = .string(decode(value))
+        }
+        if let text = answer.header(prefix + rest).flatMap({ PercentEncoding.decode($0) }) {
+            let others = FileDetails(parsing: Array(text.utf8))
+            details.metadata.merge(others.metadata) { $1 }
+            details.tags = others.tags
+            details.contentType = others.contentType
+        } else {
+            // An object of another tool's.
+            details.contentType = answer.header("Content-Type")
+        }
+        if !tags.isEmpty { details.tags = tags }
+        return details
+    }
+
+    /// The tags in an answer to `?tagging`.
+    static func tags(_ body: [UInt8]) -> JSONObject {
+        var tags: JSONObject = [:]
+        for tag in XMLText(body).elements("Tag") {
+            if let key = tag["Key"] { tags[Name(key)] = .string(tag["Value"] ?? "") }
+        }
+        return tags
+    }
+
+    /// The type of an object: active content is no document where a browser reaches it without the server.
+    private static func type(_ details: FileDetails, name: String) -> [(name: String, value: String)] {
+        let last = name.split(separator: "/").last ?? ""
+        let type =
+            NameParts(String(last)).fileExtension.flatMap { FileTypes.type(forExtension: $0) }
+            ?? details.contentType.flatMap { MediaType($0) }
+        if let type, FileTypes.isShownInline(type) { return [("Content-Type", FileTypes.contentType(type.essence))] }
+        return [
+            ("Content-Type", "application/octet-stream"),
+            (
+                "Content-Disposition",
+                "attachment; filename*=UTF-8''\(AWSSignature.encode(String(last), keepingSlashes: false))"
+            ),
+        ]
+    }
+
+    private static func tagging(_ tags: JSONObject) throws -> String {
+        let pairs = tags.compactMap { name, value in
+            value.stringValue.map {
+                "\(AWSSignature.encode(name.text, keepingSlashes: false))=\(AWSSignature.encode($0, keepingSlashes: false))"
+            }
+        }
+        guard pairs.count == tags.count, pairs.count <= mostTags else {
+            throw FileStorageError.detailsNotKept(
+                "The store of a file keeps at most \(mostTags) tags, which are texts.")
+        }
+        return pairs.joined(separator: "&")
+    }
+
+    private static func isPlain(_ name: String) -> Bool {
+        !name.isEmpty
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// A text as a header field: what is not printable ASCII, or has blanks at its ends, in the form of mails (RFC 2047).
+    private static func encode(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        guard !isPlain || text.hasPrefix("=?") || text.first == " " || text.last == " " || text.contains("  ") else {
+            return text
+        }
+        return "=?UTF-8?B?\(Data(text.utf8).base64EncodedString())?="
+    }
+
+    private static func decode(_ value: String) -> String {
+        let parts = value.split(separator: "?", omittingEmptySubsequences: false)
+        guard parts.count == 5, parts[0] == "=", parts[4] == "=", parts[1].lowercased() == "utf-8" else { return value }
+        if parts[2].lowercased() == "b" {
+            return Data(base64Encoded: String(parts[3])).map { String(decoding: $0, as: UTF8.self) } ?? value
+        }
+        let quoted = parts[3].replacing("_", with: " ").replacing("=", with: "%")
+        return PercentEncoding.decode(quoted) ?? value
+    }
+}

@@ -1,0 +1,210 @@
+import Crypto
+import Encoding
+public import FileStorage
+import Foundation
+import Logging
+public import NIOCore
+import Outgoing
+import ServerConfiguration
+
+/// Uploaded files as objects of a bucket, which Amazon or another service keeps that speaks S3.
+public struct S3Storage: FileStorage {
+    let client: S3Client
+
+    /// The longest key.
+    private static let mostBytes = 1024
+    /// After how long an upload that was begun counts as cut off.
+    private static let grace: TimeInterval = 24 * 3600
+
+    init(_ client: S3Client) { self.client = client }
+
+    /// Two parts: one on its way, one that is filled.
+    public var memoryOfWrites: Int { 2 * S3Upload.partSize }
+
+    /// Nothing: the bucket is there or not, and is asked beside the start.
+    public func prepare() async throws {}
+
+    /// Says in the log whether the bucket can be used, and removes once a day what uploads left that were cut off.
+    public func tend() async {
+        do {
+            _ = try await client.exchange(S3Request("HEAD", nil))
+        } catch let failure as S3Failure {
+            let reason =
+                failure.status == 404
+                ? "there is no such bucket" : failure.status == 403 ? "access is denied" : "\(failure)"
+            client.logger.error(
+                "the bucket of the files cannot be used",
+                metadata: [
+                    "bucket": "\(client.bucket.bucket)", "region": "\(client.bucket.region)", "action": "HeadBucket",
+                    "reason": "\(reason)",
+                ])
+        } catch {
+            client.logger.warning("the bucket of the files cannot be reached", metadata: ["reason": "\(error)"])
+        }
+        while !Task.isCancelled {
+            await abortUploads(before: Date().addingTimeInterval(-Self.grace))
+            try? await Task.sleep(for: .seconds(24 * 3600))
+        }
+    }
+
+    /// Closes the connections.
+    public func shutdown() async { await client.shutdown() }
+
+    /// Refuses while the store does not answer.
+    public func checkAvailable() throws { try client.breaker.check() }
+
+    /// Stores a file, replacing one of the same name.
+    public func write<Contents: AsyncSequence>(
+        name: String, details: FileDetails, contents: Contents
+    ) async throws where Contents.Element == ByteBuffer {
+        guard let key = key(of: name) else { throw FileStorageError.unusableName }
+        var headers = try S3Details.headers(details, name: name, storesTags: client.bucket.storesTags)
+        if let acl = client.bucket.acl { headers.append(("x-amz-acl", acl)) }
+        if let control = client.bucket.cacheControl { headers.append(("Cache-Control", control)) }
+        if let encryption = client.bucket.encryption {
+            headers.append(("x-amz-server-side-encryption", encryption))
+            if let id = client.bucket.encryptionKeyId {
+                headers.append(("x-amz-server-side-encryption-aws-kms-key-id", id))
+            }
+        }
+        try await S3Upload(client: client, key: key, headers: headers).run(contents)
+    }
+
+    /// Opens a file by one request.
+    public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
+        guard let key = key(of: name) else { return nil }
+        if wish.isHeadOnly { return try await head(key) }
+        var request = S3Request("GET", key)
+        // Several parts at once are answered with the whole file.
+        if let range = wish.range, !range.contains(",") { request.headers.append(("Range", range)) }
+        if let versions = wish.knownVersions { request.headers.append(("If-None-Match", versions)) }
+        do {
+            let answer = try await client.open(request, accepts: [304])
+            guard answer.status != 304 else { return S3Object(client, key: key, answer: answer, size: 0, range: nil) }
+            let length = answer.header("Content-Length").flatMap { Int($0) } ?? 0
+            let given = Self.range(answer, length)
+            return S3Object(
+                client, key: key, answer: answer, size: given?.size ?? Int64(length), range: given?.range)
+        } catch let failure as S3Failure where failure.status == 416 {
+            return try await head(key)
+        } catch let failure as S3Failure where failure.isAbsence {
+            return nil
+        } catch {
+            throw client.refusal(error, "GetObject")
+        }
+    }
+
+    /// What the client said about a file when it was stored.
+    public func details(name: String) async throws -> FileDetails {
+        guard let key = key(of: name) else { return FileDetails() }
+        do {
+            let (answer, _) = try await client.exchange(S3Request("HEAD", key))
+            guard answer.header("x-amz-tagging-count").flatMap({ Int($0) }) ?? 0 > 0 else {
+                return S3Details.details(answer)
+            }
+            let (_, body) = try await client.exchange(S3Request("GET", key, query: ["tagging="]))
+            return S3Details.details(answer, tags: S3Details.tags(body))
+        } catch let failure as S3Failure where failure.isAbsence {
+            return FileDetails()
+        } catch {
+            throw client.refusal(error, "HeadObject")
+        }
+    }
+
+    /// Removes a file. The store does not say whether there was one.
+    public func delete(name: String) async throws {
+        guard let key = key(of: name) else { throw FileStorageError.notFound }
+        do {
+            _ = try await client.exchange(S3Request("DELETE", key))
+        } catch let failure as S3Failure where failure.isAbsence {
+            return
+        } catch {
+            throw client.refusal(error, "DeleteObject")
+        }
+    }
+
+    /// Gives the files whose names begin with a text, by the bytes of their names.
+    public func visit(prefix: String, _ use: (ListedFile) async throws -> Void) async throws {
+        let whole = client.bucket.prefix + prefix
+        var token: String?
+        repeat {
+            var query = [
+                "encoding-type=url", "list-type=2", "max-keys=1000",
+                "prefix=\(AWSSignature.encode(whole, keepingSlashes: false))",
+            ]
+            if let token { query.append("continuation-token=\(AWSSignature.encode(token, keepingSlashes: false))") }
+            let body: [UInt8]
+            do {
+                body = try await client.exchange(S3Request("GET", nil, query: query)).body
+            } catch {
+                throw client.refusal(error, "ListObjectsV2")
+            }
+            let page = XMLText(body)
+            let isEncoded = page["EncodingType"] == "url"
+            for entry in page.elements("Contents") {
+                guard let text = entry["Key"],
+                    let key = isEncoded ? PercentEncoding.decode(text, plusIsSpace: true) : text,
+                    key.utf8.starts(with: client.bucket.prefix.utf8),
+                    let size = entry["Size"].flatMap({ Int64($0) })
+                else { continue }
+                let modified = entry["LastModified"].flatMap { StoreDate.seconds(ofISODate: $0) } ?? 0
+                let name = String(decoding: key.utf8.dropFirst(client.bucket.prefix.utf8.count), as: UTF8.self)
+                // Folders that consoles make are no files.
+                guard self.key(of: name) != nil else { continue }
+                try await use(ListedFile(name: name, size: size, modified: FileTime(seconds: modified)))
+            }
+            token = page["IsTruncated"] == "true" ? page["NextContinuationToken"] : nil
+        } while token != nil
+    }
+
+    /// The key of a name; nil for one that no upload gives. Names come from the database too, where imports bring what they
+    /// like, and some services take `..` for the folder above.
+    func key(of name: String) -> String? {
+        let segments = name.split(separator: "/", omittingEmptySubsequences: false)
+        guard segments.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }),
+            name.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+        else { return nil }
+        let key = client.bucket.prefix + name
+        return key.utf8.count <= Self.mostBytes ? key : nil
+    }
+
+    /// The bytes that an answer brings, by its fields and not by its status, and the size of the whole.
+    static func range(_ answer: HTTPStream, _ length: Int) -> (range: Range<Int64>, size: Int64)? {
+        guard let text = answer.header("Content-Range") else { return (0..<Int64(length), Int64(length)) }
+        let numbers = text.split { " -/".contains($0) }.dropFirst().map { Int64($0) }
+        guard numbers.count == 3, let first = numbers[0], let last = numbers[1], let size = numbers[2], first <= last,
+            last < size
+        else { return nil }
+        return (first..<last + 1, size)
+    }
+
+    private func head(_ key: String) async throws -> (any StoredFile)? {
+        do {
+            let (answer, _) = try await client.exchange(S3Request("HEAD", key))
+            let size = answer.header("Content-Length").flatMap { Int64($0) } ?? 0
+            return S3Object(client, key: key, answer: answer, size: size, range: nil)
+        } catch let failure as S3Failure where failure.isAbsence {
+            return nil
+        } catch {
+            throw client.refusal(error, "HeadObject")
+        }
+    }
+
+    /// Gives up uploads that were begun before a time and never ended: the process was killed, or the store out of reach.
+    ///
+    /// Several servers may do it at a time: the second finds nothing to give up.
+    func abortUploads(before: Date) async {
+        let query = ["prefix=\(AWSSignature.encode(client.bucket.prefix, keepingSlashes: false))", "uploads="]
+        guard let (_, body) = try? await client.exchange(S3Request("GET", nil, query: query)) else { return }
+        for upload in XMLText(body).elements("Upload") {
+            guard let key = upload["Key"], let id = upload["UploadId"],
+                key.utf8.starts(with: client.bucket.prefix.utf8),
+                let begun = upload["Initiated"].flatMap({ StoreDate.date(ofISODate: $0) }), begun < before
+            else { continue }
+            let query = ["uploadId=\(AWSSignature.encode(id, keepingSlashes: false))"]
+            if (try? await client.exchange(S3Request("DELETE", key, query: query))) != nil {
+                client.logger.notice("an upload that was cut off is given up", metadata: ["key": "\(key)"])
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import Crypto
+import Encoding
+import FileStorage
+import NIOCore
+import Outgoing
+
+/// One upload: a request for a short file; for a longer one parts of one size, of which one is on its way while the next is
+/// filled.
+///
+/// A client that sends slowly holds no connection to the store, and a part can be sent again.
+struct S3Upload {
+    /// The bytes of each part but the last. A file of up to so many is sent at once.
+    static let partSize = 8 * 1024 * 1024
+    private static let mostParts = 10_000
+
+    let client: S3Client
+    let key: String
+    let headers: [(name: String, value: String)]
+
+    /// Stores what comes. When it throws, nothing is stored.
+    func run<Contents: AsyncSequence>(_ contents: Contents) async throws where Contents.Element == ByteBuffer {
+        var part = Part()
+        var started: String?
+        do {
+            var tags: [Int: String] = [:]
+            var count = 0
+            try await withThrowingTaskGroup(of: (Int, String).self) { group in
+                for try await var chunk in contents {
+                    while chunk.readableBytes > 0 {
+                        if part.size == Self.partSize {
+                            let id = if let started { started } else { try await begin() }
+                            started = id
+                            if let (number, tag) = try await group.next() { tags[number] = tag }
+                            count += 1
+                            guard count < Self.mostParts else { throw FileStorageError.refused }
+                            let (full, number) = (part.take(), count)
+                            group.addTask { try await send(full, number, id) }
+                        }
+                        part.fill(&chunk)
+                    }
+                }
+                guard let id = started else { return }
+                if let (number, tag) = try await group.next() { tags[number] = tag }
+                count += 1
+                tags[count] = try await send(part.take(), count, id).1
+            }
+            if let id = started {
+                try await complete(
+                    id, (1...count).map { tags[$0] ?? "" }, size: Int64(count - 1) * Int64(Self.partSize))
+            } else {
+                try await sendWhole(part.take())
+            }
+        } catch {
+            if let started { await abort(started) }
+            throw client.refusal(error, started == nil ? "PutObject" : "multipart upload")
+        }
+    }
+
+    /// How long a body may take: a store is slow at times, but not for ever.
+    private static func limit(_ size: Int) -> Duration { .seconds(30 + size / (256 * 1024)) }
+
+    private func sendWhole(_ part: Part.Full) async throws {
+        var request = S3Request("PUT", key, headers: headers)
+        (request.content, request.digest, request.limit) = (
+            part.bytes, part.digest, Self.limit(part.bytes.readableBytes)
+        )
+        // An empty body has a length too.
+        _ = try await client.exchange(request)
+    }
+
+    private func begin() async throws -> String {
+        let request = S3Request("POST", key, query: ["uploads="], headers: headers)
+        let answer = try await client.exchange(request)
+        guard let id = XMLText(answer.body)["UploadId"], !id.isEmpty else {
+            throw S3Failure(answer.answer, body: answer.body)
+        }
+        return id
+    }
+
+    private func send(_ part: Part.Full, _ number: Int, _ id: String) async throws -> (Int, String) {
+        var request = S3Request(
+            "PUT", key, query: ["partNumber=\(number)", "uploadId=\(AWSSignature.encode(id, keepingSlashes: false))"])
+        (request.content, request.digest, request.limit) = (
+            part.bytes, part.digest, Self.limit(part.bytes.readableBytes)
+        )
+        let (answer, body) = try await client.exchange(request)
+        guard let tag = answer.header("ETag") else { throw S3Failure(answer, body: body) }
+        return (number, tag)
+    }
+
+    /// Makes the object of its parts. An answer that was lost is made up for by a look at the object.
+    private func complete(_ id: String, _ tags: [String], size: Int64) async throws {
+        let parts = tags.enumerated().map {
+            "<Part><PartNumber>\($0 + 1)</PartNumber><ETag>\(XMLText.escaped($1))</ETag></Part>"
+        }.joined()
+        var request = S3Request("POST", key, query: ["uploadId=\(AWSSignature.encode(id, keepingSlashes: false))"])
+        request.headers = [("Content-Type", "application/xml")]
+        request.setBody(Array("<CompleteMultipartUpload>\(parts)</CompleteMultipartUpload>".utf8))
+        request.limit = .seconds(60)
+        do {
+            let (answer, body) = try await client.exchange(request)
+            // The status is sent before the work is done: what went wrong stands in the body.
+            if !XMLText(body).elements("Error").isEmpty { throw S3Failure(answer, body: body) }
+        } catch let failure as S3Failure where failure.code == "NoSuchUpload" {
+            guard try await isThere(longerThan: size) else { throw failure }
+        } catch let failure as S3Failure where failure.mayPass {
+            throw FileStorageError.unavailable(retryAfter: 1)
+        } catch let error as FileStorageError {
+            guard try await isThere(longerThan: size) else { throw error }
+        }
+    }
+
+    /// Whether the object is there, as of just now.
+    private func isThere(longerThan size: Int64) async throws -> Bool {
+        guard let (answer, _) = try? await client.exchange(S3Request("HEAD", key)) else { return false }
+        return answer.header("Content-Length").flatMap { Int64($0) }.map { $0 > size } ?? false
+    }
+
+    /// Gives the parts up, also when the task was cancelled: what is left of them costs money.
+    private func abort(_ id: String) async {
+        let query = ["uploadId=\(AWSSignature.encode(id, keepingSlashes: false))"]
+        await Task { [client, key] in _ = try? await client.exchange(S3Request("DELETE", key, query: query)) }.value
+    }
+}
+
+/// A part that is being filled. Its sum grows with it, so that no one waits for the sum of all at the end.
+private struct Part {
+    /// A part that is sent.
+    struct Full: Sendable {
+        let bytes: ByteBuffer
+        let digest: String
+    }
+
+    private var bytes = ByteBuffer()
+    private var hash = SHA256()
+
+    var size: Int { bytes.readableBytes }
+
+    /// Takes as many bytes as there is room for.
+    mutating func fill(_ chunk: inout ByteBuffer) {
+        guard let piece = chunk.readSlice(length: min(chunk.readableBytes, S3Upload.partSize - size)) else { return }
+        bytes.writeImmutableBuffer(piece)
+        piece.readableBytesView.withUnsafeBytes { hash.update(bufferPointer: $0) }
+    }
+
+    /// What it holds; it is empty then.
+    mutating func take() -> Full {
+        defer { self = Part() }
+        return Full(bytes: bytes, digest: hash.finalize().hexadecimal)
+    }
+}

@@ -1,0 +1,75 @@
+import Encoding
+
+/// The answers of S3, as far as they are read: elements by their names. There are no attributes that matter, and entities
+/// beside those of XML itself are not resolved.
+struct XMLText {
+    private let text: Substring
+
+    init(_ bytes: [UInt8]) { text = String(decoding: bytes, as: UTF8.self)[...] }
+
+    private init(_ text: Substring) { self.text = text }
+
+    /// The elements of a name, in order.
+    func elements(_ name: String) -> [XMLText] {
+        var result: [XMLText] = []
+        var rest = text.utf8[...]
+        let (start, end) = (Array("<\(name)".utf8), Array("</\(name)>".utf8))
+        while let opening = rest.firstRange(of: start) {
+            rest = rest[opening.upperBound...]
+            guard let next = rest.first else { break }
+            // Another element whose name begins alike.
+            guard next == UInt8(ascii: ">") || next == UInt8(ascii: " ") || next == UInt8(ascii: "/"),
+                let bracket = rest.firstIndex(of: UInt8(ascii: ">"))
+            else { continue }
+            let isEmpty = rest[..<bracket].last == UInt8(ascii: "/")
+            rest = rest[rest.index(after: bracket)...]
+            if isEmpty {
+                result.append(XMLText(""))
+                continue
+            }
+            guard let closing = rest.firstRange(of: end) else { break }
+            result.append(XMLText(text[rest.startIndex..<closing.lowerBound]))
+            rest = rest[closing.upperBound...]
+        }
+        return result
+    }
+
+    /// The text of the first element of a name; nil without one.
+    subscript(name: String) -> String? { elements(name).first?.plain }
+
+    /// The text, with entities resolved.
+    private var plain: String {
+        guard text.utf8.contains(UInt8(ascii: "&")) else { return String(text) }
+        var result = ""
+        for (index, part) in text.split(separator: "&", omittingEmptySubsequences: false).enumerated() {
+            guard index > 0, let end = part.firstIndex(of: ";") else {
+                result += (index > 0 ? "&" : "") + part
+                continue
+            }
+            result += Self.character(part[..<end]) ?? "&\(part[..<end]);"
+            result += part[part.index(after: end)...]
+        }
+        return result
+    }
+
+    private static func character(_ entity: Substring) -> String? {
+        switch entity {
+        case "amp": return "&"
+        case "lt": return "<"
+        case "gt": return ">"
+        case "quot": return "\""
+        case "apos": return "'"
+        default:
+            guard entity.hasPrefix("#") else { return nil }
+            let digits = entity.dropFirst()
+            let code = digits.hasPrefix("x") ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits)
+            return code.flatMap { Unicode.Scalar($0) }.map { String(Character($0)) }
+        }
+    }
+
+    /// Writes a text between tags.
+    static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+            .replacing("\"", with: "&quot;")
+    }
+}

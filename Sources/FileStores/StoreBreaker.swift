@@ -1,0 +1,88 @@
+import FileStorage
+import Logging
+import Synchronization
+
+/// Keeps requests from a store that cannot be reached: after some failures in a row it lets none through for a while, which
+/// grows; then one, whose end decides.
+final class StoreBreaker: Sendable {
+    private struct State {
+        var failures = 0
+        /// For how long the door was closed last.
+        var wait = Duration.zero
+        /// Until when no request goes through; nil while all do.
+        var closedUntil: ContinuousClock.Instant?
+        var isProbing = false
+    }
+
+    private let state = Mutex(State())
+    private let name: String
+    private let logger: Logger
+
+    private static let failuresInARow = 5
+    private static let longestWait = Duration.seconds(30)
+
+    /// - Parameter name: What the store is called in the log.
+    init(name: String, logger: Logger) {
+        self.name = name
+        self.logger = logger
+    }
+
+    /// Whether requests are kept away.
+    var isClosed: Bool { state.withLock { $0.closedUntil != nil } }
+
+    /// Refuses what would be refused, without asking to be let through.
+    ///
+    /// - Throws: ``FileStorageError/unavailable(retryAfter:)``.
+    func check() throws {
+        try state.withLock { state in
+            guard let until = state.closedUntil else { return }
+            if state.isProbing || ContinuousClock.now < until { throw Self.refusal(until) }
+        }
+    }
+
+    /// Lets a request through; its end must be reported.
+    ///
+    /// - Throws: ``FileStorageError/unavailable(retryAfter:)``.
+    func enter() throws {
+        try state.withLock { state in
+            guard let until = state.closedUntil else { return }
+            if state.isProbing || ContinuousClock.now < until { throw Self.refusal(until) }
+            state.isProbing = true
+        }
+    }
+
+    /// The store has answered.
+    func succeeded() {
+        let opened = state.withLock { state in
+            defer { state = State() }
+            return state.closedUntil != nil
+        }
+        if opened { logger.notice("the file store can be reached again", metadata: ["store": "\(name)"]) }
+    }
+
+    /// The store has not answered, or said that it cannot.
+    func failed(_ reason: String) {
+        let closed = state.withLock { state in
+            state.failures += 1
+            let wasProbing = state.isProbing
+            state.isProbing = false
+            guard wasProbing || state.failures == Self.failuresInARow else { return false }
+            let wasOpen = state.closedUntil == nil
+            state.wait = state.wait == .zero ? .seconds(1) : min(state.wait * 2, Self.longestWait)
+            state.closedUntil = ContinuousClock.now + state.wait
+            return wasOpen
+        }
+        if closed {
+            logger.error(
+                "the file store cannot be reached: uploads are refused until it answers",
+                metadata: ["store": "\(name)", "reason": "\(reason)"])
+        }
+    }
+
+    /// The caller has left before the store answered.
+    func abandoned() { state.withLock { $0.isProbing = false } }
+
+    private static func refusal(_ until: ContinuousClock.Instant) -> FileStorageError {
+        .unavailable(retryAfter: max(1, Int((until - ContinuousClock.now).components.seconds) + 1))
+    }
+}

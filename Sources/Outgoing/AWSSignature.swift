@@ -1,0 +1,187 @@
+public import Crypto
+import Encoding
+public import Foundation
+
+/// Signature Version 4, by which services of Amazon's, and those that speak like them, know who calls.
+public struct AWSSignature: Sendable {
+    /// The name of the key.
+    public var accessKeyId: String
+    /// The key.
+    public var secretAccessKey: String
+    /// The token of temporary credentials; nil for lasting ones.
+    public var sessionToken: String?
+    /// The region of the service.
+    public var region: String
+    /// The name of the service.
+    public var service: String
+
+    /// Signs with a key.
+    public init(
+        accessKeyId: String, secretAccessKey: String, sessionToken: String? = nil, region: String, service: String
+    ) {
+        self.accessKeyId = accessKeyId
+        self.secretAccessKey = secretAccessKey
+        self.sessionToken = sessionToken
+        self.region = region
+        self.service = service
+    }
+
+    /// A request as it is signed: nothing in it is encoded or put in order anew but the query's parameters.
+    public struct Request: Sendable {
+        /// The method, in capitals.
+        public var method: String
+        /// The host, with a port that is not the scheme's own.
+        public var host: String
+        /// The path as it is sent.
+        public var path: String
+        /// The parameters as they are sent, `name=value`.
+        public var query: [String]
+        /// The header fields that are signed besides the host.
+        public var headers: [(name: String, value: String)]
+        /// The SHA-256 of the body in hexadecimal digits, or what stands in its place.
+        public var payload: String
+
+        /// Describes a request.
+        public init(
+            method: String, host: String, path: String, query: [String] = [],
+            headers: [(name: String, value: String)] = [], payload: String
+        ) {
+            self.method = method
+            self.host = host
+            self.path = path
+            self.query = query
+            self.headers = headers
+            self.payload = payload
+        }
+    }
+
+    /// The header fields to add to a request: the time, the token if there is one, and the signature of all.
+    ///
+    /// The host is signed, and so are the fields that the request has.
+    public func headers(for call: HTTPCall, at date: Date) -> [(name: String, value: String)] {
+        let address = Self.parts(call.url)
+        let request = Request(
+            method: call.method, host: address.host, path: address.path, query: address.query, headers: call.headers,
+            payload: SHA256.hash(data: call.body).hexadecimal)
+        return headers(for: request, at: date)
+    }
+
+    /// The header fields to add to a request: the time, the token if there is one, and the signature of all.
+    public func headers(for request: Request, at date: Date) -> [(name: String, value: String)] {
+        let time = Self.time(date)
+        var added: [(name: String, value: String)] = [("X-Amz-Date", time)]
+        if let sessionToken { added.append(("X-Amz-Security-Token", sessionToken)) }
+        var request = request
+        request.headers += added
+        let (canonical, names) = Self.canonical(request)
+        let signature = signature(of: canonical, time)
+        added.append(
+            (
+                "Authorization",
+                "AWS4-HMAC-SHA256 Credential=\(accessKeyId)/\(scope(time)), SignedHeaders=\(names), "
+                    + "Signature=\(signature)"
+            ))
+        return added
+    }
+
+    /// The parameters with which the address of a request answers to any caller for a time, in order, the signature last.
+    ///
+    /// - Parameters:
+    ///   - request: What may be asked, with the payload `UNSIGNED-PAYLOAD`; it has no header fields.
+    ///   - lifetime: For how many seconds.
+    ///   - key: The key of the day, where the caller keeps it.
+    public func query(for request: Request, lifetime: Int, at date: Date, key: SymmetricKey? = nil) -> [String] {
+        let time = Self.time(date)
+        var request = request
+        let credential = Self.encode("\(accessKeyId)/\(scope(time))", keepingSlashes: false)
+        request.query += [
+            "X-Amz-Algorithm=AWS4-HMAC-SHA256", "X-Amz-Credential=\(credential)", "X-Amz-Date=\(time)",
+            "X-Amz-Expires=\(lifetime)", "X-Amz-SignedHeaders=host",
+        ]
+        if let sessionToken {
+            request.query.append("X-Amz-Security-Token=\(Self.encode(sessionToken, keepingSlashes: false))")
+        }
+        request.query = Self.ordered(request.query)
+        let (canonical, _) = Self.canonical(request)
+        return request.query + ["X-Amz-Signature=\(signature(of: canonical, time, key))"]
+    }
+
+    /// The key of a day, made of the secret one.
+    public func key(_ day: String) -> SymmetricKey {
+        [day, region, service, "aws4_request"].reduce(SymmetricKey(data: Array("AWS4\(secretAccessKey)".utf8))) {
+            SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array($1.utf8), using: $0))
+        }
+    }
+
+    /// `20150830T123600Z`.
+    public static func time(_ date: Date) -> String {
+        let seconds = Int(date.timeIntervalSince1970.rounded(.down))
+        let days = seconds / 86_400
+        let day = CivilDate(daysSince1970: days)
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "\(day.year)\(two(day.month))\(two(day.day))T"
+            + "\(two(seconds / 3600 % 24))\(two(seconds / 60 % 60))\(two(seconds % 60))Z"
+    }
+
+    /// Encodes a text as signatures want it: every byte but letters, digits and `-._~`.
+    public static func encode(_ text: String, keepingSlashes: Bool) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count + 16)
+        for byte in text.utf8 {
+            switch byte {
+            // Those that a component of a URL may hold in JavaScript's opinion alone.
+            case UInt8(ascii: "!"), UInt8(ascii: "*"), UInt8(ascii: "'"), UInt8(ascii: "("), UInt8(ascii: ")"):
+                bytes.append(UInt8(ascii: "%"))
+                bytes += [byte].hexadecimal.uppercased().utf8
+            default: PercentEncoding.encode(byte, keepingSlashes: keepingSlashes) { bytes.append($0) }
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func scope(_ time: String) -> String { "\(time.prefix(8))/\(region)/\(service)/aws4_request" }
+
+    private func signature(of canonical: String, _ time: String, _ key: SymmetricKey? = nil) -> String {
+        let text = [
+            "AWS4-HMAC-SHA256", time, scope(time), SHA256.hash(data: Array(canonical.utf8)).hexadecimal,
+        ].joined(separator: "\n")
+        let key = key ?? self.key(String(time.prefix(8)))
+        return HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key).hexadecimal
+    }
+
+    /// The text that is signed, and the names of the header fields in it.
+    static func canonical(_ request: Request) -> (text: String, names: String) {
+        let signed = ([("host", request.host)] + request.headers.map { ($0.name.asciiLowercased, $0.value) })
+            .sorted { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
+        let names = signed.map(\.0).joined(separator: ";")
+        let fields = signed.map { "\($0.0):\(trimmed($0.1))\n" }.joined()
+        let text = [
+            request.method, request.path, ordered(request.query).joined(separator: "&"), fields, names,
+            request.payload,
+        ].joined(separator: "\n")
+        return (text, names)
+    }
+
+    /// Parameters by the bytes of their names.
+    static func ordered(_ query: [String]) -> [String] {
+        query.sorted { first, second in
+            let names = [first, second].map { $0.utf8.prefix { $0 != UInt8(ascii: "=") } }
+            return names[0].elementsEqual(names[1])
+                ? first.utf8.lexicographicallyPrecedes(second.utf8) : names[0].lexicographicallyPrecedes(names[1])
+        }
+    }
+
+    /// The host, the path and the parameters of an address.
+    private static func parts(_ url: String) -> (host: String, path: String, query: [String]) {
+        let rest = url.utf8.firstRange(of: "://".utf8).map { url[$0.upperBound...] } ?? url[...]
+        let end = rest.utf8.firstIndex { "/?".utf8.contains($0) } ?? rest.endIndex
+        let pieces = rest[end...].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = pieces.first.map(String.init) ?? ""
+        let query = pieces.count > 1 ? pieces[1].split(separator: "&").map(String.init) : []
+        return (String(rest[..<end]), path.isEmpty ? "/" : path, query)
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        text.split(separator: " ").joined(separator: " ")
+    }
+}

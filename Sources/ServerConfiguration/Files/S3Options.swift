@@ -1,0 +1,229 @@
+import JSON
+
+extension Configuration {
+    /// A bucket, as the adapter of parse-server and its users describe it.
+    public struct S3: Sendable {
+        /// A server that is not Amazon's.
+        public struct Endpoint: Sendable, Equatable {
+            /// Whether it speaks TLS.
+            public var isSecure: Bool
+            /// The host, with a port that is not the scheme's own.
+            public var host: String
+            /// What stands before the bucket in paths: empty, or a slash and a path.
+            public var path: String
+        }
+
+        /// What requests are signed with.
+        public struct Key: Sendable {
+            public var accessKeyId: String
+            public var secretAccessKey: String
+            public var sessionToken: String?
+        }
+
+        public var bucket: String
+        public var region: String
+        /// What stands before the name of each file.
+        public var prefix: String
+        /// The server; nil for Amazon's.
+        public var endpoint: Endpoint?
+        /// Whether the bucket is named in the path and not in the host.
+        public var usesPathStyle: Bool
+        /// The permissions that each object is given; nil for none.
+        public var acl: String?
+        /// How long others may keep a file.
+        public var cacheControl: String?
+        /// How the server encrypts: `AES256` or `aws:kms`; nil where it is not asked to.
+        public var encryption: String?
+        /// The key of `aws:kms`; nil for the bucket's own.
+        public var encryptionKeyId: String?
+        /// Nil where the environment or the machine has them.
+        public var key: Key?
+        /// How often a request that fails is tried.
+        public var attempts: Int
+        /// Whether tags of files become tags of objects; otherwise they are kept with the metadata.
+        public var storesTags: Bool
+    }
+}
+
+extension Configuration.S3 {
+    private static let texts = [
+        ("bucket", "S3_BUCKET"), ("region", "S3_REGION"), ("bucketPrefix", "S3_BUCKET_PREFIX"),
+        ("fileAcl", "S3_FILE_ACL"), ("baseUrl", "S3_BASE_URL"), ("signatureVersion", "S3_SIGNATURE_VERSION"),
+        ("globalCacheControl", "S3_GLOBAL_CACHE_CONTROL"), ("presignedUrlExpires", "S3_PRESIGNED_URL_EXPIRES"),
+        ("accessKey", "S3_ACCESS_KEY"), ("secretKey", "S3_SECRET_KEY"), ("endpoint", "AWS_ENDPOINT_URL_S3"),
+        ("endpoint", "AWS_ENDPOINT_URL"),
+    ]
+
+    private static let flags = [
+        ("directAccess", "S3_DIRECT_ACCESS"), ("baseUrlDirect", "S3_BASE_URL_DIRECT"),
+        ("presignedUrl", "S3_PRESIGNED_URL"),
+    ]
+
+    /// Puts the adapter's variables where options are missing or say nothing.
+    static func complete(_ options: inout JSONObject, from environment: [String: String]) {
+        for (name, variable) in texts where Configuration.isHarmless(options[Name(name)] ?? .null) {
+            if let text = environment[variable], !text.isEmpty { options[Name(name)] = .string(text) }
+        }
+        for (name, variable) in flags where Configuration.isHarmless(options[Name(name)] ?? .null) {
+            if let text = environment[variable], !text.isEmpty {
+                options[Name(name)] = .bool(text == "true" || text == "1")
+            }
+        }
+    }
+
+    /// Reads the options of the adapter.
+    init(_ options: inout AdapterOptions) throws(ConfigurationError) {
+        for function in ["validateFilename", "generateKey"] where options.value(Name(function)) != nil {
+            throw options.refusal(
+                function, "a function cannot stand in a configuration",
+                "Names are random, or the client's with preserveFileName.")
+        }
+        for key in ["directAccess", "presignedUrl", "baseUrl", "baseUrlDirect", "presignedUrlExpires"] {
+            guard let value = options.value(Name(key)), !Configuration.isHarmless(value) else { continue }
+            throw ConfigurationError("option filesAdapter.options.\(key) is not built into this version of Roost")
+        }
+        if let version = try options.text("signatureVersion"), version != "v4" {
+            throw options.refusal("signatureVersion", "only v4 is built", "Leave it out.")
+        }
+        let overrides = try options.nested("s3overrides") { overrides throws(ConfigurationError) in
+            try Overrides(&overrides)
+        }
+        let (named, endpoint) = (try options.text("bucket"), try options.text("endpoint"))
+        guard let bucket = overrides.bucket ?? named else {
+            throw ConfigurationError("S3Adapter requires option 'bucket' or env. variable S3_BUCKET")
+        }
+        guard bucket.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#%@:".utf8.contains($0) }) else {
+            throw ConfigurationError("Key filesAdapter.options.bucket has an invalid value")
+        }
+        self.bucket = bucket
+        let region = try options.text("region")
+        self.region = overrides.region ?? region ?? "us-east-1"
+        guard self.region.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#%@:".utf8.contains($0) }) else {
+            throw ConfigurationError("Key filesAdapter.options.region has an invalid value")
+        }
+        prefix = try options.text("bucketPrefix") ?? ""
+        let allowsPlain = try options.flag("allowInsecureEndpoint") ?? false
+        self.endpoint = try (overrides.endpoint ?? endpoint).map { text throws(ConfigurationError) in
+            try Endpoint(text, allowsPlain: allowsPlain)
+        }
+        // The certificate of a service is for one label before its name.
+        usesPathStyle =
+            overrides.usesPathStyle ?? (bucket.contains(".") || self.endpoint.map { $0.isAddress } ?? false)
+        acl = try options.text("fileAcl").flatMap { $0 == "none" ? nil : $0 }
+        cacheControl = try options.text("globalCacheControl")
+        encryption = try options.text("ServerSideEncryption")
+        if let encryption, !["AES256", "aws:kms"].contains(encryption) {
+            throw options.refusal("ServerSideEncryption", "it must be AES256 or aws:kms", "Leave it out for none.")
+        }
+        encryptionKeyId = try options.text("SSEKMSKeyId")
+        let credentials = try options.nested("credentials") { nested throws(ConfigurationError) in
+            try Key(&nested, "accessKeyId", "secretAccessKey")
+        }
+        let older = try Key(&options, "accessKey", "secretKey")
+        key = overrides.key ?? credentials ?? older
+        attempts = overrides.attempts ?? 3
+        storesTags = try options.flag("storeTags") ?? true
+    }
+
+    /// Options of the client that the adapter uses.
+    private struct Overrides {
+        var bucket: String?
+        var region: String?
+        var endpoint: String?
+        var usesPathStyle: Bool?
+        var key: Key?
+        var attempts: Int?
+
+        init(_ options: inout AdapterOptions) throws(ConfigurationError) {
+            bucket = try options.nested("params") { params throws(ConfigurationError) in try params.text("Bucket") }
+            region = try options.text("region")
+            endpoint = try options.text("endpoint")
+            let (newer, older) = (try options.flag("forcePathStyle"), try options.flag("s3ForcePathStyle"))
+            usesPathStyle = newer ?? older
+            let nested = try options.nested("credentials") { nested throws(ConfigurationError) in
+                try Key(&nested, "accessKeyId", "secretAccessKey")
+            }
+            let own = try Key(&options, "accessKeyId", "secretAccessKey")
+            key = nested ?? own
+            attempts = try options.whole("maxAttempts", in: 1...10)
+            if let version = try options.text("signatureVersion"), version != "v4" {
+                throw options.refusal("signatureVersion", "only v4 is built", "Leave it out.")
+            }
+            try options.checkAllKnown()
+        }
+    }
+}
+
+extension Configuration.S3.Key {
+    /// Reads a key; nil where there is none.
+    ///
+    /// - Throws: `ConfigurationError` for half of one.
+    fileprivate init?(_ options: inout AdapterOptions, _ name: Name, _ secret: Name) throws(ConfigurationError) {
+        let (id, value, token) = (try options.text(name), try options.text(secret), try options.text("sessionToken"))
+        switch (id, value) {
+        case (let id?, let value?): self.init(accessKeyId: id, secretAccessKey: value, sessionToken: token)
+        case (nil, nil): return nil
+        default:
+            throw ConfigurationError("Keys \(options.path).\(name) and \(options.path).\(secret) go together")
+        }
+    }
+}
+
+extension Configuration.S3.Endpoint {
+    /// Reads an address; one without a scheme speaks TLS.
+    ///
+    /// - Parameter allowsPlain: Whether plain HTTP may leave the own network.
+    /// - Throws: `ConfigurationError`, also for addresses of the machine's own link, where no store is.
+    init(_ text: String, allowsPlain: Bool) throws(ConfigurationError) {
+        var rest = text[...]
+        isSecure = !rest.hasPrefix("http://")
+        if let end = rest.utf8.firstRange(of: "://".utf8) {
+            guard ["http", "https"].contains(rest[..<end.lowerBound]) else { throw Self.invalid }
+            rest = rest[end.upperBound...]
+        }
+        let host = rest.prefix { $0 != "/" }
+        var path = String(rest.dropFirst(host.count))
+        while path.hasSuffix("/") { path.removeLast() }
+        guard !host.isEmpty, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"?#@%\"<>\\".utf8.contains($0) }) else {
+            throw Self.invalid
+        }
+        let standard = isSecure ? ":443" : ":80"
+        self.host = host.hasSuffix(standard) ? String(host.dropLast(standard.count)) : String(host)
+        self.path = path
+        if name.hasPrefix("169.254.") || name.lowercased().hasPrefix("[fe80:") { throw Self.invalid }
+        guard isSecure || allowsPlain || isNear else {
+            throw ConfigurationError(
+                "Key filesAdapter.options: the endpoint \(text) is not in the own network: write https://, or set "
+                    + "allowInsecureEndpoint")
+        }
+    }
+
+    private static let invalid = ConfigurationError(
+        "Key filesAdapter.options: the endpoint has an invalid value, it is an address such as https://s3.example.com")
+
+    /// The host without the port.
+    public var name: String {
+        if host.hasPrefix("[") { return host.prefix { $0 != "]" } + "]" }
+        return String(host.prefix { $0 != ":" })
+    }
+
+    /// Whether it is named by its address, before which no bucket can stand.
+    var isAddress: Bool {
+        name.hasPrefix("[") || name == "localhost" || name.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39).contains($0) }
+    }
+
+    /// Whether it is this machine, or one of the own network: those have no domain, or a private address.
+    public var isNear: Bool {
+        if isAddress {
+            let parts = name.split(separator: ".").compactMap { Int($0) }
+            guard parts.count == 4 else { return name == "localhost" || name == "[::1]" || name.hasPrefix("[fd") }
+            return parts[0] == 127 || parts[0] == 10 || (parts[0] == 192 && parts[1] == 168)
+                || (parts[0] == 172 && (16...31).contains(parts[1]))
+        }
+        return !name.contains(".") || name.hasSuffix(".internal") || name.hasSuffix(".local")
+            || name.hasSuffix(".localhost")
+    }
+
+    /// Whether it is this machine, which no proxy reaches.
+    public var isLoopback: Bool { name == "localhost" || name == "[::1]" || (isAddress && name.hasPrefix("127.")) }
+}

@@ -1,0 +1,167 @@
+import FileStorage
+import Foundation
+import JSON
+import NIOCore
+import ServerConfiguration
+import TestSupport
+import Testing
+
+@testable import FileStores
+
+@Suite("Files in the database")
+struct PostgresStorageTests {
+    private static func withStorage<R: Sendable>(
+        _ options: JSONObject = ["chunkSize": 65_536], _ body: @escaping @Sendable (PostgresStorage) async throws -> R
+    ) async throws -> R {
+        try await TestServer.withDatabase { uri in
+            let configuration = try S3OptionTests.load([
+                "filesAdapter": ["module": "postgres", "options": .object(options)]
+            ])
+            let storage = try FileStoreFactory.storage(
+                configuration.fileStore, configuration, folder: "", database: uri, logger: TestServer.quietLogger)
+            try await storage.prepare()
+            // A second server on the database changes nothing.
+            try await (storage as? PostgresStorage)?.rows.prepare()
+            do {
+                let result = try await body(try #require(storage as? PostgresStorage))
+                await storage.shutdown()
+                return result
+            } catch {
+                await storage.shutdown()
+                throw error
+            }
+        }
+    }
+
+    @Test("Files of any length come back byte for byte, whole and in parts over the borders of chunks")
+    func lengths() async throws {
+        try await Self.withStorage { storage in
+            for size in [0, 1, 65_535, 65_536, 65_537, 1_000_000] {
+                let contents = Chunks(size: size)
+                try await storage.write(name: "a.bin", details: FileDetails(), contents: contents)
+                let whole = try await storage.read("a.bin")
+                #expect(whole == contents.bytes, "\(size)")
+            }
+            let bytes = Chunks(size: 1_000_000).bytes
+            for range in [0..<1, 65_535..<65_537, 65_536..<131_072, 100..<999_999, 999_999..<1_000_000, 5..<5] {
+                let part = try await storage.read("a.bin", Int64(range.lowerBound)..<Int64(range.upperBound))
+                #expect(part == Array(bytes[range]), "\(range)")
+            }
+        }
+    }
+
+    @Test("Odd names are stored, listed by their bytes, read and deleted; unusable ones are refused")
+    func names() async throws {
+        let names = ["a b.txt", "caf\u{E9}.txt", "cafe\u{301}.txt", "%41.txt", "x'()*!.txt", "🎵.mp3", "dir/sub/a.txt"]
+        try await Self.withStorage { storage in
+            for name in names {
+                try await storage.write(
+                    name: name, details: FileDetails(metadata: ["n": .string(name)]), contents: Chunks(size: 3))
+            }
+            let listed = try await storage.names()
+            #expect(
+                listed.map { Array($0.utf8) }
+                    == names.map { Array($0.utf8) }.sorted { $0.lexicographicallyPrecedes($1) })
+            let below = try await storage.names(prefix: "dir/")
+            #expect(below == ["dir/sub/a.txt"])
+            for name in names {
+                let details = try await storage.details(name: name)
+                #expect(details.metadata["n"]?.stringValue.map { Array($0.utf8) } == Array(name.utf8))
+                try await storage.delete(name: name)
+                let after = try await storage.open(name: name)
+                #expect(after == nil)
+                await #expect(throws: FileStorageError.notFound) { try await storage.delete(name: name) }
+            }
+            for name in ["", ".hidden", "a\0b", String(repeating: "x", count: 2000)] {
+                await #expect(throws: FileStorageError.unusableName) { try await storage.write(name: name, bytes: [1]) }
+            }
+        }
+    }
+
+    @Test("A reader keeps the version that it opened, while the file is replaced and deleted; then it is swept")
+    func versions() async throws {
+        try await Self.withStorage { storage in
+            let old = Chunks(size: 300_000)
+            try await storage.write(name: "a.bin", details: FileDetails(), contents: old)
+            let opened = try #require(try await storage.open(name: "a.bin"))
+            try await storage.write(name: "a.bin", bytes: [1, 2, 3])
+            let new = try #require(try await storage.open(name: "a.bin"))
+            #expect(new.entityTag != opened.entityTag)
+            try await storage.delete(name: "a.bin")
+            try await storage.rows.sweep(olderThan: 3600)
+            var bytes: [UInt8] = []
+            try await opened.give(0..<opened.size) { bytes += $0.readableBytesView }
+            #expect(bytes == old.bytes)
+            try await storage.rows.sweep(olderThan: -1)
+            await #expect(throws: PostgresFile.Cut.self) { try await opened.give(0..<opened.size) { _ in } }
+        }
+    }
+
+    @Test("An upload that breaks off leaves nothing, and the file before it stays")
+    func broken() async throws {
+        try await Self.withStorage { storage in
+            try await storage.write(name: "a.bin", bytes: [1])
+            await #expect(throws: Chunks.Broken.self) {
+                let contents = Chunks(size: 300_000, breaks: true)
+                try await storage.write(name: "a.bin", details: FileDetails(), contents: contents)
+            }
+            let bytes = try await storage.read("a.bin")
+            #expect(bytes == [1])
+            let total = try await storage.rows.total()
+            #expect(total == 1)
+        }
+    }
+
+    @Test("Many uploads of one name at a time end with one of them")
+    func concurrent() async throws {
+        try await Self.withStorage { storage in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<10 {
+                    group.addTask {
+                        try await storage.write(name: "a.bin", bytes: [UInt8](repeating: UInt8(index), count: 100_000))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let bytes = try #require(try await storage.read("a.bin"))
+            #expect(bytes.count == 100_000)
+            #expect(Set(bytes).count == 1)
+            let listed = try await storage.names()
+            #expect(listed.count == 1)
+        }
+    }
+
+    @Test("No more is stored than the option allows")
+    func full() async throws {
+        try await Self.withStorage(["maximumTotal": "200kb"]) { storage in
+            try await storage.write(name: "a.bin", details: FileDetails(), contents: Chunks(size: 150_000))
+            await #expect(throws: FileStorageError.self) {
+                try await storage.write(name: "b.bin", details: FileDetails(), contents: Chunks(size: 150_000))
+            }
+            let listed = try await storage.names()
+            #expect(listed == ["a.bin"])
+        }
+    }
+
+    @Test("A server keeps its files in its database")
+    func server() async throws {
+        try await TestServer.run(["filesAdapter": "postgres"]) { server in
+            let stored = try await server.send(
+                "POST", "/files/song.txt", bytes: Array("0123456789".utf8), as: .master,
+                headers: ["X-Parse-File-Metadata": #"{"artist":"Größe"}"#])
+            let (url, name) = (try stored.string("url"), try stored.string("name"))
+            let part = try await server.send("GET", url, as: .nobody, headers: ["Range": "bytes=2-4"])
+            #expect(part.status == 206)
+            #expect(part.text == "234")
+            let tag = try #require(part.headers["etag"])
+            #expect(try await server.send("GET", url, as: .nobody, headers: ["If-None-Match": tag]).status == 304)
+            let metadata = try await server.send(
+                "GET", "/files/\(TestServer.applicationID)/metadata/\(name)", as: .nobody)
+            #expect(metadata["metadata"]?["artist"] == "Größe")
+            #expect(try await server.send("DELETE", "/files/\(name)", as: .master).status == 200)
+            #expect(try await server.send("GET", url, as: .nobody).status == 404)
+            let again = try await server.send("DELETE", "/files/\(name)", as: .master)
+            #expect(again.code == 153)
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import FileStorage
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@testable import FileStores
+
+/// What no real store does on demand.
+@Suite("Faults of stores")
+struct S3FaultTests {
+    private static let part = S3Upload.partSize
+
+    /// Answers an upload in parts, but for what `fault` answers.
+    private static func store(
+        _ fault: @escaping @Sendable (StoreStandIn.Call, Int) -> StoreStandIn.Answer?
+    ) -> StoreStandIn.Behaviour {
+        { call, number in
+            if let answer = fault(call, number) { return answer }
+            switch call.method {
+            case "POST" where call.has("uploads="):
+                return .reply(200, body: "<R><UploadId>u/1</UploadId></R>")
+            case "POST": return .reply(200, body: "<R><ETag>\"x\"</ETag></R>")
+            case "PUT": return .reply(200, headers: [("ETag", "\"t\"")])
+            case "DELETE": return .reply(204)
+            default: return .reply(200, headers: [("ETag", "\"a\"")])
+            }
+        }
+    }
+
+    private static func upload(
+        _ size: Int, _ fault: @escaping @Sendable (StoreStandIn.Call, Int) -> StoreStandIn.Answer?
+    ) async throws -> (error: FileStorageError?, calls: [StoreStandIn.Call]) {
+        try await StoreStandIn.run(store(fault)) { store in
+            try await BucketServer.withStorage(endpointPort: store.port) { storage in
+                do {
+                    try await storage.write(name: "a.bin", details: FileDetails(), contents: Chunks(size: size))
+                    return (nil, store.calls)
+                } catch let error as FileStorageError {
+                    return (error, store.calls)
+                }
+            }
+        }
+    }
+
+    @Test("A part that fails once is sent again")
+    func onceMore() async throws {
+        let (error, calls) = try await Self.upload(2 * Self.part) { call, number in
+            number == 3 ? .close : nil
+        }
+        #expect(error == nil)
+        #expect(calls.filter { $0.has("partNumber") }.count == 3)
+        let complete = try #require(calls.last)
+        #expect(String(decoding: complete.body, as: UTF8.self).contains("<ETag>&quot;t&quot;</ETag>"))
+        #expect(complete.target.contains("uploadId=u%2F1"))
+    }
+
+    @Test("A part that fails again and again ends the upload, which is given up")
+    func always() async throws {
+        let (error, calls) = try await Self.upload(2 * Self.part) { call, _ in
+            call.has("partNumber=2") ? .error(500, "InternalError") : nil
+        }
+        #expect(error == .unavailable(retryAfter: 1))
+        #expect(calls.last?.method == "DELETE")
+        #expect(!calls.contains { $0.method == "POST" && $0.has("uploadId") })
+    }
+
+    @Test("An error in the body of a success is one")
+    func completeErrs() async throws {
+        let (error, calls) = try await Self.upload(Self.part + 1) { call, _ in
+            guard call.method == "POST", call.has("uploadId") else { return nil }
+            return .reply(200, body: "   \n<Error><Code>InternalError</Code></Error>")
+        }
+        #expect(error == .unavailable(retryAfter: 1))
+        #expect(calls.last?.method == "DELETE")
+    }
+
+    @Test("When the answer to the last request is lost, the object that is there counts")
+    func completeLost() async throws {
+        let (error, calls) = try await Self.upload(Self.part + 1) { call, _ in
+            if call.method == "POST", call.has("uploadId") { return .close }
+            guard call.method == "HEAD" else { return nil }
+            return .reply(200, headers: [("ETag", "\"a\"")], body: String(repeating: "x", count: Self.part + 1))
+        }
+        #expect(error == nil)
+        #expect(!calls.contains { $0.method == "DELETE" })
+    }
+
+    @Test("A store that asks to slow down is given the time that it names")
+    func slowDown() async throws {
+        let before = ContinuousClock.now
+        let (error, calls) = try await Self.upload(10) { _, number in
+            number <= 2 ? .error(503, "SlowDown", headers: [("Retry-After", "1")]) : nil
+        }
+        #expect(error == nil)
+        #expect(calls.count == 3)
+        #expect(ContinuousClock.now - before >= .seconds(2))
+    }
+
+    @Test("A store whose clock differs is asked again with its time, and from then on at once")
+    func clock() async throws {
+        let log = LogLines()
+        let ahead = "Wed, 01 Jan 2042 12:00:00 GMT"
+        let behaviour: StoreStandIn.Behaviour = { call, _ in
+            call.headers["x-amz-date"]?.hasPrefix("20420101") == true
+                ? .reply(200) : .error(403, "RequestTimeTooSkewed", headers: [("Date", ahead)])
+        }
+        try await StoreStandIn.run(behaviour) { store in
+            try await BucketServer.withStorage(endpointPort: store.port, logger: log.logger) { storage in
+                try await storage.write(name: "a", bytes: [1])
+                try await storage.write(name: "b", bytes: [1])
+            }
+            #expect(store.calls.count == 3)
+        }
+        #expect(log.all.filter { $0.contains("clock") }.count == 1)
+    }
+
+    @Test("A body shorter than announced is an error, no end")
+    func short() async throws {
+        let behaviour: StoreStandIn.Behaviour = { _, _ in .cut("12345", length: 10) }
+        try await StoreStandIn.run(behaviour) { store in
+            try await BucketServer.withStorage(endpointPort: store.port) { storage in
+                let file = try #require(try await storage.open(name: "a"))
+                #expect(file.size == 10)
+                await #expect(throws: S3Object.Cut.self) { try await file.give(0..<10) { _ in } }
+            }
+        }
+    }
+
+    @Test("What a store has no right to, or no room for, is refused without another try")
+    func refused() async throws {
+        let (error, calls) = try await Self.upload(10) { _, _ in .error(403, "AccessDenied") }
+        #expect(error == .refused)
+        #expect(calls.count == 1)
+    }
+}

@@ -1,0 +1,110 @@
+import FileStorage
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@testable import FileStores
+
+/// The routes of files over a bucket, as clients see them.
+@Suite("A server whose files are in a bucket")
+struct S3ServerTests {
+    private static let song = Array("0123456789".utf8)
+
+    @Test(
+        "Files are uploaded, downloaded whole and in parts, asked for again, and deleted",
+        .enabled(if: BucketServer.isInstalled))
+    func life() async throws {
+        try await TestServer.run(try await BucketServer.adapter()) { server in
+            let stored = try await server.send(
+                "POST", "/files/song.txt", bytes: Self.song, as: .master,
+                headers: ["Content-Type": "text/plain", "X-Parse-File-Metadata": #"{"Artist":"Größe"}"#])
+            #expect(stored.status == 201, "\(stored.text)")
+            let (url, name) = (try stored.string("url"), try stored.string("name"))
+            let whole = try await server.send("GET", url, as: .nobody)
+            #expect(whole.status == 200)
+            #expect(whole.bytes == Self.song)
+            #expect(whole.headers["content-type"] == "text/plain; charset=utf-8")
+            #expect(whole.headers["content-security-policy"] == "sandbox")
+            let tag = try #require(whole.headers["etag"])
+            let time = try #require(whole.headers["last-modified"])
+            for (range, status, text, given) in [
+                ("bytes=0-0", 206, "0", "bytes 0-0/10"), ("bytes=5-", 206, "56789", "bytes 5-9/10"),
+                ("bytes=-4", 206, "6789", "bytes 6-9/10"), ("bytes=8-99", 206, "89", "bytes 8-9/10"),
+                ("bytes=10-", 416, "", "bytes */10"), ("bytes=0-1,4-5", 200, "0123456789", nil),
+            ] as [(String, Int, String, String?)] {
+                let answer = try await server.send("GET", url, as: .nobody, headers: ["Range": range])
+                #expect(answer.status == status, "\(range)")
+                #expect(answer.text == text, "\(range)")
+                #expect(answer.headers["content-range"] == given, "\(range)")
+            }
+            for (headers, status) in [
+                (["If-None-Match": tag], 304), (["If-None-Match": "\"x\""], 200), (["If-Modified-Since": time], 304),
+                (["If-Range": tag, "Range": "bytes=1-2"], 206), (["If-Range": "\"x\"", "Range": "bytes=1-2"], 200),
+            ] as [([String: String], Int)] {
+                let answer = try await server.send("GET", url, as: .nobody, headers: headers)
+                #expect(answer.status == status, "\(headers)")
+            }
+            let head = try await server.send("HEAD", url, as: .nobody)
+            #expect(head.status == 200)
+            #expect(head.headers["content-length"] == "10")
+            let metadata = try await server.send(
+                "GET", "/files/\(TestServer.applicationID)/metadata/\(name)", as: .nobody)
+            #expect(metadata["metadata"]?["Artist"] == "Größe")
+            #expect(try await server.send("DELETE", "/files/\(name)", as: .master).status == 200)
+            let gone = try await server.send("GET", url, as: .nobody)
+            #expect(gone.status == 404)
+            #expect(gone.text == "File not found.")
+            #expect(try await server.send("DELETE", "/files/\(name)", as: .master).status == 200)
+        }
+    }
+
+    @Test("Encrypted files lie in the bucket encrypted, and are read in clear", .enabled(if: BucketServer.isInstalled))
+    func encrypted() async throws {
+        var options = try await BucketServer.adapter()
+        options["encryptionKey"] = "secret"
+        options["preserveFileName"] = true
+        try await TestServer.run(options) { [options] server in
+            let url = try await server.send("POST", "/files/song.txt", bytes: Self.song, as: .master).string("url")
+            #expect(try await server.send("GET", url, as: .nobody, headers: ["Range": "bytes=2-3"]).text == "23")
+            let inside = options["filesAdapter"]?["options"]?.objectValue
+            let stored = try await BucketServer.withStorage(inside) { try await $0.read("song.txt") }
+            #expect(try #require(stored).count == Self.song.count + FileCipher.overhead)
+        }
+    }
+
+    @Test(
+        """
+        While the store is down the server starts and answers 503, never 404; then it refuses at once; then the store \
+        is found again
+        """, .enabled(if: BucketServer.isInstalled))
+    func down() async throws {
+        let port = try await FreePort.find()
+        let options = try await BucketServer.adapter(endpointPort: port)
+        try await TestServer.run(options) { server in
+            let upload = try await server.send("POST", "/files/a.txt", bytes: Self.song, as: .master)
+            #expect(upload.status == 503)
+            #expect(upload.code == 130)
+            #expect(upload.headers["retry-after"] != nil)
+            let download = try await server.send("GET", "/files/\(TestServer.applicationID)/a.txt", as: .nobody)
+            #expect(download.status == 503)
+            #expect(download.text == "File store unavailable.")
+            #expect(download.headers["cache-control"] == "no-store")
+            let deletion = try await server.send("DELETE", "/files/a.txt", as: .master)
+            #expect(deletion.status == 503)
+            #expect(deletion.code == 153)
+            // Five failures in a row: no request goes out any more.
+            let before = ContinuousClock.now
+            let refused = try await server.send("POST", "/files/a.txt", bytes: Self.song, as: .master)
+            #expect(refused.status == 503)
+            #expect(ContinuousClock.now - before < .seconds(1))
+            let behaviour: StoreStandIn.Behaviour = { _, _ in .reply(200) }
+            try await StoreStandIn.run(port: port, behaviour) { _ in
+                let isBack = try await eventually(within: .seconds(60)) {
+                    try await server.send("POST", "/files/a.txt", bytes: Self.song, as: .master).status == 201
+                }
+                #expect(isBack)
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Crypto
+import Foundation
+import Outgoing
+import ServerConfiguration
+import Testing
+
+@testable import FileStores
+
+/// The examples of Amazon's documentation of S3.
+@Suite("Signatures of S3")
+struct S3SignatureTests {
+    private static let signature = AWSSignature(
+        accessKeyId: "AKIAIOSFODNN7EXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        region: "us-east-1", service: "s3")
+    private static let date = Date(timeIntervalSince1970: 1_369_353_600)
+    private static let host = "examplebucket.s3.amazonaws.com"
+
+    @Test(
+        "The published examples hold",
+        arguments: [
+            (
+                "GET", "/test.txt", [], [("range", "bytes=0-9")], "",
+                "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41"
+            ),
+            (
+                "PUT", "/test%24file.text", [],
+                [("date", "Fri, 24 May 2013 00:00:00 GMT"), ("x-amz-storage-class", "REDUCED_REDUNDANCY")],
+                "Welcome to Amazon S3.", "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd"
+            ),
+            (
+                "GET", "/", ["lifecycle="], [], "",
+                "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"
+            ),
+            (
+                "GET", "/", ["prefix=J", "max-keys=2"], [], "",
+                "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"
+            ),
+        ] as [(String, String, [String], [(String, String)], String, String)])
+    func examples(
+        method: String, path: String, query: [String], headers: [(String, String)], body: String, expected: String
+    ) throws {
+        let digest = SHA256.hash(data: Array(body.utf8)).map { String(format: "%02x", $0) }.joined()
+        let fields = headers.map { (name: $0.0, value: $0.1) } + [(name: "x-amz-content-sha256", value: digest)]
+        let added = Self.signature.headers(
+            for: AWSSignature.Request(
+                method: method, host: Self.host, path: path, query: query, headers: fields, payload: digest),
+            at: Self.date)
+        #expect(try #require(added.last?.value).hasSuffix("Signature=\(expected)"))
+    }
+
+    @Test("An address that is signed has the published signature")
+    func presigned() {
+        let query = Self.signature.query(
+            for: AWSSignature.Request(method: "GET", host: Self.host, path: "/test.txt", payload: "UNSIGNED-PAYLOAD"),
+            lifetime: 86_400, at: Self.date)
+        #expect(
+            query.last == "X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404")
+    }
+
+    @Test("Keys are encoded once, every byte but letters, digits, - . _ ~ and the slash")
+    func keys() {
+        #expect(
+            AWSSignature.encode("a b+é%41'()*!~/x", keepingSlashes: true) == "a%20b%2B%C3%A9%2541%27%28%29%2A%21~/x")
+        #expect(AWSSignature.encode("a/b=", keepingSlashes: false) == "a%2Fb%3D")
+    }
+}

@@ -1,0 +1,191 @@
+import FileStorage
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@testable import FileStores
+
+/// Against a real store that checks signatures.
+@Suite("Files in a bucket", .enabled(if: BucketServer.isInstalled))
+struct S3StorageTests {
+    private static let part = S3Upload.partSize
+
+    /// The uploads that were begun and not ended.
+    private static func openUploads(_ storage: S3Storage) async throws -> Int {
+        let prefix = storage.client.bucket.prefix.replacing("/", with: "%2F")
+        let (_, body) = try await storage.client.exchange(
+            S3Request("GET", nil, query: ["uploads=", "prefix=\(prefix)"]))
+        return XMLText(body).elements("Upload").count
+    }
+
+    @Test(
+        "Files of any length come back byte for byte, and no upload stays open",
+        arguments: [1, 100_000, part - 1, part, part + 1, 2 * part, 2 * part + 1])
+    func lengths(size: Int) async throws {
+        let open = try await BucketServer.withStorage { storage in
+            let contents = Chunks(size: size)
+            try await storage.write(name: "a.bin", details: FileDetails(), contents: contents)
+            let read = try await storage.read("a.bin")
+            #expect(read == contents.bytes)
+            let file = try #require(try await storage.open(name: "a.bin"))
+            #expect(file.size == size)
+            #expect(!file.entityTag.isEmpty)
+            #expect(abs(file.modified.seconds - Int(Date().timeIntervalSince1970)) < 60)
+            return try await Self.openUploads(storage)
+        }
+        #expect(open == 0)
+    }
+
+    @Test("Odd names are stored, listed, read and deleted")
+    func names() async throws {
+        let names = [
+            "a b.txt", "caf\u{E9}.txt", "cafe\u{301}.txt", "a+b.txt", "%41.txt", "x'()*!.txt", "🎵.mp3", "dir/sub/a.txt",
+            "a&b<c>.txt", "a=b?c#d.txt", "~.txt",
+        ]
+        try await BucketServer.withStorage { storage in
+            for name in names { try await storage.write(name: name, bytes: Array(name.utf8)) }
+            let listed = try await storage.names()
+            #expect(Set(listed.map { Array($0.utf8) }) == Set(names.map { Array($0.utf8) }))
+            let below = try await storage.names(prefix: "dir/")
+            #expect(below == ["dir/sub/a.txt"])
+            for name in names {
+                let read = try await storage.read(name)
+                #expect(read == Array(name.utf8), "\(name)")
+                try await storage.delete(name: name)
+                let after = try await storage.read(name)
+                #expect(after == nil, "\(name)")
+            }
+            // The store does not say whether there was one.
+            try await storage.delete(name: "a b.txt")
+        }
+    }
+
+    @Test(
+        "A name that no upload gives is no file, and the store is not asked",
+        arguments: [
+            "../x", "a//b", "/x", "a/./b", "a\0b", String(repeating: "a", count: 2000),
+        ])
+    func traversal(name: String) async throws {
+        let port = try await FreePort.find()
+        try await BucketServer.withStorage(endpointPort: port) { storage in
+            let file = try await storage.open(name: name)
+            #expect(file == nil)
+            await #expect(throws: FileStorageError.unusableName) { try await storage.write(name: name, bytes: [1]) }
+        }
+    }
+
+    @Test("Lists longer than a page come whole")
+    func pages() async throws {
+        try await BucketServer.withStorage { storage in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<1010 {
+                    if index >= 16 { try await group.next() }
+                    group.addTask { try await storage.write(name: "\(index).txt", bytes: [1]) }
+                }
+                try await group.waitForAll()
+            }
+            let listed = try await storage.names()
+            #expect(Set(listed).count == 1010)
+        }
+    }
+
+    @Test("An upload that breaks off leaves nothing, neither a file nor parts")
+    func broken() async throws {
+        try await BucketServer.withStorage { storage in
+            let contents = Chunks(size: 20_000_000, breaks: true)
+            await #expect(throws: Chunks.Broken.self) {
+                try await storage.write(name: "a.bin", details: FileDetails(), contents: contents)
+            }
+            let file = try await storage.open(name: "a.bin")
+            #expect(file == nil)
+            let open = try await Self.openUploads(storage)
+            #expect(open == 0)
+        }
+    }
+
+    @Test("Parts that a killed process left are given up after a day, and not before")
+    func leftOver() async throws {
+        try await BucketServer.withStorage { storage in
+            let key = try #require(storage.key(of: "left.bin"))
+            _ = try await storage.client.exchange(S3Request("POST", key, query: ["uploads="]))
+            await storage.abortUploads(before: Date().addingTimeInterval(-24 * 3600))
+            let before = try await Self.openUploads(storage)
+            #expect(before == 1)
+            await storage.abortUploads(before: Date().addingTimeInterval(60))
+            let after = try await Self.openUploads(storage)
+            #expect(after == 0)
+        }
+    }
+
+    private static func unordered(_ object: JSONObject) -> [Name: JSONValue] {
+        Dictionary(uniqueKeysWithValues: object.map { ($0, $1) })
+    }
+
+    @Test("What is said about a file comes back: texts, other scripts, numbers, nesting, the type")
+    func details() async throws {
+        let metadata: JSONObject = [
+            "artist": "Größe  2", "Title": "In Capitals", "year": 1999, "nested": ["a": [1, "b"]], "plain": "text",
+            "odd": "=?UTF-8?B?eA==?=",
+        ]
+        try await BucketServer.withStorage { storage in
+            let given = FileDetails(metadata: metadata, contentType: "application/x-music")
+            try await storage.write(name: "a.unknown", details: given, bytes: [1])
+            let details = try await storage.details(name: "a.unknown")
+            #expect(details.contentType == given.contentType)
+            // The store keeps them in no order.
+            #expect(Self.unordered(details.metadata) == Self.unordered(metadata))
+            let opened = try await storage.open(name: "a.unknown")?.details
+            #expect(opened == details)
+            let large = FileDetails(metadata: ["text": .string(String(repeating: "x", count: 3000))])
+            await #expect(throws: FileStorageError.self) {
+                try await storage.write(name: "b", details: large, bytes: [1])
+            }
+        }
+    }
+
+    @Test("Tags that the store does not keep are refused, and kept with the metadata where the option says so")
+    func tags() async throws {
+        let log = LogLines()
+        let given = FileDetails(tags: ["genre": "jazz"])
+        try await BucketServer.withStorage(logger: log.logger) { storage in
+            await #expect(throws: FileStorageError.refused) {
+                try await storage.write(name: "a.mp3", details: given, bytes: [1])
+            }
+        }
+        #expect(log.all.contains { $0.contains("storeTags") })
+        try await BucketServer.withStorage(["storeTags": false]) { storage in
+            try await storage.write(name: "a.mp3", details: given, bytes: [1])
+            let details = try await storage.details(name: "a.mp3")
+            #expect(details.tags == given.tags)
+        }
+    }
+
+    @Test("A file that is replaced while it is read is whole as it was, or cut: never of two versions")
+    func replaced() async throws {
+        try await BucketServer.withStorage { storage in
+            try await storage.write(name: "a.bin", bytes: [UInt8](repeating: 1, count: 2_000_000))
+            let file = try #require(try await storage.open(name: "a.bin", for: FileWish(isHeadOnly: true)))
+            try await storage.write(name: "a.bin", bytes: [UInt8](repeating: 2, count: 2_000_000))
+            let error = await #expect(throws: S3Object.Cut.self) { try await file.give(0..<file.size) { _ in } }
+            #expect(error != nil)
+        }
+    }
+
+    @Test("A wrong secret and a wrong region are named in the log, and no secret is")
+    func refusals() async throws {
+        for (options, word) in [
+            (["s3overrides": ["secretAccessKey": "testinG"]], "SignatureDoesNotMatch"),
+            (["region": "eu-west-9"], "us-east-1"),
+            (["bucket": "nowhere"], "NoSuchBucket"),
+        ] as [(JSONObject, String)] {
+            let log = LogLines()
+            try await BucketServer.withStorage(options, logger: log.logger) { storage in
+                await #expect(throws: FileStorageError.refused) { try await storage.write(name: "a", bytes: [1]) }
+                await #expect(throws: FileStorageError.refused) { _ = try await storage.open(name: "a") }
+            }
+            #expect(log.all.contains { $0.contains(word) }, "\(log.all)")
+            #expect(!log.all.contains { $0.contains("testinG") || $0.contains("AWS4-HMAC") })
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import FileStorage
+import Foundation
+import JSON
+import Logging
+import NIOCore
+import ServerConfiguration
+import Subprocess
+import TestSupport
+import TestTools
+
+@testable import FileStores
+
+#if canImport(System)
+    import System
+#else
+    import SystemPackage
+#endif
+
+/// A store that speaks S3, checks signatures and is not ours: Swift's of OpenStack. One serves all tests.
+enum BucketServer {
+    /// Whether it can be had here.
+    static let isInstalled = FileManager.default.fileExists(atPath: "/usr/bin/swift-proxy-server")
+
+    private static let started = Task {
+        let folder = FileManager.default.temporaryDirectory.path + "/roost-bucket-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let running = Task {
+            try await Subprocess.run(
+                .path("/usr/bin/python3"),
+                arguments: [Checkout.path("Tests/FileStoresTests/Support/bucket_server.py"), folder],
+                output: .discarded, error: .string(limit: 8192)
+            ).standardError
+        }
+        let isUp = try await eventually(within: .seconds(120)) {
+            FileManager.default.fileExists(atPath: folder + "/port")
+        }
+        guard isUp else {
+            running.cancel()
+            throw Unavailable(reason: try await running.value)
+        }
+        return Int(try String(contentsOfFile: folder + "/port", encoding: .utf8)) ?? 0
+    }
+
+    struct Unavailable: Error { let reason: String }
+
+    /// The port that it listens on.
+    static var port: Int { get async throws { try await started.value } }
+
+    /// The options of the adapter for a bucket in which a test is alone.
+    static func options(_ others: JSONObject? = nil, endpointPort: Int? = nil) async throws -> JSONObject {
+        let port = if let endpointPort { endpointPort } else { try await port }
+        var overrides: JSONObject = [
+            "endpoint": .string("http://127.0.0.1:\(port)"), "s3ForcePathStyle": true, "accessKeyId": "test:tester",
+            "secretAccessKey": "testing",
+        ]
+        var options: JSONObject = [
+            "bucket": "files", "bucketPrefix": .string("\(UUID().uuidString)/"),
+        ]
+        for (name, value) in others ?? [:] {
+            if name == "s3overrides", let object = value.objectValue {
+                overrides.merge(object) { $1 }
+            } else {
+                options[name] = value
+            }
+        }
+        options["s3overrides"] = .object(overrides)
+        return options
+    }
+
+    /// The adapter for a bucket in which a test is alone.
+    static func adapter(_ others: JSONObject? = nil, endpointPort: Int? = nil) async throws -> JSONObject {
+        let options = try await options(others, endpointPort: endpointPort)
+        return ["filesAdapter": ["module": "@parse/s3-files-adapter", "options": .object(options)]]
+    }
+
+    /// Runs `body` with a storage in a bucket.
+    @discardableResult
+    static func withStorage<R>(
+        _ others: JSONObject? = nil, endpointPort: Int? = nil, logger: Logger = TestServer.quietLogger,
+        _ body: (S3Storage) async throws -> R
+    ) async throws -> R {
+        let storage = try storage(try await adapter(others, endpointPort: endpointPort), logger: logger)
+        do {
+            let result = try await body(storage)
+            await storage.shutdown()
+            return result
+        } catch {
+            await storage.shutdown()
+            throw error
+        }
+    }
+
+    private static func storage(_ options: JSONObject, logger: Logger) throws -> S3Storage {
+        let configuration = try S3OptionTests.load(options)
+        let storage = try FileStoreFactory.storage(
+            configuration.fileStore, configuration, folder: "", database: "", logger: logger)
+        guard let storage = storage as? S3Storage else { throw Unavailable(reason: "another storage") }
+        return storage
+    }
+}
+
+extension FileStorage {
+    /// All bytes of a file, or of a part of it; nil if there is none.
+    func read(_ name: String, _ range: Range<Int64>? = nil) async throws -> [UInt8]? {
+        guard let file = try await open(name: name) else { return nil }
+        var bytes: [UInt8] = []
+        try await file.give(range ?? 0..<file.size) { bytes += $0.readableBytesView }
+        return bytes
+    }
+
+    /// The names of all files.
+    func names(prefix: String = "") async throws -> [String] {
+        var names: [String] = []
+        try await visit(prefix: prefix) { names.append($0.name) }
+        return names
+    }
+}
+
+/// Bytes that come in chunks, and may end in an error.
+struct Chunks: AsyncSequence, Sendable {
+    struct Broken: Error {}
+
+    let size: Int
+    var chunk = 100_000
+    var breaks = false
+
+    static func byte(_ index: Int) -> UInt8 { UInt8(truncatingIfNeeded: index &* 31 &+ index >> 16) }
+
+    var bytes: [UInt8] { (0..<size).map(Self.byte) }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let chunks: Chunks
+        var offset = 0
+
+        mutating func next() async throws -> ByteBuffer? {
+            guard offset < chunks.size else {
+                if chunks.breaks { throw Broken() }
+                return nil
+            }
+            let end = Swift.min(offset + chunks.chunk, chunks.size)
+            defer { offset = end }
+            return ByteBuffer(bytes: (offset..<end).map(Chunks.byte))
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: self) }
+}

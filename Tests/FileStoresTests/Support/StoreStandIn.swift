@@ -1,0 +1,118 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// A store that answers as a test says: faults that no real one has on demand.
+final class StoreStandIn: Sendable {
+    /// A request that came.
+    struct Call: Sendable {
+        var method: String
+        /// The path with its query.
+        var target: String
+        var headers: [String: String]
+        var body: [UInt8]
+
+        func has(_ parameter: String) -> Bool { target.contains(parameter) }
+    }
+
+    /// What is answered.
+    enum Answer: Sendable {
+        case reply(Int, headers: [(String, String)] = [], body: String = "")
+        /// Nothing: the connection is closed.
+        case close
+        /// A body that is shorter than announced.
+        case cut(String, length: Int)
+
+        static func error(_ status: Int, _ code: String, headers: [(String, String)] = []) -> Answer {
+            .reply(status, headers: headers, body: "<Error><Code>\(code)</Code><Message>words</Message></Error>")
+        }
+    }
+
+    /// Gives the answer to a request and its number, from 1.
+    typealias Behaviour = @Sendable (Call, Int) -> Answer
+
+    private let state = Mutex<(calls: [Call], port: Int)>(([], 0))
+    private let behaviour: Behaviour
+
+    private init(_ behaviour: @escaping Behaviour) { self.behaviour = behaviour }
+
+    var port: Int { state.withLock { $0.port } }
+    var calls: [Call] { state.withLock { $0.calls } }
+
+    fileprivate func answer(_ call: Call) -> Answer {
+        let number = state.withLock { state in
+            state.calls.append(call)
+            return state.calls.count
+        }
+        return behaviour(call, number)
+    }
+
+    /// Starts a store, runs `body`, and stops it.
+    ///
+    /// - Parameter behaviour: Gives the answer to a request and its number, from 1.
+    static func run<R>(
+        port: Int = 0, _ behaviour: @escaping Behaviour, _ body: (StoreStandIn) async throws -> R
+    ) async throws -> R {
+        let store = StoreStandIn(behaviour)
+        let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline(withPipeliningAssistance: false)
+                    try channel.pipeline.syncOperations.addHandler(StandInHandler(store: store))
+                }
+            }
+            .bind(host: "127.0.0.1", port: port).get()
+        store.state.withLock { $0.port = channel.localAddress?.port ?? 0 }
+        do {
+            let result = try await body(store)
+            try await channel.close()
+            return result
+        } catch {
+            try? await channel.close()
+            throw error
+        }
+    }
+}
+
+private final class StandInHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let store: StoreStandIn
+    private var head: HTTPRequestHead?
+    private var body: [UInt8] = []
+
+    init(store: StoreStandIn) { self.store = store }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): (self.head, body) = (head, [])
+        case .body(let buffer): body += buffer.readableBytesView
+        case .end:
+            guard let head else { return }
+            let call = StoreStandIn.Call(
+                method: head.method.rawValue, target: head.uri,
+                headers: Dictionary(head.headers.map { ($0.name.lowercased(), $0.value) }) { $1 }, body: body)
+            switch store.answer(call) {
+            case .close: context.close(promise: nil)
+            case .cut(let text, let length):
+                write(200, [("Content-Length", "\(length)"), ("ETag", "\"a\"")], text, context)
+                context.close(promise: nil)
+            case .reply(let status, let headers, let text):
+                write(status, headers + [("Content-Length", "\(text.utf8.count)")], text, context)
+                context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+            }
+        }
+    }
+
+    private func write(_ status: Int, _ headers: [(String, String)], _ text: String, _ context: ChannelHandlerContext) {
+        var fields = HTTPHeaders()
+        for (name, value) in headers { fields.replaceOrAdd(name: name, value: value) }
+        let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: status), headers: fields)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        guard self.head?.method != .HEAD else { return context.flush() }
+        context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
+    }
+}
