@@ -30,7 +30,9 @@ package struct DatabaseAccess: Sendable {
     package func withConnectionString<R: Sendable>(
         makesDatabase: Bool = false, _ body: (String) async throws -> R
     ) async throws -> R {
-        if let uri = deployment.configuration.databaseURI { return try await body(uri) }
+        let configuration = deployment.configuration
+        // These take locks of sessions, and read in snapshots that several connections share.
+        if let uri = configuration.databaseURI { return try await body(configuration.directDatabaseURI ?? uri) }
         let database = LocalPostgres(dataFolder: deployment.postgresFolder, logger: logger)
         if !makesDatabase, !database.exists { throw NoDatabase(folder: deployment.dataFolder) }
         try FileManager.default.createDirectory(atPath: deployment.dataFolder, withIntermediateDirectories: true)

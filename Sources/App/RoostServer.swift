@@ -93,9 +93,12 @@ public struct RoostServer: Service {
         database.heavyConnections = configuration.databaseOptions.heavyStatements ?? max(1, System.coreCount / 2)
         // Rows take more while they come than the answer that is made of them.
         database.resultLimit = max(32 * 1024 * 1024, 4 * configuration.maxResponseSize)
-        database.isBehindTransactionPooler = configuration.databaseOptions.transactionPooler
+        let pooler = configuration.databaseOptions.transactionPooler
+        database.isBehindTransactionPooler = pooler != .none
+        database.poolerKeepsStatements = pooler == .prepared
+        if configuration.databaseURI != nil { database.directConnectionString = configuration.directDatabaseURI }
         // A lock of the process takes a connection beside the one that works.
-        if database.isBehindTransactionPooler { database.exclusiveConnections = max(16, database.exclusiveConnections) }
+        if !database.hasSessions { database.exclusiveConnections = max(16, database.exclusiveConnections) }
         database.lockTimeout = .milliseconds(configuration.lockTimeout)
         database.transactionTimeout = .milliseconds(configuration.transactionTimeout)
         database.connectionWait = .milliseconds(configuration.connectionTimeout)
@@ -104,6 +107,7 @@ public struct RoostServer: Service {
         replica = configuration.readReplicaURI.map { uri in
             var database = database
             database.connectionString = uri
+            database.directConnectionString = nil
             // Who prefers the replica has the primary to turn to, and is not kept waiting for long.
             database.connectTimeout = .seconds(2)
             database.connectionWait = min(database.connectionWait, .seconds(2))

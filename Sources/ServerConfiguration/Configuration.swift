@@ -40,6 +40,8 @@ public struct Configuration: Sendable {
     public var serverURL = ""
     public var publicServerURL: String?
     public var databaseURI: String?
+    /// The server itself, where ``databaseURI`` leads to a pooler.
+    public var directDatabaseURI: String?
     /// A streaming replica of the database, for reads that ask for one.
     public var readReplicaURI: String?
     public var databaseOptions = DatabaseOptions()

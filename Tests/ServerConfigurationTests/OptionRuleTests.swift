@@ -48,6 +48,19 @@ struct OptionRuleTests {
         #expect(try AddressList(entries).admitsEverybody == isEverybody)
     }
 
+    @Test("A pooler keeps prepared statements or not; another word is refused")
+    func pooler() throws {
+        for (value, expected) in [
+            (false, .none), (true, .unprepared), ("true", .unprepared), ("prepared", .prepared),
+        ] as [(JSONValue, Configuration.DatabaseOptions.TransactionPooler)] {
+            let loaded = try load(["databaseOptions": ["transactionPooler": value]])
+            #expect(loaded.databaseOptions.transactionPooler == expected)
+        }
+        #expect(
+            refusal(["databaseOptions": ["transactionPooler": "session"]])
+                == "databaseOptions.transactionPooler must be true, false or \"prepared\".")
+    }
+
     private static let smtp: JSONValue = ["module": "smtp", "options": ["host": "h", "from": "a@b.c"]]
 
     @Test("Options that are not built are refused by name, unless they ask for nothing")
@@ -191,6 +204,10 @@ struct OptionRuleTests {
                 == "postgresql://h/d?sslmode=require")
         #expect(refusal(["databaseURI": "mongodb://h/d"]) == "databaseURI must begin with postgres:// or postgresql://")
         #expect(try load(["readReplicaURI": "postgres://h/d"]).readReplicaURI == "postgres://h/d")
+        let pooled: JSONObject = ["databaseURI": "postgres://pooler/d", "directDatabaseURI": "postgres://h/d"]
+        #expect(try load(pooled).directDatabaseURI == "postgres://h/d")
+        #expect(
+            refusal(["directDatabaseURI": "postgres://h/d"]) == "directDatabaseURI is of no use without databaseURI")
         #expect(
             refusal(["readReplicaURI": "h"]) == "readReplicaURI must begin with postgres:// or postgresql://")
         #expect(

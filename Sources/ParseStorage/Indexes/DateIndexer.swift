@@ -28,7 +28,7 @@ public struct DateIndexer: Sendable {
     /// one of them builds.
     public func run() async {
         // Building takes a session of its own for hours, which a pooler of transactions does not give.
-        guard !configuration.isBehindTransactionPooler else { return }
+        guard configuration.hasSessions else { return }
         do {
             guard !(try await Self.missing(client.slowQuery(Statement(Self.search)))).isEmpty else { return }
             try await build()
@@ -68,7 +68,7 @@ public struct DateIndexer: Sendable {
     }
 
     private func build() async throws {
-        var configuration = configuration
+        var configuration = configuration.direct
         configuration.sharedConnections = 1
         configuration.exclusiveConnections = 1
         configuration.statementTimeout = .zero

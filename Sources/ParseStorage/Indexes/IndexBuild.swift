@@ -121,7 +121,7 @@ struct IndexBuild {
         _ session: PostgresSession, _ body: @Sendable () async throws -> R
     ) async throws -> R {
         // The limit is the role's then, and a pooler would hand a session with another one to others.
-        guard !client.isBehindTransactionPooler else { return try await body() }
+        guard client.hasSessions else { return try await body() }
         _ = try await session.query("SET statement_timeout = 0")
         do {
             let result = try await body()

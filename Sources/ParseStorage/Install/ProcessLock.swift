@@ -35,7 +35,7 @@ public enum ProcessLock: Int64, Sendable {
     func attempt<R: Sendable>(
         _ client: PostgresClient, _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R? {
-        guard !client.isBehindTransactionPooler else { return try await attemptInTransaction(client, body) }
+        guard client.hasSessions else { return try await attemptInTransaction(client, body) }
         return try await client.exclusively { session in
             do {
                 // Inside: the lock may have been taken though its answer was lost on a cancelled task.

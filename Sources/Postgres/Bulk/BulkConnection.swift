@@ -17,15 +17,27 @@ public final class BulkConnection {
         var configuration = PostgresConfiguration(connectionString: connectionString)
         configuration.statementTimeout = .zero
         configuration.applicationName = "roost import"
-        guard let handle = ConnectionParameters(configuration).connect() else {
-            throw PostgresError(.unavailable, "out of memory")
+        let parameters = ConnectionParameters(configuration)
+        var handle = parameters.connect(withoutOptions: false)
+        let isRefused = handle.map(Self.isRefused) ?? false
+        if isRefused {
+            PQfinish(handle)
+            handle = parameters.connect(withoutOptions: true)
         }
+        guard let handle else { throw PostgresError(.unavailable, "out of memory") }
         self.handle = handle
         notices = NoticeLog(logger)
         notices.receive(from: handle)
         guard PQstatus(handle) == CONNECTION_OK else {
             throw PostgresError(.unavailable, message)
         }
+        if isRefused, let settings = parameters.settings { try query(settings) }
+    }
+
+    /// Whether a pooler refused the server's options. libpq says here in words alone why there is no connection.
+    private static func isRefused(_ handle: OpaquePointer) -> Bool {
+        PQstatus(handle) != CONNECTION_OK
+            && PQerrorMessage(handle).map { String(cString: $0).contains("startup parameter") } ?? false
     }
 
     deinit { PQfinish(handle) }

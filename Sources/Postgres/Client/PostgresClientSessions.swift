@@ -29,8 +29,9 @@ extension PostgresClient {
         }
     }
 
-    /// Whether a session outlasts no transaction, as behind a pooler of transactions.
-    public var isBehindTransactionPooler: Bool { configuration.isBehindTransactionPooler }
+    /// Whether a lent connection is a session of the server, and no more than a transaction of one, as behind a pooler of
+    /// transactions.
+    public var hasSessions: Bool { configuration.hasSessions }
 
     /// How long a transaction may take as a whole, with all its attempts.
     public var transactionTimeout: Duration { configuration.transactionTimeout }
@@ -149,7 +150,7 @@ extension PostgresClient {
         }
         try await exclusively { session in
             // Not as a part of the script, in which a statement that must stand alone could not stand alone.
-            if !isTimeLimited, !isBehindTransactionPooler {
+            if !isTimeLimited, hasSessions {
                 _ = try await session.query("SET statement_timeout = 0", [])
             }
             try await session.execute(script: script)

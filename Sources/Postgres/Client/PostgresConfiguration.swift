@@ -33,6 +33,24 @@ public struct PostgresConfiguration: Sendable {
     /// kept in a session then: statements are not prepared, notifications do not arrive, and the time limits of
     /// statements and locks are those of the role.
     public var isBehindTransactionPooler = false
+    /// Whether such a pooler knows prepared statements again in whatever session it lends.
+    public var poolerKeepsStatements = false
+    /// The address of the server itself where ``connectionString`` leads to a pooler: for what needs a session, which are
+    /// notifications, and all that is done on connections for administration.
+    public var directConnectionString: String?
+
+    /// Whether a connection for administration is a session of the server.
+    public var hasSessions: Bool { !isBehindTransactionPooler || directConnectionString != nil }
+
+    /// The same settings for the server itself, where its address is known.
+    public var direct: PostgresConfiguration {
+        guard let directConnectionString else { return self }
+        var configuration = self
+        configuration.connectionString = directConnectionString
+        configuration.directConnectionString = nil
+        configuration.isBehindTransactionPooler = false
+        return configuration
+    }
 
     /// The most connections there can be at a time, those that listen included: for caches, and for live queries.
     public var mostConnections: Int { sharedConnections + PoolPurpose.allCases.map(limit).reduce(0, +) + 2 }

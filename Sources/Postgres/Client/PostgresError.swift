@@ -82,6 +82,9 @@ public struct PostgresError: Error, Sendable {
     /// The error for a request after the end of the client.
     static let shutDown = PostgresError(.shutdown, "the PostgreSQL client is shut down")
 
+    /// Whether a pooler refused a parameter of the connection, as the server's options.
+    var isRefusedParameter: Bool { sqlState == "08P01" && message.contains("startup parameter") }
+
     /// Whether it waited for a lock in vain; nothing of the statement was kept.
     var isLockTimeout: Bool { kind == .server && sqlState == "55P03" }
 

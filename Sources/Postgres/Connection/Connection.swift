@@ -16,6 +16,8 @@ final class Connection {
         case closed
         /// Being made; poll for what libpq waits for.
         case connecting(PostgresPollingStatusType)
+        /// Asking the server what has to be known, or set, before requests are taken.
+        case greeting
         /// Taking requests.
         case ready
     }
@@ -25,7 +27,7 @@ final class Connection {
 
     let context: LoopContext
     /// The parameters with which it is opened.
-    private let parameters: ConnectionParameters
+    let parameters: ConnectionParameters
     // The pool owns its connections and outlives them.
     unowned let pool: any ConnectionPool
     var state = State.closed
@@ -62,6 +64,8 @@ final class Connection {
     var isSwollen = false
     /// When the server was last asked to cancel something: it may be late, and cancel what comes after.
     var stoppedAt: MonotonicInstant?
+    /// Whether it was opened without the server's options, which a pooler refuses.
+    private var isWithoutOptions = false
     /// Why it can no longer be used; it is cleared away when no function is in the middle of using it.
     var failure: PostgresError?
     var openedAt = MonotonicInstant.now
@@ -97,6 +101,7 @@ final class Connection {
     var interest: Int16 {
         switch state {
         case .closed: 0
+        case .greeting: isBlocked ? Int16(POLLIN) | Int16(POLLOUT) : Int16(POLLIN)
         case .connecting(PGRES_POLLING_READING): Int16(POLLIN)
         case .connecting: Int16(POLLOUT)
         case .ready: isBlocked ? Int16(POLLIN) | Int16(POLLOUT) : Int16(POLLIN)
@@ -105,13 +110,21 @@ final class Connection {
 
     /// When an attempt to connect has taken too long.
     var connectDeadline: MonotonicInstant? {
-        if case .connecting = state { openedAt.after(context.configuration.connectTimeout) } else { nil }
+        switch state {
+        case .connecting, .greeting: openedAt.after(context.configuration.connectTimeout)
+        case .closed, .ready: nil
+        }
     }
 
     /// Begins to connect.
     func open() {
-        handle = parameters.start()
         openedAt = context.now
+        start()
+    }
+
+    private func start() {
+        isWithoutOptions = context.refusingOptions.contains(parameters.address)
+        handle = parameters.start(withoutOptions: isWithoutOptions)
         guard let handle, PQstatus(handle) != CONNECTION_BAD else {
             // Through connecting, so that a broken connection looks the same whenever it broke.
             state = .connecting(PGRES_POLLING_FAILED)
@@ -128,7 +141,7 @@ final class Connection {
         switch state {
         case .closed: break
         case .connecting: connect()
-        case .ready:
+        case .ready, .greeting:
             if events & Int16(POLLOUT) != 0 { needsFlush = true }
             if events & ~Int16(POLLOUT) != 0 { receive() }
         }
@@ -141,11 +154,45 @@ final class Connection {
                 return fail(.unavailable("libpq has no pipeline mode: version 14 or later is needed"))
             }
             PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
-            state = .ready
-            pool.didConnect(self)
-        case PGRES_POLLING_FAILED: fail(.unavailable(libpqMessage))
+            greet()
+        case PGRES_POLLING_FAILED:
+            let reason = PostgresError.unavailable(libpqMessage)
+            guard reason.isRefusedParameter, !isWithoutOptions, parameters.settings != nil else { return fail(reason) }
+            noteRefusedOptions()
         case let status: state = .connecting(status)
         }
+    }
+
+    /// A pooler refuses the server's options: connects without, and sets them in the session instead.
+    private func noteRefusedOptions() {
+        if context.refusingOptions.insert(parameters.address).inserted {
+            context.logger.info("a pooler refuses the parameter options: settings are made in each session")
+        }
+        PQfinish(handle)
+        start()
+    }
+
+    /// What sets the session up where the server's options could not be sent; nil where they were.
+    var settings: String? { isWithoutOptions ? parameters.settings : nil }
+
+    /// Asks what has to be known before requests are taken.
+    private func greet() {
+        guard let settings else { return beginTakingRequests() }
+        state = .greeting
+        begin(greeting: [settings])
+    }
+
+    /// The answers to the greeting are there.
+    func didGreet(_ request: Request) {
+        if let error = request.error {
+            return fail(PostgresError(.unavailable, error.message, sqlState: error.sqlState))
+        }
+        beginTakingRequests()
+    }
+
+    private func beginTakingRequests() {
+        state = .ready
+        pool.didConnect(self)
     }
 
     /// Gives up an attempt that takes too long.

@@ -10,8 +10,23 @@ import CLibpq
 
 /// The parameters of every connection.
 struct ConnectionParameters {
+    /// What becomes of statements that are sent more than once.
+    enum Statements {
+        /// They are sent with their text each time.
+        case unprepared
+        /// The server keeps them with the session.
+        case prepared
+        /// A pooler keeps them by their texts, and has one plan for all that send the same.
+        case preparedByPooler
+    }
+
     let keywords: [String]
     let values: [String]
+    let statements: Statements
+    /// Where the connection leads to.
+    let address: String
+    /// The server's options among the parameters; nil where a pooler would refuse them.
+    private let options: String?
 
     /// - Parameters:
     ///   - lockTimeout: How long a statement waits for a lock; zero for as long as it may run.
@@ -26,10 +41,13 @@ struct ConnectionParameters {
         // connecting while the process ends uses locks of its library that are gone. The connection string may say
         // otherwise: what comes before it gives way.
         let encryption = getenv("PGGSSENCMODE").map { String(cString: $0) } ?? "disable"
+        address = configuration.connectionString
         guard !configuration.isBehindTransactionPooler else {
             // A pooler refuses options: they are the session's, which many share.
             keywords = ["gssencmode", "dbname", "fallback_application_name", "client_encoding"]
             values = [encryption, configuration.connectionString, configuration.applicationName, "UTF8"]
+            statements = configuration.poolerKeepsStatements ? .preparedByPooler : .unprepared
+            options = nil
             return
         }
         // Those before what the connection string says give way to it. Nothing is compiled to machine code: for a query
@@ -43,39 +61,62 @@ struct ConnectionParameters {
             options.append("-c idle_in_transaction_session_timeout=\(idleTimeout.milliseconds)")
         }
         // What comes after dbname stands above what the connection string says.
+        let text = options.joined(separator: " ")
         keywords = ["gssencmode", "dbname", "fallback_application_name", "client_encoding", "options"]
-        values = [
-            encryption, configuration.connectionString, configuration.applicationName, "UTF8",
-            options.joined(separator: " "),
-        ]
+        values = [encryption, configuration.connectionString, configuration.applicationName, "UTF8", text]
+        statements = .prepared
+        self.options = text
     }
 
     /// Begins to connect, without waiting.
-    func start() -> OpaquePointer? {
-        Self.withCStrings(keywords) { keywords in
-            Self.withCStrings(values) { values in PQconnectStartParams(keywords, values, 1) }
-        }
+    ///
+    /// - Parameter withoutOptions: Whether the server's options are left out, for a pooler that refuses them.
+    func start(withoutOptions: Bool) -> OpaquePointer? {
+        connecting(withoutOptions: withoutOptions) { PQconnectStartParams($0, $1, 1) }
     }
 
     /// Connects, and waits until the connection stands or cannot be had.
-    func connect() -> OpaquePointer? {
-        Self.withCStrings(keywords) { keywords in
-            Self.withCStrings(values) { values in PQconnectdbParams(keywords, values, 1) }
+    func connect(withoutOptions: Bool) -> OpaquePointer? {
+        connecting(withoutOptions: withoutOptions) { PQconnectdbParams($0, $1, 1) }
+    }
+
+    /// A statement that sets in a session what the options would have set; nil for none.
+    var settings: String? { options.flatMap { SessionSettings($0).statement } }
+
+    private func connecting(
+        withoutOptions: Bool, _ body: ([UnsafePointer<CChar>?], [UnsafePointer<CChar>?]) -> OpaquePointer?
+    ) -> OpaquePointer? {
+        var pairs = Array(zip(keywords, values))
+        if withoutOptions {
+            // What the connection string says of them would be sent, too.
+            let parts = Self.parts(of: address)
+            pairs.removeAll { $0.0 == "options" }
+            if !parts.isEmpty, let place = pairs.firstIndex(where: { $0.0 == "dbname" }) {
+                pairs.replaceSubrange(place...place, with: parts.filter { $0.0 != "options" })
+            }
+        }
+        return Self.withCStrings(pairs.map(\.0)) { keywords in
+            Self.withCStrings(pairs.map(\.1)) { values in body(keywords, values) }
         }
     }
 
     /// The server options that would hold if the driver said nothing: the connection string's, else the environment's.
     private static func options(in connectionString: String) -> String {
-        var found: String?
-        if let parsed = PQconninfoParse(connectionString, nil) {
-            var option = parsed
-            while let keyword = option.pointee.keyword {
-                if String(cString: keyword) == "options" { found = option.pointee.val.map { String(cString: $0) } }
-                option += 1
-            }
-            PQconninfoFree(parsed)
+        parts(of: connectionString).last { $0.0 == "options" }?.1
+            ?? getenv("PGOPTIONS").map { String(cString: $0) } ?? ""
+    }
+
+    /// What a connection string says; nothing for one that libpq does not read.
+    private static func parts(of connectionString: String) -> [(String, String)] {
+        guard let parsed = PQconninfoParse(connectionString, nil) else { return [] }
+        defer { PQconninfoFree(parsed) }
+        var parts: [(String, String)] = []
+        var option = parsed
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val { parts.append((String(cString: keyword), String(cString: value))) }
+            option += 1
         }
-        return found ?? getenv("PGOPTIONS").map { String(cString: $0) } ?? ""
+        return parts
     }
 
     private static func withCStrings<R>(_ strings: [String], _ body: ([UnsafePointer<CChar>?]) -> R) -> R {

@@ -127,6 +127,7 @@ extension Connection {
         if !request.isReadOnly { writes -= 1 }
         headSince = context.now
         for preparation in request.preparations { cache.remove(preparation.statement) }
+        if case .greeting = state { return didGreet(request) }
         pool.didFinish(request, on: self)
     }
 }

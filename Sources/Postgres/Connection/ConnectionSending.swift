@@ -81,6 +81,17 @@ extension Connection {
         return true
     }
 
+    /// Sends the statements of the greeting, which are not prepared: each connection sends them once.
+    func begin(greeting statements: [String]) {
+        begin(Request(internal: []))
+        inFlight.last?.expected = statements.count
+        needsFlush = true
+        for sql in statements where PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 1) != 1 {
+            return failWithLibpqMessage()
+        }
+        if CLibpqPipelineSync(handle) != 1 { failWithLibpqMessage() }
+    }
+
     /// Writes what the socket takes.
     func flush() {
         sync()
@@ -98,6 +109,8 @@ extension Connection {
     func dropStatements(of request: Request) {
         guard case .statements(let statements) = request.content else { return }
         request.preparesAnew = true
+        // A pooler would find the plan that no longer fits by the text again.
+        if sharesPlans { context.planGeneration = UInt64.random(in: 1 ... .max) }
         for member in request.members { member.preparesAnew = true }
         for statement in statements { cache.drop(statement.key, upTo: request.sequence) }
     }
@@ -105,6 +118,11 @@ extension Connection {
     /// Asks the server to forget the statements that the cache has dropped, where that cannot disturb a transaction.
     func deallocateDropped() {
         guard !cache.dropped.isEmpty else { return }
+        // A pooler does not know such names, and forgets statements by itself.
+        if sharesPlans {
+            _ = cache.takeDropped()
+            return
+        }
         if pool is SharedPool || (inFlight.isEmpty && !isInTransaction) {
             for name in cache.takeDropped() { deallocate(name) }
         }
@@ -125,7 +143,7 @@ extension Connection {
     }
 
     private func add(_ statement: EncodedStatement, to request: Request) -> Bool {
-        guard !context.configuration.isBehindTransactionPooler, !statement.isOneOff else {
+        guard parameters.statements != .unprepared, !statement.isOneOff else {
             request.expected += 1
             return execute(statement, nil)
         }
@@ -150,8 +168,13 @@ extension Connection {
 
     private func prepare(_ statement: EncodedStatement, as prepared: PreparedStatement) -> Bool {
         setTypes(of: statement)
-        return PQsendPrepare(handle, prepared.name, statement.sql, Int32(types.count), types) == 1
+        let sql =
+            sharesPlans && context.planGeneration > 0 ? "\(statement.sql) --\(context.planGeneration)" : statement.sql
+        return PQsendPrepare(handle, prepared.name, sql, Int32(types.count), types) == 1
     }
+
+    /// Whether a pooler keeps prepared statements, by their texts.
+    private var sharesPlans: Bool { parameters.statements == .preparedByPooler || context.isWithoutNotifications }
 
     /// Sends a statement by the name of what was prepared for it, or with its text where nothing was.
     private func execute(_ statement: EncodedStatement, _ prepared: PreparedStatement?) -> Bool {
@@ -208,6 +231,7 @@ extension Connection {
             scriptPhase = nil
             cache.removeAll()
             guard PQenterPipelineMode(handle) == 1 else { return failWithLibpqMessage() }
+            if let settings { begin(greeting: [settings]) }
             finishHead()
         }
     }

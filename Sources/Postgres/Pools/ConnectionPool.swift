@@ -44,6 +44,13 @@ final class LoopContext {
     var hasBroken = false
     /// How often connections broke or could not be made.
     var breaks = 0
+    /// The addresses of poolers that refuse the server's options.
+    var refusingOptions: Set<String> = []
+    /// Whether notifications were found not to arrive: most likely a pooler lends sessions for single transactions.
+    var isWithoutNotifications = false
+    /// What is added to the texts of prepared statements so that a pooler does not find plans that no longer fit; zero
+    /// for nothing.
+    var planGeneration: UInt64 = 0
     /// Finds out when connections lead to a server that takes no writes any more.
     var renewal = ConnectionRenewal()
 

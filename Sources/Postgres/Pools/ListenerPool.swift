@@ -9,7 +9,9 @@ final class ListenerPool: ConnectionPool {
         let connection: Connection
         var backOff = BackOff()
         var reopening: MonotonicInstant?
+        /// Whether notifications arrive.
         var isConnected = false
+        var check = NotificationCheck()
         /// When the server was last heard, or asked.
         var lastSign: MonotonicInstant
 
@@ -48,6 +50,7 @@ final class ListenerPool: ConnectionPool {
             earliest.consider(
                 listener.reopening ?? listener.connection.connectDeadline
                     ?? listener.lastSign.after(.milliseconds(Self.pause(of: listener) + 1)))
+            earliest.consider(listener.check.deadline)
         }
         return earliest.instant
     }
@@ -59,11 +62,11 @@ final class ListenerPool: ConnectionPool {
     /// Listens, until the stream ends.
     func listen(id: Int, channels: [EncodedStatement], _ events: EventBuffer) {
         guard !context.isStopping else { return events.finish() }
-        guard !context.configuration.isBehindTransactionPooler else {
+        guard context.configuration.hasSessions else {
             unnotified[id] = events
             return
         }
-        let connection = Connection(context, pool: self, ConnectionParameters(context.configuration))
+        let connection = Connection(context, pool: self, ConnectionParameters(context.configuration.direct))
         listeners.append(Listener(id: id, channels: channels, events, connection, now: context.now))
         connection.open()
     }
@@ -79,7 +82,8 @@ final class ListenerPool: ConnectionPool {
         guard let listener = listener(of: connection) else { return }
         listener.backOff.reset()
         listener.lastSign = context.now
-        _ = connection.send(Request(internal: listener.channels))
+        let check = try? EncodedStatement(Statement("LISTEN \(SQL.identifier(listener.check.channel))"))
+        _ = connection.send(Request(internal: listener.channels + (check.map { [$0] } ?? [])))
     }
 
     func didFinish(_ request: Request, on connection: Connection) {
@@ -87,18 +91,41 @@ final class ListenerPool: ConnectionPool {
         listener.lastSign = context.now
         if let error = request.error {
             connection.fail(error)
-        } else if !listener.isConnected {
-            listener.isConnected = true
-            listener.events.append(.connected)
+        } else if !listener.isConnected, case .idle = listener.check.state {
+            listener.check.ask(context)
         }
     }
 
     func didNotify(_ connection: Connection, channel: String, payload: String) {
-        listener(of: connection)?.events.append(.notification(channel: channel, payload: payload))
+        guard let listener = listener(of: connection) else { return }
+        guard channel == listener.check.channel else {
+            return listener.events.append(.notification(channel: channel, payload: payload))
+        }
+        listener.check.end()
+        guard !listener.isConnected else { return }
+        listener.isConnected = true
+        listener.events.append(.connected)
+        guard context.isWithoutNotifications else { return }
+        context.isWithoutNotifications = false
+        context.logger.notice("PostgreSQL's notifications arrive")
+    }
+
+    /// What was announced did not come, though the connection stands.
+    private func noteSilence() {
+        guard !context.isWithoutNotifications else { return }
+        context.isWithoutNotifications = true
+        context.logger.error(
+            """
+            PostgreSQL's notifications do not arrive, as behind a pooler that lends sessions for one transaction at a \
+            time: set directDatabaseURI to the address of the same database on the server itself. Until then classes, \
+            sessions and roles are looked up twice a second, webhooks that other processes change are not noticed, \
+            and live queries tell of this process's own changes alone
+            """)
     }
 
     func didBreak(_ connection: Connection, losing requests: [Request], because reason: PostgresError) {
         guard let listener = listener(of: connection) else { return }
+        listener.check.end()
         listener.reopening = context.now.after(listener.backOff.next())
         guard listener.isConnected else { return }
         listener.isConnected = false
@@ -118,6 +145,8 @@ final class ListenerPool: ConnectionPool {
                 guard reopening <= context.now, !context.isStopping else { continue }
                 listener.reopening = nil
                 listener.connection.open()
+            } else if listener.check.tick(context) {
+                noteSilence()
             } else if listener.connection.isReady,
                 listener.lastSign.isOlder(than: Self.pause(of: listener), at: context.now)
             {

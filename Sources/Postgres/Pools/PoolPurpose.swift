@@ -65,7 +65,8 @@ extension PostgresConfiguration {
     func parameters(of purpose: PoolPurpose) -> ConnectionParameters {
         switch purpose {
         // Building an index beside a table waits for all statements that use the table.
-        case .administration: ConnectionParameters(self)
+        // What is kept in a session, as locks of processes are, needs one.
+        case .administration: ConnectionParameters(direct)
         // The client ends a transaction that takes too long; the server does if the client cannot.
         case .transactions, .batches:
             ConnectionParameters(self, lockTimeout: lockTimeout, idleTimeout: transactionTimeout)

@@ -13,7 +13,10 @@ extension OptionTable {
                 .whole("heavyStatements", nil, \.databaseOptions.heavyStatements, in: 1...1000),
                 .whole("schemaCacheTtl", nil, \.databaseOptions.schemaCacheTtl, in: 0...86_400_000),
                 .flag("disableIndexFieldValidation", nil, \.databaseOptions.disableIndexFieldValidation),
-                .flag("transactionPooler", nil, \.databaseOptions.transactionPooler),
+                .custom("transactionPooler", nil, .any, \.databaseOptions.transactionPooler) {
+                    value, name throws(ConfigurationError) in
+                    try Configuration.DatabaseOptions.TransactionPooler(value, name)
+                },
                 .member("initOptions", .any) { value, name, _ throws(ConfigurationError) in
                     guard let schema = value["schema"], !Configuration.isHarmless(schema) else { return }
                     throw ConfigurationError(
@@ -66,7 +69,29 @@ extension Configuration {
         /// Whether an index may name fields that the class does not have.
         public var disableIndexFieldValidation = false
         /// Whether the database is reached through a pooler that lends sessions for one transaction at a time.
-        public var transactionPooler = false
+        public var transactionPooler = TransactionPooler.none
+
+        /// A pooler that lends sessions for one transaction at a time.
+        public enum TransactionPooler: Sendable {
+            /// There is none.
+            case none
+            /// It keeps no prepared statements.
+            case unprepared
+            /// It knows prepared statements again in whatever session it lends.
+            case prepared
+
+            /// Reads true, false, or `"prepared"`.
+            ///
+            /// - Throws: `ConfigurationError` for anything else.
+            init(_ value: JSONValue, _ name: String) throws(ConfigurationError) {
+                switch value.stringValue ?? value.boolValue.map({ "\($0)" }) {
+                case "false": self = .none
+                case "true": self = .unprepared
+                case "prepared": self = .prepared
+                default: throw ConfigurationError("\(name) must be true, false or \"prepared\".")
+                }
+            }
+        }
     }
 
     /// Classes as the configuration declares them, and how far the database is made to follow.

@@ -41,6 +41,9 @@ extension Configuration {
         if masterKey.hasSameBytes(as: maintenanceKey) {
             throw ConfigurationError("masterKey and maintenanceKey should be different")
         }
+        if directDatabaseURI != nil, databaseURI == nil {
+            throw ConfigurationError("directDatabaseURI is of no use without databaseURI")
+        }
     }
 
     /// Hides fields beside those that are hidden anyway.

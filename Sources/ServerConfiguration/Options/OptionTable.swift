@@ -103,6 +103,10 @@ public enum OptionTable {
             "databaseURI", "PARSE_SERVER_DATABASE_URI", .string, \.databaseURI,
             "A postgres:// URI with any libpq parameter; without it a private PostgreSQL is started"
         ) { value, name throws(ConfigurationError) in .some(try databaseURI(value, name)) },
+        .custom(
+            "directDatabaseURI", "ROOST_DIRECT_DATABASE_URI", .string, \.directDatabaseURI,
+            "The postgres:// URI of the server itself where databaseURI leads to a pooler, for what needs a session"
+        ) { value, name throws(ConfigurationError) in .some(try databaseURI(value, name)) },
         databaseOptions,
         .whole("port", "PORT", \.port, in: 0...65_535, "The port to listen on"),
         .text("host", "PARSE_SERVER_HOST", \.host, "The address to listen on"),

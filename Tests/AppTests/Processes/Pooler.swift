@@ -2,15 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// PgBouncer in front of a database, which lends a session of the server for one transaction at a time.
+/// PgBouncer in front of a database, which lends a session of the server for one transaction at a time, or for as long as
+/// a connection lasts.
 enum Pooler {
     /// Runs `body` with the address of a database behind a pooler of its own.
     ///
     /// - Parameters:
     ///   - uri: The database, as it is reached directly.
     ///   - sessions: How many sessions the pooler lends.
+    ///   - mode: For how long it lends one: `transaction` or `session`.
     static func run<R: Sendable>(
-        before uri: String, sessions: Int, _ body: @Sendable (String) async throws -> R
+        before uri: String, sessions: Int, mode: String = "transaction", _ body: @Sendable (String) async throws -> R
     ) async throws -> R {
         let parts = try #require(URLComponents(string: uri))
         let folder = FileManager.default.temporaryDirectory.path + "/roost-pooler-\(UUID().uuidString)"
@@ -26,7 +28,7 @@ enum Pooler {
             listen_port = \(port)
             unix_socket_dir = \(folder)
             auth_type = any
-            pool_mode = transaction
+            pool_mode = \(mode)
             default_pool_size = \(sessions)
             max_client_conn = 500
             """

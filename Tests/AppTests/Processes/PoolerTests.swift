@@ -1,4 +1,5 @@
 import JSON
+import Postgres
 import TestSupport
 import Testing
 
@@ -51,6 +52,119 @@ struct PoolerTests {
                             })
                         let found = try await other.send("GET", "/classes/Song?limit=0&count=1")
                         #expect(found["count"] == 66)
+                    }
+                }
+            }
+        }
+    }
+
+    private static let live: JSONObject = [
+        "liveQuery": ["classNames": ["Song"]], "startLiveQueryServer": true, "cacheTTL": 3_600_000,
+    ]
+
+    private static func live(_ options: JSONObject) -> JSONObject { live.merging(options) { $1 } }
+
+    @Test("With the server's own address beside the pooler's, log-outs and live queries pass between processes")
+    func directAddress() async throws {
+        try await TestServer.withDatabase { uri in
+            try await Pooler.run(before: uri, sessions: 6) { pooled in
+                let options = Self.live([
+                    "databaseURI": .string(pooled), "directDatabaseURI": .string(uri),
+                    "databaseOptions": ["transactionPooler": true, "schemaCacheTtl": 3_600_000],
+                ])
+                try await TestServer.run(on: pooled, options) { server in
+                    try await server.alongside(options) { other in
+                        let lena = try await server.signUp("lena")
+                        #expect(try await eventually { try await Self.isLoggedIn(other, lena.token) })
+                        _ = try await server.send("POST", "/logout", [:], as: .session(lena.token)).succeeded()
+                        // Without announcements it would stay so for an hour.
+                        #expect(try await eventually { try await !Self.isLoggedIn(other, lena.token) })
+                        try await Self.expectEvents(from: server, at: other)
+                        _ = try await server.send("PUT", "/schemas/Song", Self.index, as: .master).succeeded()
+                    }
+                }
+                // What is held as a lock of a session is held nowhere after the end.
+                let locks =
+                    "SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND database = "
+                    + "(SELECT oid FROM pg_database WHERE datname = current_database())"
+                #expect(try await eventually { try await TestServer.texts(locks, on: uri) == ["0"] })
+            }
+        }
+    }
+
+    private static let index: JSONValue = ["indexes": ["byTitle": ["title": 1]]]
+
+    private static func isLoggedIn(_ server: TestServer, _ token: String) async throws -> Bool {
+        try await server.send("GET", "/users/me", as: .session(token)).status == 200
+    }
+
+    /// Expects that clients of one server get what is saved through another.
+    private static func expectEvents(from server: TestServer, at other: TestServer) async throws {
+        _ = try await server.create("Song", ["title": "before"])
+        try await other.liveQuery { client in
+            try await client.connect()
+            try await client.subscribe(1, "Song")
+            _ = try await server.create("Song", ["title": "a"])
+            let event = try await client.next()
+            #expect(event["op"] == "create")
+            #expect(event["object"]?["title"] == "a")
+        }
+    }
+
+    @Test("A pooler that refuses the server's options is coped with: each session is set up after connecting")
+    func refusedOptions() async throws {
+        try await TestServer.withDatabase { uri in
+            try await Pooler.run(before: uri, sessions: 40, mode: "session") { pooled in
+                let lines = LogLines()
+                var configuration = PostgresConfiguration(
+                    connectionString: pooled + "?options=-c%20search_path%3Dpublic%2Cpg_catalog")
+                configuration.sharedConnections = 2
+                configuration.statementTimeout = .milliseconds(12_345)
+                let client = PostgresClient(configuration: configuration, logger: lines.logger)
+                try await client.start()
+                #expect(try await client.query("SHOW statement_timeout").string(0, 0) == "12345ms")
+                #expect(try await client.query("SHOW search_path").string(0, 0) == "public,pg_catalog")
+                // A script resets its session, and leaves it as it was.
+                try await client.execute(script: "SET search_path = 'nowhere'; SELECT 1")
+                let path = try await client.exclusively { try await $0.query("SHOW search_path").string(0, 0) }
+                #expect(path == "public,pg_catalog")
+                await client.shutdown()
+                #expect(lines.all.filter { $0.contains("refuses the parameter options") }.count == 1)
+
+                try await TestServer.run(on: pooled, Self.live([:])) { server in
+                    try await server.alongside(Self.live([:])) { try await Self.expectEvents(from: server, at: $0) }
+                }
+            }
+        }
+    }
+
+    @Test("Where notifications do not arrive the log names the option, and log-outs count within a second all the same")
+    func silence() async throws {
+        try await TestServer.withDatabase { uri in
+            try await NotificationFilter.run(before: uri) { filter in
+                let lines = LogLines()
+                let options = Self.live(["databaseOptions": ["schemaCacheTtl": 3_600_000]])
+                try await TestServer.run(on: uri, options) { server in
+                    let behind = TestServer(url: server.url, databaseURI: filter.uri)
+                    try await behind.alongside(options, logger: lines.logger) { other in
+                        let advice = "error PostgreSQL's notifications do not arrive"
+                        let isNamed = try await eventually {
+                            lines.all.contains { $0.hasPrefix(advice) && $0.contains("set directDatabaseURI") }
+                        }
+                        #expect(isNamed)
+                        let lena = try await server.signUp("lena")
+                        #expect(try await eventually { try await Self.isLoggedIn(other, lena.token) })
+                        _ = try await server.send("POST", "/logout", [:], as: .session(lena.token)).succeeded()
+                        let isRefused = try await withinOneSecond { try await !Self.isLoggedIn(other, lena.token) }
+                        #expect(isRefused)
+                        #expect(lines.all.filter { $0.hasPrefix(advice) }.count == 1)
+
+                        filter.open()
+                        let arrive = try await eventually {
+                            lines.all.contains("notice PostgreSQL's notifications arrive")
+                        }
+                        #expect(arrive)
+                        try await Self.expectEvents(from: server, at: other)
                     }
                 }
             }

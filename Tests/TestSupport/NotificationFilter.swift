@@ -1,0 +1,83 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A forwarder before PostgreSQL that swallows notifications, as a pooler does that lends sessions for one transaction
+/// at a time.
+public final class NotificationFilter: Sendable {
+    /// The database behind it.
+    public let uri: String
+    private let gate: Gate
+
+    fileprivate final class Gate: Sendable {
+        let isOpen = Atomic(false)
+    }
+
+    private init(uri: String, gate: Gate) {
+        self.uri = uri
+        self.gate = gate
+    }
+
+    /// Lets notifications pass from now on.
+    public func open() { gate.isOpen.store(true, ordering: .relaxed) }
+
+    /// Runs `body` with a forwarder of its own before a database.
+    public static func run<R: Sendable>(
+        before uri: String, _ body: @Sendable (NotificationFilter) async throws -> R
+    ) async throws -> R {
+        guard var parts = URLComponents(string: uri) else { throw URLError(.badURL) }
+        let (host, port, gate) = (parts.host ?? "127.0.0.1", parts.port ?? 5432, Gate())
+        let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { client in
+                ClientBootstrap(group: client.eventLoop).connect(host: host, port: port).flatMapThrowing { server in
+                    try client.pipeline.syncOperations.addHandler(Forwarder(to: server, gate: nil))
+                    try server.pipeline.syncOperations.addHandler(Forwarder(to: client, gate: gate))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        parts.host = "127.0.0.1"
+        parts.port = listener.localAddress?.port
+        // With TLS it could not read what passes.
+        parts.queryItems = (parts.queryItems ?? []) + [URLQueryItem(name: "sslmode", value: "disable")]
+        do {
+            let result = try await body(NotificationFilter(uri: parts.string ?? uri, gate: gate))
+            try await listener.close()
+            return result
+        } catch {
+            try? await listener.close()
+            throw error
+        }
+    }
+
+    /// Passes on what comes; with a gate, message by message.
+    private final class Forwarder: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let other: any Channel
+        private let gate: Gate?
+        private var pending = ByteBuffer()
+
+        init(to other: any Channel, gate: Gate?) {
+            self.other = other
+            self.gate = gate
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            var buffer = unwrapInboundIn(data)
+            guard let gate else { return other.writeAndFlush(buffer, promise: nil) }
+            pending.writeBuffer(&buffer)
+            while let type = pending.getInteger(at: pending.readerIndex, as: UInt8.self),
+                let length = pending.getInteger(at: pending.readerIndex + 1, as: Int32.self),
+                let message = pending.readSlice(length: Int(length) + 1)
+            {
+                if type == UInt8(ascii: "A"), !gate.isOpen.load(ordering: .relaxed) { continue }
+                other.write(message, promise: nil)
+            }
+            pending.discardReadBytes()
+            other.flush()
+        }
+
+        func channelInactive(context: ChannelHandlerContext) { other.close(promise: nil) }
+    }
+}
