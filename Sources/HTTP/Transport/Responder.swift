@@ -103,7 +103,7 @@ struct Responder: Sendable {
     ) async throws -> Bool {
         let id = requestIDs.next()
         let start = ContinuousClock.now
-        let status = try await upgrade.serve(on: connection, webSockets, transferTimeout)
+        let status = try await upgrade.serve(on: connection, webSockets, transferTimeout, drain)
         log(id, head.method.rawValue, head.uri, status: status, duration: .now - start)
         return false
     }
