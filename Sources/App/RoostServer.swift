@@ -30,7 +30,7 @@ public struct RoostServer: Service {
     /// By what the server speaks TLS; nil for plain HTTP.
     public let certificate: ServerCertificate?
     private let client: PostgresClient
-    private let replica: PostgresClient?
+    private let replicas: ReplicaSet?
     private let backend: Backend
     private let mailQueue: MailQueue?
     private let pushQueue: PushQueue?
@@ -103,20 +103,27 @@ public struct RoostServer: Service {
         database.transactionTimeout = .milliseconds(configuration.transactionTimeout)
         database.connectionWait = .milliseconds(configuration.connectionTimeout)
         database.applicationName = Self.applicationName
+        database.onlyReads = configuration.readOnly
+        // The private PostgreSQL has no other server that could take its place.
+        database.checksTimeline = configuration.databaseURI != nil
         client = PostgresClient(configuration: database, logger: logger)
-        replica = configuration.readReplicaURI.map { uri in
+        let clients = configuration.replicas.map { uri in
             var database = database
             database.connectionString = uri
             database.directConnectionString = nil
-            // Who prefers the replica has the primary to turn to, and is not kept waiting for long.
+            database.onlyReads = true
+            // Who prefers a replica has the primary to turn to, and is not kept waiting for long.
             database.connectTimeout = .seconds(2)
             database.connectionWait = min(database.connectionWait, .seconds(2))
             return PostgresClient(configuration: database, logger: logger)
         }
+        replicas =
+            clients.isEmpty
+            ? nil : ReplicaSet(clients, of: client, maxLag: configuration.maxReplicaLag, logger: logger)
         var probes: [any ReadinessProbe] = [
             DatabaseProbe("database", isNeeded: true, database, logger: logger)
         ]
-        if let uri = configuration.readReplicaURI {
+        for uri in configuration.replicas {
             var database = database
             database.connectionString = uri
             probes.append(DatabaseProbe("replica", isNeeded: false, database, logger: logger))
@@ -126,7 +133,7 @@ public struct RoostServer: Service {
             logger: logger)
         installer = DatabaseInstaller(client: client, catalog: catalog, logger: logger)
         indexer = DateIndexer(configuration: database, client: client, logger: logger)
-        let store = ObjectStore(client: client, replica: replica, catalog: catalog, logger: logger)
+        let store = ObjectStore(client: client, replicas: replicas, catalog: catalog, logger: logger)
         let caller = caller
         mailQueue = try configuration.accountMail.delivery.map {
             try MailQueue($0, configuration, caller: caller, meters: meters.mails, logger: logger)
@@ -161,7 +168,7 @@ public struct RoostServer: Service {
         var limits = HTTPServer.Limits()
         limits.connections = DescriptorLimit.connections(
             wanted: configuration.maximumConnections,
-            database: (database.mostConnections) * (replica == nil ? 1 : 2))
+            database: database.mostConnections * (1 + clients.count))
         limits.transferMemory = configuration.transferMemory
         limits.drain = .seconds(configuration.drainTime)
         monitoringRoutes = monitoring.routes()
@@ -228,56 +235,54 @@ public struct RoostServer: Service {
     private func prepareAll() async throws {
         if let warning = certificate?.warning { logger.warning("\(warning)") }
         try await client.start()
+        if configuration.readOnly { try await backend.catalog.reload() } else { try await install() }
+        await replicas?.start()
+        try await files.prepare()
+        try await cloud.start()
+        if !backend.jobs.names.isEmpty, !configuration.readOnly { try await backend.jobRunner?.prepare() }
+        if configuration.security.enableCheckLog, let report = backend.securityReport.make() {
+            logger.notice("security report", metadata: ["report": "\(JSONValue.object(report).text)"])
+        }
+    }
+
+    /// Makes what the database lacks.
+    private func install() async throws {
         try await installer.install()
         await installer.indexLogins(of: configuration.auth.keys.filter { $0 != "anonymous" })
         if let name = configuration.classDefinitions {
             guard let definitions = Schema.classDefinitions(name) else { throw UnknownDefinitions(name: name) }
             try await installer.define(definitions)
         }
-        await connectReplica()
         let declared = DeclaredSchemas(configuration, client: client, catalog: backend.catalog, logger: logger)
         try await declared?.apply()
-        try await files.prepare()
         if mailQueue != nil { try await backend.store.mails.prepare() }
         if pushQueue != nil { try await backend.store.pushes.prepare() }
         await backend.triggers.prepareChanges()
         // Cloud code may declare limits later.
         if configuration.rateLimitStore == .database { try await backend.store.requests.prepareCounts() }
-        try await cloud.start()
-        if !backend.jobs.names.isEmpty { try await backend.jobRunner?.prepare() }
-        if configuration.security.enableCheckLog, let report = backend.securityReport.make() {
-            logger.notice("security report", metadata: ["report": "\(JSONValue.object(report).text)"])
-        }
-    }
-
-    /// A replica that is out of reach keeps the server from nothing: the client goes on trying to reach it.
-    private func connectReplica() async {
-        do {
-            try await replica?.start()
-        } catch {
-            logger.warning("the read replica cannot be reached", metadata: ["error": "\(error)"])
-        }
     }
 
     /// Serves until the service is shut down; requests under way are finished.
     public func run() async throws {
         defer {
-            Task { [client, replica, monitoring] in
+            Task { [client, replicas, monitoring] in
                 await monitoring.stop()
                 await client.shutdown()
-                await replica?.shutdown()
+                await replicas?.shutdown()
             }
         }
         // Mails that were sent are noted as sent before the database is left.
-        let mails = mailQueue.map { queue in Task { await queue.run(backend.store) } }
+        let writes = !configuration.readOnly
+        let mails = writes ? mailQueue.map { queue in Task { await queue.run(backend.store) } } : nil
         defer { mails?.cancel() }
-        let pushes = Task { await runPushes() }
+        let pushes = Task { if writes { await runPushes() } }
         defer { pushes.cancel() }
-        let jobs = Task { await runJobs() }
+        let jobs = Task { if writes { await runJobs() } }
         defer { jobs.cancel() }
         // Requests are served meanwhile: an index only makes them faster.
-        async let _ = indexer.run()
-        async let _ = backend.sweeps.run()
+        async let _ = writes ? indexer.run() : ()
+        async let _ = writes ? backend.sweeps.run() : ()
+        async let _ = replicas?.run()
         async let _ = files.tend()
         async let _ = announceAddress()
         async let _ = liveQueries?.run()
@@ -310,7 +315,7 @@ public struct RoostServer: Service {
             await files.shutdown()
             await monitoring.stop()
             await client.shutdown()
-            await replica?.shutdown()
+            await replicas?.shutdown()
             group.cancelAll()
         }
     }

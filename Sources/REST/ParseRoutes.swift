@@ -61,6 +61,11 @@ public struct ParseRoutes: RequestHandler {
         if let limits { try await limits.countByUser(envelope, context.caller.user) }
         if let declared { try await declared.countByUser(envelope, context.caller.user) }
         guard let match else { throw Self.noRoute(envelope) }
+        if !configuration.replicas.isEmpty, WritingCaller.current == nil,
+            let writer = context.caller.user?.id ?? envelope.credentials.installationID
+        {
+            return try await WritingCaller.$current.withValue(writer) { try await perform(match, envelope, context) }
+        }
         return try await perform(match, envelope, context)
     }
 
@@ -111,6 +116,7 @@ public struct ParseRoutes: RequestHandler {
         -> Reply
     {
         if match.route.traits.contains(.master) { try requireMaster(context) }
+        if configuration.readOnly, !match.route.onlyReads { throw ParseError.serverOnlyReads }
         if match.route.traits.contains(.idempotent) { try await claim(envelope, context) }
         let call = RouteCall(envelope: envelope, context: context, arguments: match.arguments)
         // What is made for cloud code is held until the answer is whole.

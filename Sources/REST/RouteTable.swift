@@ -122,6 +122,12 @@ struct Route: Sendable {
         return route
     }
 
+    /// Whether it writes nothing by itself: functions and the parts of a batch are judged by what they ask for.
+    var onlyReads: Bool {
+        let isLogIn = path == [.literal("login")]
+        return (method == .get && !isLogIn) || path == [.literal("batch")] || path.first == .literal("functions")
+    }
+
     /// The path as the documents write it.
     var text: String {
         path.map { component in

@@ -44,6 +44,13 @@ public struct Configuration: Sendable {
     public var directDatabaseURI: String?
     /// A streaming replica of the database, for reads that ask for one.
     public var readReplicaURI: String?
+    public var readReplicaURIs: [String] = []
+    /// All replicas.
+    public var replicas: [String] { (readReplicaURI.map { [$0] } ?? []) + readReplicaURIs }
+    /// How many milliseconds a replica may be behind.
+    public var maxReplicaLag: Int?
+    /// Whether nothing is written.
+    public var readOnly = false
     public var databaseOptions = DatabaseOptions()
     public var port = 1337
     public var host = "0.0.0.0"

@@ -122,7 +122,7 @@ struct Responder: Sendable {
     ) async throws -> Bool {
         let id = requestIDs.next()
         let start = ContinuousClock.now
-        let status = try await upgrade.serve(on: connection, webSockets, transferTimeout)
+        let status = try await upgrade.serve(on: connection, webSockets, transferTimeout, drain)
         let line = RequestFields(
             id: id, method: head.method.rawValue, target: head.uri, status: status, duration: .now - start)
         logger.info("request", metadata: ["request": .fields { line.fields }])

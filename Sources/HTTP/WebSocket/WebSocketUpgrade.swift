@@ -40,10 +40,11 @@ struct WebSocketUpgrade {
     /// - Parameters:
     ///   - slots: The slots, of which the connection takes one; where none is free, the client gets 503.
     ///   - transferTimeout: Watches what is sent.
+    ///   - drain: How the server ends: connections that are open then are closed one after the other.
     /// - Returns: The status of the answer.
     /// - Throws: The error of the connection.
     func serve(
-        on connection: HTTPConnection, _ slots: WebSocketSlots, _ transferTimeout: TransferTimeout
+        on connection: HTTPConnection, _ slots: WebSocketSlots, _ transferTimeout: TransferTimeout, _ drain: Drain
     ) async throws -> Int {
         let channel = connection.channel
         // The upgrader of SwiftNIO checks the request, and computes the answer to its key.
@@ -59,7 +60,9 @@ struct WebSocketUpgrade {
             _ = connection.write(Self.badRequest)
             return 400
         }
-        guard let slot = slots.take(channel, of: handler.sender(of: request), isUnknown: handler.knowsClientsLater)
+        // A client that comes now goes elsewhere.
+        guard !drain.hasBegun,
+            let slot = slots.take(channel, of: handler.sender(of: request), isUnknown: handler.knowsClientsLater)
         else {
             _ = connection.write(Self.unavailable)
             return 503
@@ -82,6 +85,7 @@ struct WebSocketUpgrade {
                 await webSocket.close(.normalClosure)
             } onGracefulShutdown: {
                 Task {
+                    try? await Task.sleep(for: drain.timeForConnection)
                     await webSocket.close(.goingAway)
                     channel.close(promise: nil)
                 }

@@ -9,7 +9,7 @@ extension Finding {
     ///
     /// - Throws: 102 for a preference that does not exist.
     func choosePlace(_ options: FindOptions, _ request: inout ObjectStore.FindRequest) throws(ParseError) {
-        guard configuration.readReplicaURI != nil else { return }
+        guard !configuration.replicas.isEmpty else { return }
         request.place = try place(options.readPreference)
         request.placeOfIncluded =
             options.includeReadPreference == nil ? request.place : try place(options.includeReadPreference)
@@ -19,7 +19,7 @@ extension Finding {
     ///
     /// - Throws: 102 for one that does not exist.
     func place(_ preference: JSONValue?) throws(ParseError) -> ReadPlace {
-        guard configuration.readReplicaURI != nil, let preference, !preference.isNull else { return .primary }
+        guard !configuration.replicas.isEmpty, let preference, !preference.isNull else { return .primary }
         switch preference.stringValue?.asciiUppercased {
         case "", "PRIMARY", "PRIMARY_PREFERRED": return .primary
         case "SECONDARY": return .replica

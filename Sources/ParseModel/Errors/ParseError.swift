@@ -21,6 +21,9 @@ public struct ParseError: Error, Sendable, Equatable {
     public static func denied(_ code: Int, _ detail: String) -> ParseError {
         ParseError(code, detail, publicMessage: "Permission denied")
     }
+
+    /// The error for a write on a server that is `readOnly`.
+    public static let serverOnlyReads = ParseError(operationForbidden, "This server only reads.")
 }
 
 /// The numbers that Roost answers, by the names that the SDKs give them.

@@ -42,6 +42,8 @@ public struct DateIndexer: Sendable {
     /// A class without an index that begins with `createdAt`.
     private struct Missing {
         var className: String
+        /// Whether the table is divided into parts.
+        var isDivided: Bool
         /// An index that an interrupted building left behind, which nothing uses.
         var leftover: String?
     }
@@ -50,9 +52,9 @@ public struct DateIndexer: Sendable {
         SELECT s."className"::text, (
             SELECT l.relname::text FROM pg_index i JOIN pg_class l ON l.oid = i.indexrelid
             WHERE i.indrelid = t.oid AND NOT i.indisvalid AND starts_with(l.relname::text, 'roost_created:') LIMIT 1
-        )
+        ), t.relkind = 'p'
         FROM "_SCHEMA" s
-        JOIN pg_class t ON t.oid = to_regclass(quote_ident(s."className")) AND t.relkind = 'r'
+        JOIN pg_class t ON t.oid = to_regclass(quote_ident(s."className")) AND t.relkind IN ('r', 'p')
         JOIN pg_attribute a ON a.attrelid = t.oid AND a.attname = 'createdAt' AND NOT a.attisdropped
         WHERE NOT EXISTS (
             SELECT FROM pg_index i
@@ -63,7 +65,9 @@ public struct DateIndexer: Sendable {
 
     private static func missing(_ rows: PostgresResult) -> [Missing] {
         (0..<rows.rowCount).compactMap { row in
-            rows.string(row, 0).map { Missing(className: $0, leftover: rows.string(row, 1)) }
+            rows.string(row, 0).map {
+                Missing(className: $0, isDivided: rows.bool(row, 2) == true, leftover: rows.string(row, 1))
+            }
         }
     }
 
@@ -93,6 +97,9 @@ public struct DateIndexer: Sendable {
 
     private func build(_ missing: Missing, _ session: PostgresSession) async throws {
         do {
+            if missing.isDivided {
+                return try await PartitionIndex(className: missing.className).build(session, logger)
+            }
             if let leftover = missing.leftover {
                 _ = try await session.query("DROP INDEX CONCURRENTLY IF EXISTS \(SQL.identifier(leftover))", [])
             }

@@ -17,6 +17,9 @@ enum DatabaseFailure {
         }
     }
 
+    /// Whether a replica stopped a read for the sake of its primary's changes.
+    static func isConflict(_ error: PostgresError) -> Bool { error.sqlState == "40001" }
+
     /// Whether the table of the class is missing.
     static func isMissingTable(_ error: PostgresError) -> Bool { error.sqlState == "42P01" }
 

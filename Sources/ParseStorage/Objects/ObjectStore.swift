@@ -13,25 +13,25 @@ public struct ObjectStore: Sendable {
     public let client: PostgresClient
     /// The transaction that everything is part of; nil when each call stands for itself.
     private let session: PostgresSession?
-    /// The connections to a replica; nil when there is none.
-    let replica: PostgresClient?
+    /// The replicas; nil when there is none.
+    let replicas: ReplicaSet?
     /// The classes.
     public let catalog: SchemaCatalog
     let logger: Logger
 
     /// Makes a store on an open client.
     ///
-    /// - Parameter replica: A client of a replica of the database, for reads that ask for it.
-    public init(client: PostgresClient, replica: PostgresClient? = nil, catalog: SchemaCatalog, logger: Logger) {
-        self.init(client: client, replica: replica, catalog: catalog, session: nil, logger: logger)
+    /// - Parameter replicas: Replicas of the database, for reads that ask for one.
+    public init(client: PostgresClient, replicas: ReplicaSet? = nil, catalog: SchemaCatalog, logger: Logger) {
+        self.init(client: client, replicas: replicas, catalog: catalog, session: nil, logger: logger)
     }
 
     private init(
-        client: PostgresClient, replica: PostgresClient?, catalog: SchemaCatalog, session: PostgresSession?,
+        client: PostgresClient, replicas: ReplicaSet?, catalog: SchemaCatalog, session: PostgresSession?,
         logger: Logger
     ) {
         self.client = client
-        self.replica = replica
+        self.replicas = replicas
         self.catalog = catalog
         self.session = session
         self.logger = logger
@@ -93,10 +93,12 @@ public struct ObjectStore: Sendable {
         _ purpose: TransactionPurpose, _ conflictKey: String?,
         _ body: @escaping @Sendable (ObjectStore) async throws -> R
     ) async throws -> R {
-        try await client.transaction(purpose: purpose, conflictKey: conflictKey) { session in
+        let result = try await client.transaction(purpose: purpose, conflictKey: conflictKey) { session in
             try await body(
-                ObjectStore(client: client, replica: nil, catalog: catalog, session: session, logger: logger))
+                ObjectStore(client: client, replicas: nil, catalog: catalog, session: session, logger: logger))
         }
+        replicas?.ownWrites.note()
+        return result
     }
 
     /// Runs one statement.
@@ -125,7 +127,9 @@ public struct ObjectStore: Sendable {
     func group(_ statements: [Statement], readOnly: Bool = false) async throws -> [PostgresResult] {
         try await noting(statements.first?.sql) {
             if let session { return try await session.group(statements) }
-            return try await client.group(statements, readOnly: readOnly)
+            let results = try await client.group(statements, readOnly: readOnly)
+            if !readOnly { replicas?.ownWrites.note() }
+            return results
         }
     }
 
@@ -137,6 +141,8 @@ public struct ObjectStore: Sendable {
         -> [PostgresResult]
     {
         if session != nil { return try await group(statements) }
+        // Also after an error, which may say no more than that the answer was lost.
+        defer { replicas?.ownWrites.note() }
         return try await noting(statements.first?.sql) {
             if alone || schema.hasUniqueFields { return try await client.group(statements, conflictKey: objectId) }
             return try await client.change(conflictKey: objectId, statements)

@@ -18,25 +18,43 @@ extension ObjectStore {
 
     /// Runs a read of a class where it is wanted.
     ///
-    /// What the replica does not know yet, as a table that was just made, is read on the primary.
+    /// What a replica does not know yet, as a table that was just made, or what the caller just wrote, is read on the
+    /// primary, and so is what a replica stopped to get on with its primary's changes.
     /// - Parameter body: Is given the store to read with; what it throws may make it run a second time.
     /// - Throws: What `body` throws; `PostgresError` when the replica is out of reach and nothing else was allowed.
     func reading<R>(
         _ className: String, _ place: ReadPlace, _ body: (ObjectStore) async throws -> R
     ) async throws -> R {
         // A transaction reads what it wrote.
-        guard place != .primary, let replica, !isInTransaction, !Self.alwaysOnPrimary.contains(className) else {
+        guard place != .primary, let replicas, !isInTransaction, !Self.alwaysOnPrimary.contains(className) else {
             return try await body(self)
         }
-        // Without a connection a request would wait for one until it is too late.
-        if place == .replicaIfReachable, replica.statistics.connections == 0 { return try await body(self) }
-        do {
-            return try await body(ObjectStore(client: replica, catalog: catalog, logger: logger))
-        } catch let error as PostgresError
-            where DatabaseFailure.isStaleSchema(error)
-            || (place == .replicaIfReachable && DatabaseFailure.isOutOfReach(error))
-        {
+        let ownLastWrite = replicas.ownLastWrite
+        var tried: [Replica] = []
+        while let replica = replicas.choose(knowing: ownLastWrite, besides: tried) {
+            do {
+                return try await ask(replica, body)
+            } catch let error as PostgresError
+                where DatabaseFailure.isStaleSchema(error) || DatabaseFailure.isConflict(error)
+            {
+                return try await body(self)
+            } catch let error as PostgresError where DatabaseFailure.isOutOfReach(error) {
+                tried.append(replica)
+                if place == .replica, replicas.choose(knowing: ownLastWrite, besides: tried) == nil { throw error }
+            }
+        }
+        if place == .replicaIfReachable || (ownLastWrite != nil && replicas.choose(knowing: nil) != nil) {
             return try await body(self)
+        }
+        guard let replica = replicas.any, !replica.isReachable else {
+            throw PostgresError(.unavailable, "every replica is further behind than maxReplicaLag")
+        }
+        return try await ask(replica, body)
+    }
+
+    private func ask<R>(_ replica: Replica, _ body: (ObjectStore) async throws -> R) async throws -> R {
+        try await replica.reading {
+            try await body(ObjectStore(client: replica.client, catalog: catalog, logger: logger))
         }
     }
 

@@ -39,6 +39,12 @@ public struct PostgresConfiguration: Sendable {
     /// notifications, and all that is done on connections for administration.
     public var directConnectionString: String?
 
+    /// Whether the server may be a standby, to which nothing is written: there are no notifications then.
+    public var onlyReads = false
+    /// Whether a server is refused that has not got as far in the history of the database as one that was seen before: an
+    /// old primary that came back.
+    public var checksTimeline = false
+
     /// Whether a connection for administration is a session of the server.
     public var hasSessions: Bool { !isBehindTransactionPooler || directConnectionString != nil }
 

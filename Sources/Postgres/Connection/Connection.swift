@@ -124,7 +124,8 @@ final class Connection {
 
     private func start() {
         isWithoutOptions = context.refusingOptions.contains(parameters.address)
-        handle = parameters.start(withoutOptions: isWithoutOptions)
+        handle = parameters.start(
+            withoutOptions: isWithoutOptions, avoiding: context.timelines.avoided(at: context.now))
         guard let handle, PQstatus(handle) != CONNECTION_BAD else {
             // Through connecting, so that a broken connection looks the same whenever it broke.
             state = .connecting(PGRES_POLLING_FAILED)
@@ -177,17 +178,32 @@ final class Connection {
 
     /// Asks what has to be known before requests are taken.
     private func greet() {
-        guard let settings else { return beginTakingRequests() }
+        guard settings != nil || parameters.checksTimeline else { return beginTakingRequests() }
         state = .greeting
-        begin(greeting: [settings])
+        if let settings { begin(greeting: settings) }
+        if parameters.checksTimeline { begin(greeting: TimelineWatch.question) }
     }
 
-    /// The answers to the greeting are there.
+    /// An answer to the greeting is there.
     func didGreet(_ request: Request) {
+        let isLast = inFlight.isEmpty
         if let error = request.error {
-            return fail(PostgresError(.unavailable, error.message, sqlState: error.sqlState))
+            // Where a server does not say how far it is, nothing is known against it.
+            guard isLast, parameters.checksTimeline else {
+                return fail(PostgresError(.unavailable, error.message, sqlState: error.sqlState))
+            }
+        } else if isLast, parameters.checksTimeline, let timeline = request.results.first?.string(0, 0), let handle {
+            let server = ServerAddress(
+                host: PQhost(handle).map { String(cString: $0) } ?? "",
+                port: PQport(handle).map { String(cString: $0) } ?? "")
+            guard context.timelines.admits(timeline, of: server, at: context.now) else {
+                context.logger.error(
+                    "a server is refused that is behind another in the history of the database",
+                    metadata: ["host": "\(server.host)", "port": "\(server.port)", "timeline": "\(timeline)"])
+                return fail(PostgresError(.unavailable, "the server is an old primary"))
+            }
         }
-        beginTakingRequests()
+        if isLast { beginTakingRequests() }
     }
 
     private func beginTakingRequests() {
@@ -204,7 +220,9 @@ final class Connection {
 
     /// Looks whether a request failed because the server takes no writes, which another server may do.
     func noteError(_ error: PostgresError) {
-        guard error.isFromReadOnlyServer, context.renewal.noteRefusal(openedAt: openedAt, at: context.now) else {
+        guard error.isFromReadOnlyServer, !context.configuration.onlyReads,
+            context.renewal.noteRefusal(openedAt: openedAt, at: context.now)
+        else {
             return
         }
         context.logger.warning("PostgreSQL takes no writes: connections are made anew")

@@ -25,6 +25,8 @@ struct ConnectionParameters {
     let statements: Statements
     /// Where the connection leads to.
     let address: String
+    /// Whether the server is asked how far it is in the history of the database.
+    let checksTimeline: Bool
     /// The server's options among the parameters; nil where a pooler would refuse them.
     private let options: String?
 
@@ -47,6 +49,8 @@ struct ConnectionParameters {
             keywords = ["gssencmode", "dbname", "fallback_application_name", "client_encoding"]
             values = [encryption, configuration.connectionString, configuration.applicationName, "UTF8"]
             statements = configuration.poolerKeepsStatements ? .preparedByPooler : .unprepared
+            // The next transaction may be on another server.
+            checksTimeline = false
             options = nil
             return
         }
@@ -65,26 +69,30 @@ struct ConnectionParameters {
         keywords = ["gssencmode", "dbname", "fallback_application_name", "client_encoding", "options"]
         values = [encryption, configuration.connectionString, configuration.applicationName, "UTF8", text]
         statements = .prepared
+        checksTimeline = configuration.checksTimeline && !configuration.onlyReads
         self.options = text
     }
 
     /// Begins to connect, without waiting.
     ///
-    /// - Parameter withoutOptions: Whether the server's options are left out, for a pooler that refuses them.
-    func start(withoutOptions: Bool) -> OpaquePointer? {
-        connecting(withoutOptions: withoutOptions) { PQconnectStartParams($0, $1, 1) }
+    /// - Parameters:
+    ///   - withoutOptions: Whether the server's options are left out, for a pooler that refuses them.
+    ///   - avoided: Servers of several that are left out.
+    func start(withoutOptions: Bool, avoiding avoided: Set<ServerAddress> = []) -> OpaquePointer? {
+        connecting(withoutOptions: withoutOptions, avoided) { PQconnectStartParams($0, $1, 1) }
     }
 
     /// Connects, and waits until the connection stands or cannot be had.
     func connect(withoutOptions: Bool) -> OpaquePointer? {
-        connecting(withoutOptions: withoutOptions) { PQconnectdbParams($0, $1, 1) }
+        connecting(withoutOptions: withoutOptions, []) { PQconnectdbParams($0, $1, 1) }
     }
 
     /// A statement that sets in a session what the options would have set; nil for none.
     var settings: String? { options.flatMap { SessionSettings($0).statement } }
 
     private func connecting(
-        withoutOptions: Bool, _ body: ([UnsafePointer<CChar>?], [UnsafePointer<CChar>?]) -> OpaquePointer?
+        withoutOptions: Bool, _ avoided: Set<ServerAddress>,
+        _ body: ([UnsafePointer<CChar>?], [UnsafePointer<CChar>?]) -> OpaquePointer?
     ) -> OpaquePointer? {
         var pairs = Array(zip(keywords, values))
         if withoutOptions {
@@ -95,6 +103,7 @@ struct ConnectionParameters {
                 pairs.replaceSubrange(place...place, with: parts.filter { $0.0 != "options" })
             }
         }
+        if !avoided.isEmpty { pairs += ServerAddress.parameters(of: Self.parts(of: address), avoiding: avoided) }
         return Self.withCStrings(pairs.map(\.0)) { keywords in
             Self.withCStrings(pairs.map(\.1)) { values in body(keywords, values) }
         }

@@ -81,15 +81,15 @@ extension Connection {
         return true
     }
 
-    /// Sends the statements of the greeting, which are not prepared: each connection sends them once.
-    func begin(greeting statements: [String]) {
-        begin(Request(internal: []))
-        inFlight.last?.expected = statements.count
+    /// Sends a statement of the greeting, which is not prepared: each connection sends it once.
+    func begin(greeting sql: String) {
+        let request = Request(internal: [])
+        begin(request)
+        request.expected = 1
         needsFlush = true
-        for sql in statements where PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 1) != 1 {
+        guard PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 1) == 1, CLibpqPipelineSync(handle) == 1 else {
             return failWithLibpqMessage()
         }
-        if CLibpqPipelineSync(handle) != 1 { failWithLibpqMessage() }
     }
 
     /// Writes what the socket takes.
@@ -231,7 +231,7 @@ extension Connection {
             scriptPhase = nil
             cache.removeAll()
             guard PQenterPipelineMode(handle) == 1 else { return failWithLibpqMessage() }
-            if let settings { begin(greeting: [settings]) }
+            if let settings { begin(greeting: settings) }
             finishHead()
         }
     }

@@ -51,6 +51,8 @@ final class LoopContext {
     /// What is added to the texts of prepared statements so that a pooler does not find plans that no longer fit; zero
     /// for nothing.
     var planGeneration: UInt64 = 0
+    /// Finds out which servers are old primaries.
+    var timelines = TimelineWatch()
     /// Finds out when connections lead to a server that takes no writes any more.
     var renewal = ConnectionRenewal()
 

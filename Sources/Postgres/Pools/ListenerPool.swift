@@ -28,7 +28,7 @@ final class ListenerPool: ConnectionPool {
     }
 
     private let context: LoopContext
-    /// Listeners behind a pooler, where no notifications arrive: they get no connection either.
+    /// Listeners behind a pooler, or on a standby, where no notifications arrive: they get no connection either.
     private var unnotified: [Int: EventBuffer] = [:]
     private var listeners: [Listener] = [] {
         didSet { connections = listeners.map(\.connection) }
@@ -62,7 +62,7 @@ final class ListenerPool: ConnectionPool {
     /// Listens, until the stream ends.
     func listen(id: Int, channels: [EncodedStatement], _ events: EventBuffer) {
         guard !context.isStopping else { return events.finish() }
-        guard context.configuration.hasSessions else {
+        guard context.configuration.hasSessions, !context.configuration.onlyReads else {
             unnotified[id] = events
             return
         }

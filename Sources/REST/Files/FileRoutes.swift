@@ -38,6 +38,8 @@ public final class FileRoutes: Sendable {
 
     /// Answers a request, or gives nil when it is none of these routes.
     func respond(to request: FileRequest) async throws -> Reply? {
+        let isRead = ["GET", "HEAD"].contains(request.request.method)
+        if configuration.readOnly, !isRead { throw ParseError.serverOnlyReads }
         switch request.request.method {
         case "POST" where request.components.count <= 1:
             return try await FileUpload(routes: self, request: request).perform()

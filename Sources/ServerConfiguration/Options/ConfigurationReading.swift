@@ -44,6 +44,10 @@ extension Configuration {
         if directDatabaseURI != nil, databaseURI == nil {
             throw ConfigurationError("directDatabaseURI is of no use without databaseURI")
         }
+        if readOnly, let other = liveQuery.isNeeded ? "liveQuery" : rateLimitStore == .database ? "rateLimitStore" : nil
+        {
+            throw ConfigurationError("a server that is readOnly cannot do what \(other) asks for: it writes")
+        }
     }
 
     /// Hides fields beside those that are hidden anyway.

@@ -69,6 +69,16 @@ public enum OptionTable {
             "readReplicaURI", "ROOST_READ_REPLICA_URI", .string, \.readReplicaURI,
             "The postgres:// URI of a streaming replica of the database, for reads with a readPreference"
         ) { value, name throws(ConfigurationError) in .some(try databaseURI(value, name)) },
+        .texts(
+            "readReplicaURIs", "ROOST_READ_REPLICA_URIS", \.readReplicaURIs,
+            "The same for several replicas: each read goes to the one with the least under way"
+        ) { list, name throws(ConfigurationError) in for uri in list { _ = try databaseURI(.string(uri), name) } },
+        .whole(
+            "maxReplicaLag", "ROOST_MAX_REPLICA_LAG", \.maxReplicaLag, in: 50...86_400_000,
+            "How far a replica may be behind, in milliseconds, before it counts as out of reach; default any distance"),
+        .flag(
+            "readOnly", "ROOST_READ_ONLY", \.readOnly,
+            "Whether the server only reads, on a database that may be a standby; writes are answered with 119"),
         .size(
             "maxObjectSize", "ROOST_MAX_OBJECT_SIZE", \.maxObjectSize, atLeast: 1024,
             "The largest object that clients may store, as JSON; the master key stores larger ones"),

@@ -38,7 +38,7 @@ import Testing
 
     @Test("Reads go to the replica where they ask for it, and nothing else does")
     func places() async throws {
-        try await Self.withLaggingReplica { server, _, post, token in
+        try await Self.withLaggingReplica { server, _, post, _ in
             for preference in [.null, "", "PRIMARY", "PRIMARY_PREFERRED", "primary"] as [JSONValue] {
                 #expect(try await Self.title(server, preference) == "new")
             }
@@ -48,7 +48,7 @@ import Testing
             #expect(try await server.find("Post").results.first?["title"] == "new")
             // By its id an object is read in a way of its own.
             for (query, expected) in [("", "new"), ("?readPreference=SECONDARY", "old")] as [(String, JSONValue)] {
-                let got = try await server.send("GET", "/classes/Post/\(post)\(query)", as: .session(token))
+                let got = try await server.send("GET", "/classes/Post/\(post)\(query)")
                 #expect(got["title"] == expected)
             }
 
@@ -148,6 +148,119 @@ import Testing
             }
             try await cluster.startReplica()
             #expect(try await eventually { try await Self.title(server, "SECONDARY") == "new" })
+        }
+    }
+
+    @Test("Whoever saved something finds it with every preference, however far a replica is behind")
+    func ownWrites() async throws {
+        try await ReplicatedCluster.run { cluster in
+            try await cluster.delayReplica(milliseconds: 400)
+            let options: JSONObject = ["readReplicaURIs": [.string(cluster.replicaURI)]]
+            try await TestServer.run(on: cluster.primaryURI, options) { server in
+                let anna = try await server.signUp("anna")
+                let post = try await server.create("Post", ["n": -1])
+                let find: JSONObject = ["readPreference": "SECONDARY", "where": ["objectId": .string(post)]]
+                #expect(try await eventually { try await server.find("Post", find).results.first?["n"] == -1 })
+                var stale = 0
+                for number in 0..<60 {
+                    let change: JSONValue = ["n": .number(Double(number))]
+                    _ = try await server.send("PUT", "/classes/Post/\(post)", change, as: .session(anna.token))
+                        .succeeded()
+                    let found = try await server.find("Post", find, as: .session(anna.token)).results.first
+                    #expect(found?["n"] == .number(Double(number)))
+                    // Others may see what was.
+                    if try await server.find("Post", find).results.first?["n"] != found?["n"] { stale += 1 }
+                }
+                #expect(stale > 0)
+                try await cluster.waitForReplica()
+                let last = try await server.find("Post", find).results.first
+                #expect(last?["n"] == .number(59))
+            }
+        }
+    }
+
+    @Test("A replica that is further behind than it may be counts as out of reach")
+    func lag() async throws {
+        try await ReplicatedCluster.run { cluster in
+            let options: JSONObject = ["readReplicaURI": .string(cluster.replicaURI), "maxReplicaLag": 1000]
+            try await TestServer.run(on: cluster.primaryURI, options) { server in
+                let post = try await server.create("Post", ["title": "old"])
+                let knows = try await eventually { try await Self.title(server, "SECONDARY") == "old" }
+                #expect(knows)
+                try await cluster.freezeReplica()
+                _ = try await server.send("PUT", "/classes/Post/\(post)", ["title": "new"]).succeeded()
+                let isBypassed = try await eventually { try await Self.title(server, "NEAREST") == "new" }
+                #expect(isBypassed)
+                let refused = try await eventually {
+                    try await server.find("Post", ["readPreference": "SECONDARY"]).code == 1
+                }
+                #expect(refused)
+                #expect(try await Self.title(server, "PRIMARY") == "new")
+            }
+        }
+    }
+
+    @Test("Reads are shared out among replicas, and go on when one of them is gone")
+    func severalReplicas() async throws {
+        try await ReplicatedCluster.run(replicas: 2) { cluster in
+            let options: JSONObject = ["readReplicaURIs": .array(cluster.replicaURIs.map { .string($0) })]
+            try await TestServer.run(on: cluster.primaryURI, options) { server in
+                _ = try await server.create("Post", ["title": "a"])
+                let find: JSONObject = ["readPreference": "SECONDARY"]
+                let scans = "SELECT seq_scan::text FROM pg_stat_user_tables WHERE relname = 'Post'"
+                for uri in cluster.replicaURIs {
+                    let isAsked = try await eventually {
+                        _ = try await server.find("Post", find).succeeded()
+                        return (Int(try await TestServer.texts(scans, on: uri).first ?? "") ?? 0) > 0
+                    }
+                    #expect(isAsked)
+                }
+                try await cluster.stopReplica(0)
+                for _ in 0..<50 {
+                    let found = try await server.find("Post", find)
+                    #expect(found.results.count == 1, "\(found.text)")
+                }
+            }
+        }
+    }
+
+    @Test("A server that only reads starts on a standby, answers finds, and refuses writes with 119")
+    func readOnly() async throws {
+        try await ReplicatedCluster.run { cluster in
+            try await TestServer.run(on: cluster.primaryURI) { primary in
+                let anna = try await primary.signUp("anna")
+                _ = try await primary.create("Post", ["title": "a"], as: .session(anna.token))
+                try await cluster.waitForReplica()
+                let standby = TestServer(url: primary.url, databaseURI: cluster.replicaURI)
+                try await standby.alongside(["readOnly": true]) { server in
+                    #expect(try await server.find("Post").results.first?["title"] == "a")
+                    let me = try await server.send("GET", "/users/me", as: .session(anna.token))
+                    #expect(me["username"] == "anna")
+                    let credentials: JSONValue = ["username": "anna", "password": "secret"]
+                    for (method, path, body) in [
+                        ("POST", "/classes/Post", ["title": "b"]),
+                        ("POST", "/users", ["username": "b", "password": "c"]),
+                        ("POST", "/login", credentials), ("GET", "/login", credentials),
+                        ("DELETE", "/classes/Post/x", nil),
+                        ("PUT", "/config", ["params": ["a": 1]]), ("POST", "/schemas/New", [:]),
+                    ] as [(String, String, JSONValue?)] {
+                        let answer = try await server.send(method, path, body, as: .master)
+                        #expect(answer.code == 119, "\(method) \(path): \(answer.text)")
+                    }
+                    let calls: JSONValue = [
+                        "requests": [
+                            ["method": "GET", "path": "/parse/classes/Post"],
+                            ["method": "POST", "path": "/parse/classes/Post", "body": ["title": "b"]],
+                        ]
+                    ]
+                    let batch = try await server.send("POST", "/batch", calls).text
+                    #expect(batch.contains("\"title\":\"a\"") && batch.contains("\"code\":119"), "\(batch)")
+                    // What is changed on the primary is known here.
+                    _ = try await primary.create("Fresh", ["n": 1])
+                    let isKnown = try await eventually { try await server.find("Fresh").results.count == 1 }
+                    #expect(isKnown)
+                }
+            }
         }
     }
 }

@@ -3,18 +3,21 @@ import TestSupport
 
 @testable import LocalPostgres
 
-/// A PostgreSQL of a test's own, and a streaming replica of it.
+/// A PostgreSQL of a test's own, and streaming replicas of it.
 struct ReplicatedCluster: Sendable {
     /// The connection string of the server that is written to.
     let primaryURI: String
-    /// The connection string of the replica.
-    let replicaURI: String
-    private let folder: String
+    /// The connection string of the first replica.
+    var replicaURI: String { replicaURIs[0] }
+    /// The connection strings of all replicas.
+    let replicaURIs: [String]
+    private let primaryFolder: String
+    private let folders: [String]
     private let binaries: PostgresBinaries
     private let account: Account
 
-    /// Makes both, runs `body`, and removes them.
-    static func run(_ body: (ReplicatedCluster) async throws -> Void) async throws {
+    /// Makes all, runs `body`, and removes them.
+    static func run(replicas: Int = 1, _ body: (ReplicatedCluster) async throws -> Void) async throws {
         // Directly below /tmp: the user postgres must be able to reach it.
         let parent = "/tmp/roost-replica-" + UUID().uuidString.prefix(8).lowercased()
         try FileManager.default.createDirectory(atPath: parent + "/primary", withIntermediateDirectories: true)
@@ -23,15 +26,17 @@ struct ReplicatedCluster: Sendable {
         let uri = try await primary.start()
         let result: Result<Void, any Error>
         do {
-            let cluster = try ReplicatedCluster(primaryURI: uri, folder: parent + "/replica")
-            try await cluster.copy(from: parent + "/primary/socket")
-            try await cluster.startReplica()
+            let cluster = try ReplicatedCluster(primaryURI: uri, parent: parent, replicas: replicas)
+            for number in 0..<replicas {
+                try await cluster.copy(from: parent + "/primary/socket", number)
+                try await cluster.startReplica(number)
+            }
             do {
                 result = .success(try await body(cluster))
             } catch {
                 result = .failure(error)
             }
-            try? await cluster.stopReplica()
+            for number in 0..<replicas { try? await cluster.stopReplica(number) }
         } catch {
             result = .failure(error)
         }
@@ -39,41 +44,88 @@ struct ReplicatedCluster: Sendable {
         try result.get()
     }
 
-    private init(primaryURI: String, folder: String) throws {
+    private init(primaryURI: String, parent: String, replicas: Int) throws {
         self.primaryURI = primaryURI
-        self.folder = folder
+        primaryFolder = parent + "/primary"
+        folders = (0..<replicas).map { parent + "/replica\($0)" }
         binaries = try PostgresBinaries.newest()
         account = try Account.forServer()
-        try account.makePrivateFolder(folder)
-        try account.makePrivateFolder(folder + "/socket")
-        let host = (folder + "/socket").addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-        replicaURI = "postgres:///roost?host=\(host)&user=roost"
+        for folder in folders {
+            try account.makePrivateFolder(folder)
+            try account.makePrivateFolder(folder + "/socket")
+        }
+        replicaURIs = folders.map { folder in
+            let host = (folder + "/socket").addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+            return "postgres:///roost?host=\(host)&user=roost"
+        }
     }
 
-    private func copy(from socket: String) async throws {
+    private func copy(from socket: String, _ number: Int) async throws {
+        let target = folders[number] + "/cluster"
         try await command(
             "pg_basebackup",
-            ["-h", socket, "-U", "roost", "-D", folder + "/cluster", "-R", "-X", "stream", "-c", "fast"])
+            [
+                "-h", socket, "-U", "roost", "-D", target, "-R", "-X", "stream", "-c", "fast",
+                "-d", "application_name=replica\(number)",
+            ], in: folders[number])
     }
 
-    /// Starts the replica, which follows the primary from where it stopped.
-    func startReplica() async throws {
+    /// Starts a replica, which follows the primary from where it stopped.
+    func startReplica(_ number: Int = 0) async throws {
+        let folder = folders[number]
         let options = "-c listen_addresses='' -c unix_socket_directories='\(folder)/socket'"
         try await command(
-            "pg_ctl", ["-D", folder + "/cluster", "-l", folder + "/postgres.log", "-w", "-o", options, "start"])
+            "pg_ctl", ["-D", folder + "/cluster", "-l", folder + "/postgres.log", "-w", "-o", options, "start"],
+            in: folder)
     }
 
-    /// Stops the replica.
-    func stopReplica() async throws {
-        try await command("pg_ctl", ["-D", folder + "/cluster", "-m", "fast", "-w", "stop"])
+    /// Stops a replica.
+    func stopReplica(_ number: Int = 0) async throws {
+        try await command(
+            "pg_ctl", ["-D", folders[number] + "/cluster", "-m", "fast", "-w", "stop"], in: folders[number])
     }
 
-    /// A connection string that leads to whichever of the two takes writes.
+    /// Has the primary acknowledge what one of the replicas has on its disk, and not before.
+    func makeSynchronous() async throws {
+        let names = folders.indices.map { "replica\($0)" }.joined(separator: ",")
+        try await TestServer.execute(
+            "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (\(names))'", on: primaryURI)
+        _ = try await TestServer.texts("SELECT pg_reload_conf()::text", on: primaryURI)
+        let question = "SELECT count(*)::text FROM pg_stat_replication WHERE sync_state = 'quorum'"
+        guard try await eventually({ try await TestServer.texts(question, on: primaryURI) == ["\(folders.count)"] })
+        else { throw LocalPostgres.Failure("the replicas are not synchronous") }
+    }
+
+    /// Ends the primary as a power cut would.
+    func killPrimary() async throws {
+        try await command(
+            "pg_ctl", ["-D", primaryFolder + "/cluster", "-m", "immediate", "-w", "stop"], in: primaryFolder)
+    }
+
+    /// Starts the primary that was killed, as if nothing had happened.
+    func reviveOldPrimary() async throws {
+        let options =
+            "-c listen_addresses='' -c unix_socket_directories='\(primaryFolder)/socket' "
+            + "-c synchronous_standby_names=''"
+        try await command(
+            "pg_ctl",
+            ["-D", primaryFolder + "/cluster", "-l", primaryFolder + "/again.log", "-w", "-o", options, "start"],
+            in: primaryFolder)
+    }
+
+    /// Makes a replica a primary.
+    func promote(_ number: Int) async throws {
+        try await command(
+            "pg_ctl", ["-D", folders[number] + "/cluster", "-w", "promote"], in: folders[number])
+    }
+
+    /// A connection string that leads to whichever takes writes.
     var writableURI: String {
         func host(_ uri: String) -> Substring {
             uri.split(separator: "host=").last?.prefix { $0 != "&" } ?? ""
         }
-        return "postgres:///roost?host=\(host(primaryURI)),\(host(replicaURI))&user=roost"
+        let hosts = ([primaryURI] + replicaURIs).map { host($0) }.joined(separator: ",")
+        return "postgres:///roost?host=\(hosts)&user=roost"
             + "&target_session_attrs=read-write&connect_timeout=2"
     }
 
@@ -94,8 +146,15 @@ struct ReplicatedCluster: Sendable {
         else { throw LocalPostgres.Failure("the replica is not promoted") }
     }
 
-    /// Lets the replica learn all that was written so far, and nothing after it.
-    func freezeReplica() async throws {
+    /// Has the first replica replay each commit so much later.
+    func delayReplica(milliseconds: Int) async throws {
+        try await TestServer.execute(
+            "ALTER SYSTEM SET recovery_min_apply_delay = '\(milliseconds)ms'", on: replicaURI)
+        _ = try await TestServer.texts("SELECT pg_reload_conf()::text", on: replicaURI)
+    }
+
+    /// Waits until the first replica has all that was written so far.
+    func waitForReplica() async throws {
         let written = try await TestServer.texts("SELECT pg_current_wal_lsn()::text", on: primaryURI).first ?? ""
         guard
             try await eventually({
@@ -103,6 +162,11 @@ struct ReplicatedCluster: Sendable {
                     "SELECT 'x' WHERE pg_last_wal_replay_lsn() >= '\(written)'::pg_lsn", on: replicaURI) == ["x"]
             })
         else { throw LocalPostgres.Failure("the replica does not follow") }
+    }
+
+    /// Lets the replica learn all that was written so far, and nothing after it.
+    func freezeReplica() async throws {
+        try await waitForReplica()
         _ = try await TestServer.texts("SELECT pg_wal_replay_pause()::text", on: replicaURI)
         guard
             try await eventually({
@@ -111,7 +175,7 @@ struct ReplicatedCluster: Sendable {
         else { throw LocalPostgres.Failure("the replica does not pause") }
     }
 
-    private func command(_ name: String, _ arguments: [String]) async throws {
+    private func command(_ name: String, _ arguments: [String], in folder: String) async throws {
         let log = folder + "/commands.log"
         let (status, output) = try await Command.run(
             [binaries.path(name)] + arguments, as: account, in: folder, log: log)

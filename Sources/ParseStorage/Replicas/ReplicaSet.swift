@@ -1,0 +1,134 @@
+public import Logging
+public import Postgres
+import Synchronization
+
+/// The replicas of the database: which of them a read goes to, and how far each has come.
+///
+/// How far is measured in the primary's log: its position is noted with the time about once a second, and a replica that
+/// has replayed up to there has all that was committed until then. Nothing is written for that, and a primary where
+/// nothing happens lets no replica look late.
+public final class ReplicaSet: Sendable {
+    private let primary: PostgresClient
+    private let replicas: [Replica]
+    /// How far, in milliseconds, a replica may be behind; nil for any distance.
+    private let maxLag: Int64?
+    private let logger: Logger
+    private let isMeasured = Atomic(false)
+    private let turn = Atomic(0)
+    private let marks = Mutex<[Mark]>([])
+    let ownWrites = OwnWrites()
+
+    /// How many positions of the primary's log are remembered.
+    private static let mostMarks = 600
+
+    /// Makes a set of replicas, which are not connected to yet.
+    ///
+    /// - Parameters:
+    ///   - primary: The database that is written to.
+    ///   - maxLag: How far a replica may be behind, in milliseconds, before it counts as out of reach.
+    public init(_ clients: [PostgresClient], of primary: PostgresClient, maxLag: Int?, logger: Logger) {
+        replicas = clients.map { Replica(client: $0) }
+        self.primary = primary
+        self.maxLag = maxLag.map { Int64($0) }
+        self.logger = logger
+    }
+
+    /// Connects. A replica that is out of reach keeps the server from nothing: its client goes on trying.
+    public func start() async {
+        for replica in replicas {
+            do {
+                try await replica.client.start()
+            } catch {
+                logger.warning("a read replica cannot be reached", metadata: ["error": "\(error)"])
+            }
+        }
+        await measure()
+    }
+
+    /// Closes the connections.
+    public func shutdown() async { for replica in replicas { await replica.client.shutdown() } }
+
+    // MARK: Choosing
+
+    /// The replica for a read: of those that can be asked, and are near enough, the one with the least reads under way.
+    ///
+    /// - Parameters:
+    ///   - instant: Until when it must know what was committed; nil for any time.
+    ///   - tried: Replicas that failed the read already.
+    func choose(knowing instant: Int64?, besides tried: [Replica] = []) -> Replica? {
+        let first = turn.add(1, ordering: .relaxed).oldValue
+        let earliest = max(instant.map { $0 + 1 } ?? 0, maxLag.map { ReplicaClock.now - $0 } ?? 0)
+        var best: (replica: Replica, reads: Int)?
+        for offset in replicas.indices {
+            let replica = replicas[(first &+ offset) % replicas.count]
+            guard replica.knows >= earliest, replica.isReachable, !tried.contains(where: { $0 === replica }) else {
+                continue
+            }
+            let reads = replica.readsUnderWay
+            if reads < best?.reads ?? .max { best = (replica, reads) }
+        }
+        return best?.replica
+    }
+
+    /// A replica that is asked though none can be: its failure says why.
+    var any: Replica? { replicas.first }
+
+    /// What a replica must know for the caller of this task to find what it wrote; nil for nothing.
+    var ownLastWrite: Int64? { ownWrites.last(isMeasured: isMeasured.load(ordering: .relaxed)) }
+
+    // MARK: Measuring
+
+    /// Where the primary's log was at a time.
+    private struct Mark {
+        let time: Int64
+        let position: Int64
+    }
+
+    /// Measures how far the replicas are, until the task is cancelled.
+    public func run() async {
+        let period = Duration.milliseconds(maxLag.map { min(1000, max(20, $0 / 3)) } ?? 1000)
+        while (try? await Task.sleep(for: period)) != nil { await measure() }
+    }
+
+    private func measure() async {
+        let time = ReplicaClock.now
+        guard let position = await readPosition(Self.written, on: primary) else {
+            return isMeasured.store(false, ordering: .relaxed)
+        }
+        isMeasured.store(true, ordering: .relaxed)
+        let marks = marks.withLock { marks in
+            marks.append(Mark(time: time, position: position))
+            // A replica that is further behind is no longer measured.
+            if marks.count > Self.mostMarks { marks.removeFirst(marks.count - Self.mostMarks) }
+            return marks
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for replica in replicas where replica.isReachable {
+                group.addTask { [self] in
+                    guard let position = await readPosition(Self.replayed, on: replica.client),
+                        let mark = marks.last(where: { $0.position <= position })
+                    else { return }
+                    replica.note(knows: mark.time)
+                }
+            }
+        }
+    }
+
+    private func readPosition(_ sql: String, on client: PostgresClient) async -> Int64? {
+        do {
+            guard let position = try await client.query(sql, readOnly: true).int(0, 0) else { return nil }
+            // Between two pages the place of the next record is behind the head of a page, which comes with it.
+            let offset = position % 8192
+            return offset == 24 || offset == 40 ? position - offset : position
+        } catch {
+            logger.debug("it is not known how far a replica is", metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+
+    private static let written = "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::int8"
+    private static let replayed = """
+        SELECT ((CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END) \
+        - '0/0'::pg_lsn)::int8
+        """
+}

@@ -1,0 +1,35 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@Suite("The end of one process of several", .serialized, .timeLimit(.minutes(5)))
+struct DrainProcessTests {
+    private static let options: JSONObject = [
+        "drainTime": 4, "liveQuery": ["classNames": ["Song"]], "startLiveQueryServer": true,
+    ]
+
+    @Test("A client of live queries gets what is saved while its process drains, and then goes elsewhere")
+    func liveQueries() async throws {
+        try await ServerProcesses.run(2, Self.options) { processes in
+            _ = try await processes[0].create("Song", ["title": "before"])
+            try await processes[0].liveQuery { client in
+                try await client.connect()
+                try await client.subscribe(1, "Song")
+                kill(processes.identifiers[0], SIGTERM)
+                let drains = try await eventually {
+                    try await processes[0].send("GET", "/health", as: .nobody).status == 503
+                }
+                #expect(drains)
+                // Two seconds at least are left: half of the drain.
+                _ = try await processes[1].create("Song", ["title": "after"])
+                let event = try await client.next()
+                #expect(event["op"] == "create")
+                #expect(event["object"]?["title"] == "after")
+                // Who comes now is sent away.
+                await #expect(throws: (any Error).self) { try await processes[0].liveQuery { _ in } }
+                #expect(try await client.isClosed())
+            }
+        }
+    }
+}
