@@ -130,8 +130,7 @@ public struct RoostServer: Service {
         let storage =
             try extensions.files
             ?? FileStoreFactory.storage(
-                configuration.fileStore, configuration, folder: filesDirectory, database: connectionString,
-                logger: logger)
+                configuration, folder: filesDirectory, database: connectionString, logger: logger)
         files = Deployment.files(storage, configuration)
         let routes = ParseRoutes(backend: backend, cloud: cloud, logger: logger)
         cloud.serve(try InternalDispatcher(routes))
