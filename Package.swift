@@ -284,8 +284,8 @@ let package = Package(
         .testTarget(
             name: "FileStoresTests",
             dependencies: [
-                "FileStorage", "FileStores", "JSON", "Outgoing", "ServerConfiguration", "TestSupport", "TestTools",
-                logging,
+                "FileStorage", "FileStores", "JSON", "Outgoing", "ParseStorage", "Postgres", "ServerConfiguration",
+                "TestSupport", "TestTools", logging,
                 subprocess, .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

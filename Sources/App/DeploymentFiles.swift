@@ -14,27 +14,53 @@ package struct DeploymentFiles: Sendable {
         self.logger = logger
     }
 
-    /// Runs `body` with the files as they are stored, encrypted or not.
+    /// Runs `body` with the files as they are stored, encrypted or not, those behind included.
     ///
-    /// - Parameters:
-    ///   - store: Another store than that of the configuration.
-    ///   - database: The connection string of the database, where it is known.
+    /// - Parameter database: The connection string of the database, where it is known.
     /// - Throws: What `body` throws; `ConfigurationError` for a store that cannot be used.
     package func withStored<R: Sendable>(
-        _ store: Configuration.FileStore? = nil, database: String? = nil, _ body: (any FileStorage) async throws -> R
+        database: String? = nil, _ body: (any FileStorage) async throws -> R
     ) async throws -> R {
-        let store = store ?? deployment.configuration.fileStore
-        if case .postgres = store, database == nil {
+        let configuration = deployment.configuration
+        let stores = [configuration.fileStore] + configuration.fileStoreFallbacks
+        return try await with(stores, database) { database in
+            try FileStoreFactory.storage(
+                configuration, folder: deployment.filesDirectory, database: database, logger: logger)
+        } run: {
+            try await body($0)
+        }
+    }
+
+    /// Runs `body` with the files of one store as they are stored.
+    ///
+    /// - Parameter folder: The folder of files on the disk; nil for that of the configuration.
+    /// - Throws: What `body` throws; `ConfigurationError` for a store that cannot be used.
+    package func withOne<R: Sendable>(
+        _ store: Configuration.FileStore, folder: String? = nil, _ body: (any FileStorage) async throws -> R
+    ) async throws -> R {
+        let folder = folder.map { "\(deployment.dataFolder)/\($0)" } ?? deployment.filesDirectory
+        return try await with([store], nil) { database in
+            try FileStoreFactory.storage(
+                store, deployment.configuration, folder: folder, database: database, logger: logger)
+        } run: {
+            try await body($0)
+        }
+    }
+
+    private func with<R: Sendable>(
+        _ stores: [Configuration.FileStore], _ database: String?, make: (String) throws -> any FileStorage,
+        run body: (any FileStorage) async throws -> R
+    ) async throws -> R {
+        let isInDatabase = stores.contains { if case .postgres = $0 { true } else { false } }
+        if isInDatabase, database == nil {
             return try await DatabaseAccess(deployment, logger: logger).withConnectionString { uri in
-                try await withStored(store, database: uri, body)
+                try await with(stores, uri, make: make, run: body)
             }
         }
-        let storage = try FileStoreFactory.storage(
-            store, deployment.configuration, folder: deployment.filesDirectory, database: database ?? "",
-            logger: logger)
+        let storage = try make(database ?? "")
         do {
             // A command that reads makes no folder.
-            if case .disk = store {} else { try await storage.prepare() }
+            if isInDatabase { try await storage.prepare() }
             let result = try await body(storage)
             await storage.shutdown()
             return result

@@ -158,8 +158,7 @@ public struct RoostServer: Service {
         let storage =
             try extensions.files
             ?? FileStoreFactory.storage(
-                configuration.fileStore, configuration, folder: filesDirectory, database: connectionString,
-                logger: logger)
+                configuration, folder: filesDirectory, database: connectionString, logger: logger)
         files = Deployment.files(storage, configuration)
         if let probe = files as? any ReadinessProbe { probes.append(probe) }
         monitoring = Monitoring(configuration.metrics, probes, logger: logger)

@@ -13,7 +13,7 @@ struct Roost: AsyncParsableCommand {
         version: Version.text,
         subcommands: [
             Serve.self, ImportCommand.self, ExportCommand.self, DoctorCommand.self, BackupCommand.self,
-            RestoreCommand.self,
+            RestoreCommand.self, FilesCommand.self,
             MailCommand.self, PushCommand.self, PrintVersion.self,
         ])
 

@@ -5,7 +5,22 @@ public import ServerConfiguration
 
 /// Makes the storage that a configuration names.
 public enum FileStoreFactory {
-    /// The storage; nothing is opened yet.
+    /// The storage of a configuration, with those behind it; nothing is opened yet.
+    ///
+    /// - Parameters:
+    ///   - folder: The folder of files on the disk.
+    ///   - database: The connection string of the database.
+    /// - Throws: `ConfigurationError` for what cannot be used.
+    public static func storage(
+        _ configuration: Configuration, folder: String, database: String, logger: Logger
+    ) throws -> any FileStorage {
+        let stores = try ([configuration.fileStore] + configuration.fileStoreFallbacks).map {
+            try storage($0, configuration, folder: folder, database: database, logger: logger)
+        }
+        return stores.count == 1 ? stores[0] : FallbackStorage(stores[0], others: Array(stores.dropFirst()))
+    }
+
+    /// One storage; nothing is opened yet.
     ///
     /// - Parameters:
     ///   - store: Where the files are.

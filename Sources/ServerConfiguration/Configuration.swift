@@ -119,6 +119,8 @@ public struct Configuration: Sendable {
 
     /// Where uploaded files are.
     public var fileStore = FileStore.disk
+    /// Where files are read that are not there, in order.
+    public var fileStoreFallbacks: [FileStore] = []
     /// Variables of the environment by which clouds hand out credentials.
     public var cloudVariables: [String: String] = [:]
     public var fileUpload = FileUpload()

@@ -55,8 +55,10 @@ enum S3Details {
 
     /// What is said about an object.
     ///
-    /// - Parameter tags: Those that were asked for.
-    static func details(_ answer: HTTPStream, tags: JSONObject = [:]) -> FileDetails {
+    /// - Parameters:
+    ///   - name: The name or the key.
+    ///   - tags: Those that were asked for.
+    static func details(_ answer: HTTPStream, name: String, tags: JSONObject = [:]) -> FileDetails {
         var details = FileDetails()
         for (field, value) in answer.headers {
             let field = field.asciiLowercased
@@ -69,8 +71,11 @@ enum S3Details {
             details.tags = others.tags
             details.contentType = others.contentType
         } else {
-            // An object of another tool's.
-            details.contentType = answer.header("Content-Type")
+            // An object of another tool's, or one of which nothing was said. A known extension says enough.
+            details.contentType = answer.header("Content-Type").flatMap {
+                NameParts(name).fileExtension.flatMap { FileTypes.type(forExtension: $0) } != nil
+                    || $0 == "application/octet-stream" ? nil : $0
+            }
         }
         if !tags.isEmpty { details.tags = tags }
         return details

@@ -26,7 +26,7 @@ final class S3Object: StoredFile {
         entityTag = answer.header("ETag") ?? ""
         let tagged = answer.header("x-amz-tagging-count").flatMap { Int($0) } ?? 0
         // Tags need one more request, which is made for those who ask.
-        details = tagged > 0 ? nil : S3Details.details(answer)
+        details = tagged > 0 ? nil : S3Details.details(answer, name: key)
         pending = Mutex(range.map { ($0, answer.body) })
     }
 

@@ -100,10 +100,10 @@ public struct S3Storage: FileStorage {
         do {
             let (answer, _) = try await client.exchange(S3Request("HEAD", key))
             guard answer.header("x-amz-tagging-count").flatMap({ Int($0) }) ?? 0 > 0 else {
-                return S3Details.details(answer)
+                return S3Details.details(answer, name: name)
             }
             let (_, body) = try await client.exchange(S3Request("GET", key, query: ["tagging="]))
-            return S3Details.details(answer, tags: S3Details.tags(body))
+            return S3Details.details(answer, name: name, tags: S3Details.tags(body))
         } catch let failure as S3Failure where failure.isAbsence {
             return FileDetails()
         } catch {

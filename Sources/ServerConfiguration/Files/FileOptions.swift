@@ -41,6 +41,12 @@ extension OptionTable {
         ) { value, _, configuration throws(ConfigurationError) in
             try FileStoreReader.read(value, into: &configuration)
         },
+        OptionDefinition(
+            "filesFallback", "ROOST_FILES_FALLBACK", .array,
+            "Stores, each as in filesAdapter, from which files are read that the first does not have"
+        ) { value, _, configuration throws(ConfigurationError) in
+            try FileStoreReader.readFallbacks(value, into: &configuration)
+        },
     ]
 }
 

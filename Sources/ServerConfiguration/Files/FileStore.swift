@@ -9,6 +9,19 @@ extension Configuration {
         case s3(S3)
         /// In the database.
         case postgres(PostgresFiles)
+
+        /// Reads the name of a module, or the JSON of an adapter, as a command has it.
+        ///
+        /// - Returns: The store; for one on the disk the folder, where one is named.
+        /// - Throws: `ConfigurationError` for a module that there is not, or settings that it cannot use.
+        public static func read(
+            _ text: String, environment: [String: String]
+        ) throws(ConfigurationError) -> (store: FileStore, folder: String?) {
+            let json = (try? JSONValue(parsing: Array(text.utf8))) ?? .string(text)
+            let reading = try FileStoreReader.read(
+                FileStoreReader.complete(json, from: environment), path: "the store")
+            return (reading.store, reading.folder)
+        }
     }
 
     /// Files in the database.
@@ -59,33 +72,74 @@ enum FileStoreReader {
         return ["module": .string(name), "options": .object(options)]
     }
 
-    /// Reads the option.
+    /// What an adapter says.
+    struct Reading {
+        var store: Configuration.FileStore
+        /// The folder of files on the disk, below that of the data; nil for the usual one.
+        var folder: String?
+        var encryptionKey: String?
+    }
+
+    /// Reads the option `filesAdapter`.
     ///
     /// - Throws: `ConfigurationError` for a module that there is not, or settings that it cannot use.
     static func read(_ adapter: JSONValue, into configuration: inout Configuration) throws(ConfigurationError) {
+        let reading = try read(adapter, path: "filesAdapter")
+        configuration.fileStore = reading.store
+        configuration.filesDirectory = reading.folder ?? configuration.filesDirectory
+        configuration.encryptionKey = reading.encryptionKey ?? configuration.encryptionKey
+    }
+
+    /// Reads the option `filesFallback`.
+    ///
+    /// - Throws: `ConfigurationError`, also for a folder that the configuration names already.
+    static func readFallbacks(_ adapters: JSONValue, into configuration: inout Configuration) throws(ConfigurationError)
+    {
+        for adapter in adapters.arrayValue ?? [] {
+            let reading = try read(adapter, path: "filesFallback")
+            if case .disk = reading.store {
+                // There is one folder of files.
+                let others = [configuration.fileStore] + configuration.fileStoreFallbacks
+                for case .disk in others {
+                    throw ConfigurationError("option filesFallback: files on the disk are in one folder only")
+                }
+                configuration.filesDirectory = reading.folder ?? configuration.filesDirectory
+            }
+            guard reading.encryptionKey == nil || reading.encryptionKey == configuration.encryptionKey else {
+                throw ConfigurationError("option filesFallback: all stores have the one encryptionKey")
+            }
+            configuration.fileStoreFallbacks.append(reading.store)
+        }
+    }
+
+    /// Reads an adapter.
+    ///
+    /// - Parameter path: What the option is called.
+    /// - Throws: `ConfigurationError` for a module that there is not, or settings that it cannot use.
+    static func read(_ adapter: JSONValue, path: String) throws(ConfigurationError) -> Reading {
         let name = adapter.stringValue ?? adapter["module"]?.stringValue ?? ""
         guard let module = Module(name) else { throw unknown(name) }
         if let options = adapter["options"], !options.isNull, options.objectValue == nil {
-            throw ConfigurationError("Key filesAdapter.options must be an object")
+            throw ConfigurationError("Key \(path).options must be an object")
         }
         // An empty text says nothing, as in JavaScript.
         let given = (adapter["options"]?.objectValue ?? [:]).filter { $0.value != "" }
-        var options = AdapterOptions(name, given, path: "filesAdapter.options")
+        var options = AdapterOptions(name, given, path: "\(path).options")
+        var reading = Reading(store: .disk)
         switch module {
         case .disk:
             if let folder = try options.text("filesSubDirectory") {
                 guard !folder.contains("..") else {
-                    throw ConfigurationError("Key filesAdapter.options.filesSubDirectory has an invalid value")
+                    throw ConfigurationError("Key \(path).options.filesSubDirectory has an invalid value")
                 }
-                configuration.filesDirectory = "files/\(folder)"
+                reading.folder = "files/\(folder)"
             }
-            if let key = try options.text("encryptionKey") { configuration.encryptionKey = key }
-        case .s3:
-            configuration.fileStore = .s3(try Configuration.S3(&options))
-        case .postgres:
-            configuration.fileStore = .postgres(try Configuration.PostgresFiles(&options))
+            reading.encryptionKey = try options.text("encryptionKey")
+        case .s3: reading.store = .s3(try Configuration.S3(&options))
+        case .postgres: reading.store = .postgres(try Configuration.PostgresFiles(&options))
         }
         try options.checkAllKnown()
+        return reading
     }
 
     private static func unknown(_ name: String) -> ConfigurationError {

@@ -1,0 +1,117 @@
+import FileStorage
+import FileStores
+import Foundation
+package import Logging
+import ParseStorage
+import ServerConfiguration
+
+/// `roost files`: what is done with the stores of a deployment beside the server.
+package struct StoreWork: Sendable {
+    private let deployment: Deployment
+    private let logger: Logger
+    private var files: DeploymentFiles { DeploymentFiles(deployment, logger: logger) }
+
+    /// Works on a deployment.
+    package init(_ deployment: Deployment, logger: Logger) {
+        self.deployment = deployment
+        self.logger = logger
+    }
+
+    /// What is copied, and how.
+    package struct CopyRequest: Sendable {
+        let from: String
+        let to: String
+        let prefix: String
+        let jobs: Int
+        let isDryRun: Bool
+        let verifies: Bool
+
+        /// Describes a copy; the stores are in the words of the command's help.
+        package init(from: String, to: String, prefix: String, jobs: Int, isDryRun: Bool, verifies: Bool) {
+            self.from = from
+            self.to = to
+            self.prefix = prefix
+            self.jobs = jobs
+            self.isDryRun = isDryRun
+            self.verifies = verifies
+        }
+    }
+
+    /// How far a copy is.
+    package struct CopyReport: Sendable {
+        package let copied: Int
+        package let bytes: Int64
+        package let skipped: Int
+        package let failed: [String]
+
+        init(_ report: FileCopy.Report) {
+            (copied, bytes, skipped, failed) = (report.copied, report.bytes, report.skipped, report.failed)
+        }
+    }
+
+    /// What a sweep found.
+    package struct SweepReport: Sendable {
+        package let files: Int
+        package let orphans: Int
+        package let deleted: Int
+    }
+
+    /// Tries everything that the server asks of its store.
+    ///
+    /// - Parameter report: Gets what was tried, and why it failed.
+    /// - Returns: Whether all was done.
+    package func check(_ report: (String, String?) -> Void) async throws -> Bool {
+        try await files.withStored { storage in
+            await FileCheck(storage).run { report($0.name, $0.failure) }
+        }
+    }
+
+    /// Copies.
+    package func copy(
+        _ request: CopyRequest, _ progress: @escaping @Sendable (CopyReport) -> Void
+    ) async throws -> CopyReport {
+        try await withStore(request.from) { source in
+            try await withStore(request.to) { target in
+                let copy = FileCopy(
+                    from: source, to: target, jobs: request.jobs, isDryRun: request.isDryRun,
+                    verifies: request.verifies
+                ) { progress(CopyReport($0)) }
+                return CopyReport(try await copy.run(prefix: request.prefix))
+            }
+        }
+    }
+
+    /// Finds files that no object mentions.
+    package func sweep(
+        olderThan seconds: Int, deletes: Bool, _ found: (String, Int64) -> Void
+    ) async throws -> SweepReport {
+        try await DatabaseAccess(deployment, logger: logger).withClient { client in
+            try await files.withStored { storage in
+                let sweep = FileSweep(storage, FileReferences(client: client), olderThan: seconds)
+                let report = try await sweep.run(deletes: deletes) { found($0.name, $0.size) }
+                return SweepReport(files: report.files, orphans: report.orphans.count, deleted: report.deleted)
+            }
+        }
+    }
+
+    /// Runs `body` with a store that a word names.
+    private func withStore<R: Sendable>(_ word: String, _ body: (any FileStorage) async throws -> R) async throws -> R {
+        switch word {
+        case "configured":
+            return try await files.withOne(deployment.configuration.fileStore, body)
+        case "fallback":
+            guard let store = deployment.configuration.fileStoreFallbacks.first else {
+                throw CommandFailure("there is no filesFallback in the configuration: name a store")
+            }
+            return try await files.withOne(store, body)
+        default:
+            var isFolder = ObjCBool(false)
+            if FileManager.default.fileExists(atPath: word, isDirectory: &isFolder), isFolder.boolValue {
+                return try await body(DiskStorage(directory: word))
+            }
+            let (store, folder) = try Configuration.FileStore.read(
+                word, environment: ProcessInfo.processInfo.environment)
+            return try await files.withOne(store, folder: folder, body)
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import App
+import ArgumentParser
+import Foundation
+import JSON
+import ServerConfiguration
+
+/// `roost files`: looks after the store of uploaded files.
+struct FilesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "files",
+        abstract: "Checks the store of uploaded files, copies it into another, finds what no object mentions.",
+        subcommands: [FilesCheckCommand.self, FilesCopyCommand.self, FilesSweepCommand.self])
+}
+
+/// `roost files check`
+struct FilesCheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Stores, reads, lists and deletes a file, and says which of it the store refuses.",
+        usage: "roost files check [--json] [configuration]",
+        discussion: "\(CommandRun.exitHelp), 2 something is refused. See docs/files.md.")
+
+    @Flag(help: "Tell what was done as lines of JSON.")
+    var json = false
+
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
+    var arguments: [String] = []
+
+    func run() async throws {
+        let (isForScripts, arguments) = (json, arguments)
+        try await CommandRun.run(isForScripts: isForScripts) {
+            let lines = ProgressLines(isForScripts: isForScripts)
+            let work = StoreWork(try CommandRun.deployment(arguments), logger: LogOutput.quiet)
+            let isGood = try await work.check { name, failure in
+                let reason = failure.map { JSONValue.string($0) } ?? .null
+                lines.done(
+                    "\(name): \(failure ?? "done")", ["event": "step", "name": .string(name), "failure": reason])
+            }
+            return isGood ? 0 : 2
+        }
+    }
+}
+
+/// `roost files copy`
+struct FilesCopyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "copy",
+        abstract: "Copies all files of a store into another.",
+        usage: """
+            roost files copy [--from STORE] [--to STORE] [--prefix TEXT] [--jobs N] [--dry-run] [--verify] [--json] \
+            [configuration]
+            """,
+        discussion: """
+            A STORE is `configured` (filesAdapter), `fallback` (filesFallback), a folder, the name of a module, or the \
+            JSON of an adapter: {"module":"s3","options":{…}}. Files that the other store has in the same size are left \
+            as they are, so that the same command goes on where it was stopped. Files are copied as they are stored, \
+            encrypted or not.
+
+            \(CommandRun.exitHelp), 2 done but for files that could not be copied. See docs/files.md.
+            """)
+
+    @Option(help: "Where the files are.")
+    var from = "fallback"
+
+    @Option(help: "Where they go.")
+    var to = "configured"
+
+    @Option(help: "Only files whose names begin with this.")
+    var prefix = ""
+
+    @Option(help: "How many files are copied at a time.")
+    var jobs = 8
+
+    @Flag(help: "Only count what would be copied.")
+    var dryRun = false
+
+    @Flag(help: "Read each file in both stores, and compare.")
+    var verify = false
+
+    @Flag(help: "Tell what was done as lines of JSON.")
+    var json = false
+
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
+    var arguments: [String] = []
+
+    func validate() throws {
+        guard (1...64).contains(jobs) else { throw ValidationError("--jobs must be from 1 to 64") }
+        if from == to { throw ValidationError("--from and --to are the same store") }
+    }
+
+    func run() async throws {
+        let (isForScripts, arguments, isDryRun) = (json, arguments, dryRun)
+        let request = StoreWork.CopyRequest(
+            from: from, to: to, prefix: prefix, jobs: jobs, isDryRun: isDryRun, verifies: verify)
+        try await CommandRun.run(isForScripts: isForScripts) {
+            let lines = ProgressLines(isForScripts: isForScripts)
+            let work = StoreWork(try CommandRun.deployment(arguments), logger: LogOutput.quiet)
+            let report = try await work.copy(request) {
+                lines.step("files", $0.copied + $0.skipped, of: nil, unit: "files")
+            }
+            for reason in report.failed {
+                lines.done("not copied: \(reason)", ["event": "not-copied", "reason": .string(reason)])
+            }
+            lines.done(
+                "\(isDryRun ? "to copy" : "copied") \(report.copied) files of \(DoctorText.bytes(Int(report.bytes))), "
+                    + "\(report.skipped) were there, \(report.failed.count) failed",
+                [
+                    "event": "done", "copied": .number(Double(report.copied)), "bytes": .number(Double(report.bytes)),
+                    "skipped": .number(Double(report.skipped)), "failed": .number(Double(report.failed.count)),
+                ])
+            return report.failed.isEmpty ? 0 : 2
+        }
+    }
+}
+
+/// `roost files sweep`
+struct FilesSweepCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sweep",
+        abstract: "Finds files that no object mentions.",
+        usage: "roost files sweep [--older HOURS] [--delete] [--json] [configuration]",
+        discussion: """
+            Mentions are fields of the type File, files nested in objects and lists, and addresses in texts, of all \
+            classes. Nothing is removed without --delete. A file that is known elsewhere only, such as in an app, counts \
+            as not mentioned.
+
+            \(CommandRun.exitHelp). See docs/files.md.
+            """)
+
+    @Option(help: "Only files that were stored so many hours ago.")
+    var older = 24
+
+    @Flag(help: "Remove them.")
+    var delete = false
+
+    @Flag(help: "Tell what was found as lines of JSON.")
+    var json = false
+
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
+    var arguments: [String] = []
+
+    func validate() throws {
+        guard (0...1_000_000).contains(older) else { throw ValidationError("--older must not be negative") }
+    }
+
+    func run() async throws {
+        let (isForScripts, arguments, deletes, seconds) = (json, arguments, delete, older * 3600)
+        try await CommandRun.run(isForScripts: isForScripts) {
+            let lines = ProgressLines(isForScripts: isForScripts)
+            let work = StoreWork(try CommandRun.deployment(arguments), logger: LogOutput.quiet)
+            let report = try await work.sweep(olderThan: seconds, deletes: deletes) { name, size in
+                lines.done(
+                    "\(name)  \(DoctorText.bytes(Int(size)))",
+                    ["event": "orphan", "file": .string(name), "bytes": .number(Double(size))])
+            }
+            lines.done(
+                "\(report.orphans) of \(report.files) files are mentioned by no object; \(report.deleted) were removed",
+                [
+                    "event": "done", "files": .number(Double(report.files)), "orphans": .number(Double(report.orphans)),
+                    "deleted": .number(Double(report.deleted)),
+                ])
+            return 0
+        }
+    }
+}

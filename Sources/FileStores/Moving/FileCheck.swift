@@ -1,0 +1,68 @@
+public import FileStorage
+import Foundation
+
+/// `roost files check`: whether a store does all that the server asks of it, with a file of its own that is removed again.
+public struct FileCheck: Sendable {
+    /// One thing that was asked.
+    public struct Step: Sendable {
+        /// What, with the right that S3 needs for it.
+        public let name: String
+        /// Why not; nil when it was done.
+        public let failure: String?
+    }
+
+    private let storage: any FileStorage
+
+    /// Checks a storage.
+    public init(_ storage: any FileStorage) { self.storage = storage }
+
+    /// Asks for everything, also after something failed.
+    ///
+    /// - Parameter report: Gets each step when it is done.
+    /// - Returns: Whether all was done.
+    public func run(_ report: (Step) -> Void) async -> Bool {
+        let name = "roost-check-\(UUID().uuidString).txt"
+        let bytes = Array("0123456789".utf8)
+        var isGood = true
+        func step(_ title: String, _ body: () async throws -> String?) async {
+            var failure: String?
+            do { failure = try await body() } catch { failure = "\(error)" }
+            if failure != nil { isGood = false }
+            report(Step(name: title, failure: failure))
+        }
+        await step("store a file (s3:PutObject)") {
+            try await storage.write(name: name, details: FileDetails(metadata: ["check": "yes"]), bytes: bytes)
+            return nil
+        }
+        await step("read it (s3:GetObject)") {
+            guard let file = try await storage.open(name: name) else { return "it is not there" }
+            var read: [UInt8] = []
+            try await file.give(0..<file.size) { read += $0.readableBytesView }
+            return read == bytes ? nil : "other bytes came back"
+        }
+        await step("read a part of it") {
+            guard let file = try await storage.open(name: name, for: FileWish(range: "bytes=2-4")) else {
+                return "it is not there"
+            }
+            var read: [UInt8] = []
+            try await file.give(2..<5) { read += $0.readableBytesView }
+            return read == Array(bytes[2..<5]) ? nil : "other bytes came back"
+        }
+        await step("read what is said about it") {
+            try await storage.details(name: name).metadata["check"] == "yes" ? nil : "it is lost"
+        }
+        await step("list it (s3:ListBucket)") {
+            var isListed = false
+            try await storage.visit(prefix: name) { if $0.name == name { isListed = true } }
+            return isListed ? nil : "it is not listed"
+        }
+        await step("delete it (s3:DeleteObject)") {
+            try await storage.delete(name: name)
+            return nil
+        }
+        await step("see that it is gone (s3:ListBucket)") {
+            try await storage.open(name: name) == nil ? nil : "it is still there"
+        }
+        return isGood
+    }
+}

@@ -1,0 +1,139 @@
+import Crypto
+public import FileStorage
+import NIOCore
+
+/// `roost files copy`: all files of a store into another, each byte for byte as it is stored, several at a time.
+///
+/// A file that the other store has in the same size is left as it is, so that a copy that was stopped goes on.
+public struct FileCopy: Sendable {
+    /// What was done.
+    public struct Report: Sendable, Equatable {
+        public var copied = 0
+        public var bytes: Int64 = 0
+        /// Files that were there.
+        public var skipped = 0
+        /// The names of files that could not be copied, and why.
+        public var failed: [String] = []
+    }
+
+    private let source: any FileStorage
+    private let target: any FileStorage
+    private let jobs: Int
+    private let isDryRun: Bool
+    private let verifies: Bool
+    private let progress: @Sendable (Report) -> Void
+
+    /// Prepares a copy.
+    ///
+    /// - Parameters:
+    ///   - jobs: How many files are copied at a time.
+    ///   - verifies: Whether files that are in both are read and compared, too.
+    ///   - progress: Gets what was done so far after each file.
+    public init(
+        from source: any FileStorage, to target: any FileStorage, jobs: Int, isDryRun: Bool, verifies: Bool,
+        progress: @escaping @Sendable (Report) -> Void
+    ) {
+        self.source = source
+        self.target = target
+        self.jobs = jobs
+        self.isDryRun = isDryRun
+        self.verifies = verifies
+        self.progress = progress
+    }
+
+    private enum Outcome: Sendable {
+        case copied(Int64)
+        case skipped
+        case failed(String)
+    }
+
+    /// Copies. A file that cannot be copied keeps no other from it.
+    ///
+    /// - Parameter prefix: What names of files begin with that are copied.
+    /// - Throws: What keeps the source from being listed; `CancellationError`.
+    public func run(prefix: String = "") async throws -> Report {
+        var report = Report()
+        func count(_ outcome: Outcome) {
+            switch outcome {
+            case .copied(let size):
+                report.copied += 1
+                report.bytes += size
+            case .skipped: report.skipped += 1
+            case .failed(let reason): report.failed.append(reason)
+            }
+            progress(report)
+        }
+        try await withThrowingTaskGroup(of: Outcome.self) { group in
+            var running = 0
+            try await source.visit(prefix: prefix) { file in
+                try Task.checkCancellation()
+                if running == jobs {
+                    if let outcome = try await group.next() { count(outcome) }
+                    running -= 1
+                }
+                group.addTask { try await copy(file) }
+                running += 1
+            }
+            while let outcome = try await group.next() { count(outcome) }
+        }
+        return report
+    }
+
+    private func copy(_ listed: ListedFile) async throws -> Outcome {
+        do {
+            let known = try await target.open(name: listed.name, for: FileWish(isHeadOnly: true))
+            if let known, known.size == listed.size {
+                guard verifies, try await !isSame(listed.name) else { return .skipped }
+            }
+            if isDryRun { return .copied(listed.size) }
+            // It was deleted since it was listed.
+            guard let file = try await source.open(name: listed.name) else { return .skipped }
+            let details = if let known = file.details { known } else { try await source.details(name: listed.name) }
+            try await target.write(name: listed.name, details: details, contents: FilePieces(file: file))
+            if verifies, try await !isSame(listed.name) { return .failed("\(listed.name): the copy differs") }
+            return .copied(file.size)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            return .failed("\(listed.name): \(error)")
+        }
+    }
+
+    private func isSame(_ name: String) async throws -> Bool {
+        async let first = Self.sum(name, in: source)
+        async let second = Self.sum(name, in: target)
+        return try await first == second
+    }
+
+    private static func sum(_ name: String, in storage: any FileStorage) async throws -> [UInt8]? {
+        guard let file = try await storage.open(name: name) else { return nil }
+        var hash = SHA256()
+        try await file.give(0..<file.size) { piece in
+            piece.readableBytesView.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        }
+        return Array(hash.finalize())
+    }
+}
+
+/// The bytes of a stored file as a sequence, some megabytes at a time.
+struct FilePieces: AsyncSequence, Sendable {
+    let file: any StoredFile
+
+    private static let size: Int64 = 4 * 1024 * 1024
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let file: any StoredFile
+        var offset: Int64 = 0
+
+        mutating func next() async throws -> ByteBuffer? {
+            guard offset < file.size else { return nil }
+            let range = offset..<Swift.min(offset + FilePieces.size, file.size)
+            var buffer = ByteBuffer()
+            try await file.give(range) { buffer.writeImmutableBuffer($0) }
+            offset = range.upperBound
+            return buffer
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(file: file) }
+}

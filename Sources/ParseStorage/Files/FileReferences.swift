@@ -1,0 +1,78 @@
+public import Postgres
+
+/// What the objects of a database say about uploaded files: all of it, whoever may read it.
+public struct FileReferences: Sendable {
+    /// One mention.
+    public enum Mention: Sendable {
+        /// The name of a file.
+        case name(String)
+        /// A text that holds the address of one, perhaps.
+        case text(String)
+    }
+
+    private let client: PostgresClient
+
+    /// Looks at a database.
+    public init(client: PostgresClient) { self.client = client }
+
+    private static let columns = """
+        SELECT c.table_name::text, c.column_name::text, c.data_type IN ('jsonb', 'json'),
+            EXISTS (SELECT FROM "_SCHEMA" s WHERE s."className" = c.table_name
+                AND s."schema" -> 'fields' -> c.column_name ->> 'type' = 'File')
+        FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
+        WHERE c.table_schema = current_schema() AND t.table_type = 'BASE TABLE'
+            AND c.table_name NOT LIKE '\\_roost\\_%'
+            AND c.data_type IN ('text', 'character varying', 'jsonb', 'json')
+        ORDER BY 1, 2
+        """
+
+    /// Gives all mentions: in fields of the type File, in files nested in objects and lists, and addresses in texts.
+    ///
+    /// - Throws: `PostgresError` when one of the tables cannot be read: no file counts as forgotten then.
+    public func visit(_ use: @Sendable (Mention) -> Void) async throws {
+        let columns = try await client.query(Self.columns)
+        for row in 0..<columns.rowCount {
+            guard let table = columns.string(row, 0), let column = columns.string(row, 1) else { continue }
+            let (quotedTable, quoted) = (SQLBuilder.quote(table), SQLBuilder.quote(column))
+            if columns.bool(row, 2) == true {
+                let value = "\(quoted)::jsonb"
+                try await read(
+                    """
+                    SELECT mention #>> '{}' FROM \(quotedTable), LATERAL
+                        jsonb_path_query(\(value), 'lax $.** ? (@.__type == "File").name') mention
+                    WHERE jsonb_typeof(mention) = 'string'
+                    """
+                ) { use(.name($0)) }
+                try await read(
+                    """
+                    SELECT mention #>> '{}' FROM \(quotedTable), LATERAL
+                        jsonb_path_query(\(value), 'lax $.** ? (@.type() == "string" && @ like_regex "/files/")') mention
+                    """
+                ) { use(.text($0)) }
+            } else {
+                if columns.bool(row, 3) == true {
+                    try await read("SELECT \(quoted) FROM \(quotedTable) WHERE \(quoted) IS NOT NULL") {
+                        use(.name($0))
+                    }
+                }
+                try await read("SELECT \(quoted) FROM \(quotedTable) WHERE \(quoted) LIKE '%/files/%'") {
+                    use(.text($0))
+                }
+            }
+        }
+    }
+
+    /// Reads the texts of a statement, some thousand at a time.
+    private func read(_ sql: String, _ use: @Sendable (String) -> Void) async throws {
+        try await client.transaction(retries: 0, purpose: .administration) { session in
+            _ = try await session.query("DECLARE roost_files NO SCROLL CURSOR FOR \(sql)")
+            while true {
+                let rows = try await session.query("FETCH 5000 FROM roost_files")
+                guard rows.rowCount > 0 else { break }
+                for row in 0..<rows.rowCount {
+                    if let text = rows.string(row, 0) { use(text) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import FileStorage
+import Foundation
+import JSON
+import NIOCore
+import ServerConfiguration
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import FileStores
+
+/// Moving files between stores, real ones.
+@Suite("Moving files")
+struct MovingTests {
+    private static func folder() -> DiskStorage {
+        DiskStorage(directory: FileManager.default.temporaryDirectory.path + "/roost-moving-\(UUID().uuidString)")
+    }
+
+    private static func fill(_ storage: DiskStorage, count: Int) async throws {
+        for index in 0..<count {
+            try await storage.write(
+                name: "dir/\(index) ä.bin", details: FileDetails(metadata: ["number": .number(Double(index))]),
+                contents: Chunks(size: index * 1000))
+        }
+    }
+
+    private static func copy(
+        _ source: any FileStorage, _ target: any FileStorage, isDryRun: Bool = false, verifies: Bool = false
+    ) async throws -> FileCopy.Report {
+        try await FileCopy(from: source, to: target, jobs: 4, isDryRun: isDryRun, verifies: verifies) { _ in }.run()
+    }
+
+    private static func expectSame(_ first: any FileStorage, _ second: any FileStorage) async throws {
+        let (names, others) = (try await first.names().sorted(), try await second.names().sorted())
+        #expect(names == others)
+        for name in names {
+            let (bytes, copied) = (try await first.read(name), try await second.read(name))
+            #expect(bytes == copied, "\(name)")
+            let (details, kept) = (try await first.details(name: name), try await second.details(name: name))
+            #expect(details == kept, "\(name)")
+        }
+    }
+
+    /// A store that breaks off after some files, as a process that is killed.
+    private struct Stopping: FileStorage {
+        struct Stopped: Error {}
+
+        let storage: DiskStorage
+        let after: Int
+
+        func prepare() async throws {}
+        func write<Contents: AsyncSequence>(name: String, details: FileDetails, contents: Contents) async throws
+        where Contents.Element == ByteBuffer {}
+        func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
+            try await storage.open(name: name, for: wish)
+        }
+        func details(name: String) async throws -> FileDetails { try await storage.details(name: name) }
+        func delete(name: String) async throws {}
+        func visit(
+            prefix: String, _ use: nonisolated(nonsending) (ListedFile) async throws -> Void
+        ) async throws {
+            var count = 0
+            try await storage.visit(prefix: prefix) { file in
+                guard count < after else { throw Stopped() }
+                count += 1
+                try await use(file)
+            }
+        }
+    }
+
+    @Test(
+        "A copy into a bucket and back has all files with what was said about them, and goes on where it was stopped",
+        .enabled(if: BucketServer.isInstalled))
+    func bucket() async throws {
+        let (source, back) = (Self.folder(), Self.folder())
+        try await Self.fill(source, count: 40)
+        try await BucketServer.withStorage { bucket in
+            let counted = try await Self.copy(source, bucket, isDryRun: true)
+            #expect(counted.copied == 40)
+            let none = try await bucket.names()
+            #expect(none.isEmpty)
+            await #expect(throws: Stopping.Stopped.self) {
+                _ = try await Self.copy(Stopping(storage: source, after: 15), bucket)
+            }
+            let rest = try await Self.copy(source, bucket, verifies: true)
+            #expect(rest.failed.isEmpty)
+            #expect(rest.skipped > 0)
+            #expect(rest.copied + rest.skipped == 40)
+            try await Self.expectSame(source, bucket)
+            let again = try await Self.copy(source, bucket)
+            #expect(again.copied == 0)
+            let returned = try await Self.copy(bucket, back)
+            #expect(returned.copied == 40)
+            try await Self.expectSame(source, back)
+        }
+    }
+
+    @Test("A copy that has the size but other bytes is found where it is asked for, and put right")
+    func verified() async throws {
+        let (source, target) = (Self.folder(), Self.folder())
+        try await source.write(name: "a", bytes: [1, 2, 3])
+        try await target.write(name: "a", bytes: [1, 2, 4])
+        let plain = try await Self.copy(source, target)
+        #expect(plain.skipped == 1)
+        let verified = try await Self.copy(source, target, verifies: true)
+        #expect(verified.copied == 1)
+        let bytes = try await target.read("a")
+        #expect(bytes == [1, 2, 3])
+    }
+
+    @Test("What the first store does not have is read from the next; deletions go to both")
+    func fallback() async throws {
+        let (new, old) = (Self.folder(), Self.folder())
+        try await old.write(name: "old", details: FileDetails(metadata: ["a": 1]), bytes: [1])
+        try await old.write(name: "both", bytes: [1])
+        let storage = FallbackStorage(new, others: [old])
+        try await storage.write(name: "both", bytes: [2])
+        try await storage.write(name: "new", bytes: [3])
+        for (name, bytes) in [("old", [1]), ("both", [2]), ("new", [3])] as [(String, [UInt8])] {
+            let read = try await storage.read(name)
+            #expect(read == bytes)
+        }
+        let details = try await storage.details(name: "old")
+        #expect(details.metadata == ["a": 1])
+        let names = try await storage.names().sorted()
+        #expect(names == ["both", "new", "old"])
+        try await storage.delete(name: "both")
+        let left = try await storage.names().sorted()
+        #expect(left == ["new", "old"])
+        await #expect(throws: FileStorageError.notFound) { try await storage.delete(name: "both") }
+    }
+
+    @Test("A first store that is down is no absence", .enabled(if: BucketServer.isInstalled))
+    func outage() async throws {
+        let old = Self.folder()
+        try await old.write(name: "a", bytes: [1])
+        let port = try await FreePort.find()
+        try await BucketServer.withStorage(endpointPort: port) { bucket in
+            await #expect(throws: FileStorageError.self) {
+                _ = try await FallbackStorage(bucket, others: [old]).open(name: "a")
+            }
+            let file = try await FallbackStorage(old, others: [bucket]).read("a")
+            #expect(file == [1])
+        }
+    }
+
+    @Test("A check names what a store refuses", .enabled(if: BucketServer.isInstalled))
+    func check() async throws {
+        try await BucketServer.withStorage { bucket in
+            let isGood = await FileCheck(bucket).run { #expect($0.failure == nil, "\($0.name): \($0.failure ?? "")") }
+            #expect(isGood)
+            let names = try await bucket.names()
+            #expect(names.isEmpty)
+        }
+        try await BucketServer.withStorage(["s3overrides": ["secretAccessKey": "other"]]) { bucket in
+            var failures = 0
+            let isGood = await FileCheck(bucket).run { failures += $0.failure == nil ? 0 : 1 }
+            #expect(!isGood)
+            #expect(failures == 7)
+        }
+    }
+
+    @Test("The configuration names stores to read from, and no folder twice")
+    func configuration() throws {
+        let bucket: JSONValue = ["module": "s3", "options": ["bucket": "b"]]
+        let configuration = try S3OptionTests.load([
+            "filesAdapter": bucket,
+            "filesFallback": [["module": "fs", "options": ["filesSubDirectory": "old"]], "postgres"],
+        ])
+        #expect(configuration.fileStoreFallbacks.count == 2)
+        #expect(configuration.filesDirectory == "files/old")
+        #expect(throws: ConfigurationError.self) { try S3OptionTests.load(["filesFallback": ["fs"]]) }
+        #expect(throws: ConfigurationError.self) {
+            try S3OptionTests.load(["filesAdapter": bucket, "filesFallback": [["module": "fs", "options": ["x": 1]]]])
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import FileStorage
+import Foundation
+import JSON
+import Logging
+import ParseStorage
+import Postgres
+import TestSupport
+import Testing
+
+@testable import FileStores
+
+/// Files that no object mentions.
+@Suite("Orphans among files")
+struct SweepTests {
+    private static func sweep(
+        _ storage: any FileStorage, _ uri: String, olderThan seconds: Int = -10, deletes: Bool = false
+    ) async throws -> [String] {
+        let client = PostgresClient(
+            configuration: PostgresConfiguration(connectionString: uri), logger: TestServer.quietLogger)
+        try await client.start()
+        let sweep = FileSweep(storage, FileReferences(client: client), olderThan: seconds)
+        do {
+            let report = try await sweep.run(deletes: deletes) { _ in }
+            await client.shutdown()
+            return report.orphans.map(\.name).sorted()
+        } catch {
+            await client.shutdown()
+            throw error
+        }
+    }
+
+    @Test("Mentions are fields, nested files, the configuration and addresses in texts; all else is an orphan")
+    func mentions() async throws {
+        let folder = DiskStorage(
+            directory: FileManager.default.temporaryDirectory.path + "/roost-sweep-\(UUID().uuidString)")
+        for name in ["field.txt", "nested.txt", "listed.txt", "global.txt", "dir/in text.txt", "orphan.txt"] {
+            try await folder.write(name: name, bytes: [1])
+        }
+        try await TestServer.run { server in
+            func file(_ name: String) -> JSONValue { ["__type": "File", "name": .string(name)] }
+            _ = try await server.create(
+                "Song",
+                [
+                    "cover": file("field.txt"), "extra": ["deep": ["cover": file("nested.txt")]],
+                    "list": [[file("listed.txt")]],
+                    "note": "see http://x.example/parse/files/app/dir/in%20text.txt, or not",
+                    "other": "orphan.txt is no mention",
+                ])
+            _ = try await server.send("PUT", "/config", ["params": ["logo": file("global.txt")]], as: .master)
+                .succeeded()
+            let recent = try await Self.sweep(folder, server.databaseURI, olderThan: 3600)
+            #expect(recent.isEmpty)
+            let found = try await Self.sweep(folder, server.databaseURI)
+            #expect(found == ["orphan.txt"])
+            let all = try await folder.names()
+            #expect(all.count == 6)
+            _ = try await Self.sweep(folder, server.databaseURI, deletes: true)
+            let left = try await folder.names()
+            #expect(left.count == 5)
+            #expect(!left.contains("orphan.txt"))
+        }
+    }
+
+    @Test("Names in texts are found behind the path of files, with what follows cut off")
+    func texts() {
+        for (text, name) in [
+            ("http://a/parse/files/app/x_y.txt", "x_y.txt"), ("<img src=\"/files/app/a%20b.png\">", "a b.png"),
+            ("(http://a/files/app/x.txt).", "x.txt"), ("/files/app/dir/x.txt?v=1", "dir/x.txt"),
+        ] {
+            #expect(FileSweep.Mentioned.names(in: text).contains(name), "\(text)")
+        }
+        #expect(FileSweep.Mentioned.names(in: "/files/").isEmpty)
+    }
+}
