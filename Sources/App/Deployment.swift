@@ -1,7 +1,10 @@
 import FileStorage
 import Foundation
 import JSON
+import Mail
+import NodeHost
 import Operations
+import Outgoing
 import ServerConfiguration
 
 /// What all commands read in the same way: the configuration, and the folders that follow from it.
@@ -54,5 +57,20 @@ package struct Deployment: Sendable {
     /// A storage, with the encryption that the configuration asks for.
     static func files(_ storage: any FileStorage, _ configuration: Configuration) -> any FileStorage {
         configuration.encryptionKey.map { EncryptedStorage(storage, cipher: FileCipher(secret: $0)) } ?? storage
+    }
+
+    /// What sends the mails of cloud code; nil where the configuration says no way.
+    static func codeMail(_ configuration: Configuration, _ caller: HTTPCaller?) throws -> NodeHost.SendMail? {
+        guard let delivery = configuration.accountMail.delivery else { return nil }
+        let mail = try CloudMail(delivery, configuration, caller: caller)
+        return { try await mail.send($0) }
+    }
+
+    /// Where the server itself reaches its interface.
+    static func ownAddress(_ configuration: Configuration, port: Int) -> String {
+        if configuration.https != nil { return configuration.publicServerURL ?? configuration.serverURL }
+        let host = ["0.0.0.0", "::", ""].contains(configuration.host) ? "127.0.0.1" : configuration.host
+        let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+        return "http://\(name):\(port)\(configuration.mount)"
     }
 }

@@ -79,7 +79,7 @@ public struct RoostServer: Service {
         for warning in warnings { logger.warning("\(warning)") }
         cloud = CloudEngine(meters: meters.cloud, logger: logger)
         for host in extensions.cloudHosts { cloud.attach(host) }
-        nodeHost = try NodeHost(configuration, sendMail: Self.codeMail(configuration, caller), logger: logger)
+        nodeHost = try NodeHost(configuration, sendMail: Deployment.codeMail(configuration, caller), logger: logger)
         if let nodeHost { cloud.attach(nodeHost) }
         if additions.triggers == nil { additions.triggers = cloud }
         if additions.jobs == nil { additions.jobs = cloud }
@@ -270,14 +270,9 @@ public struct RoostServer: Service {
                 await replicas?.shutdown()
             }
         }
-        // Mails that were sent are noted as sent before the database is left.
         let writes = !configuration.readOnly
-        let mails = writes ? mailQueue.map { queue in Task { await queue.run(backend.store) } } : nil
-        defer { mails?.cancel() }
-        let pushes = Task { if writes { await runPushes() } }
-        defer { pushes.cancel() }
-        let jobs = Task { if writes { await runJobs() } }
-        defer { jobs.cancel() }
+        let tasks = writes ? BackgroundTasks(backend, mails: mailQueue, pushes: pushQueue) : nil
+        defer { tasks?.cancel() }
         // Requests are served meanwhile: an index only makes them faster.
         async let _ = writes ? indexer.run() : ()
         async let _ = writes ? backend.sweeps.run() : ()
@@ -286,28 +281,20 @@ public struct RoostServer: Service {
         async let _ = announceAddress()
         async let _ = liveQueries?.run()
         try await withGracefulShutdownHandler {
-            try await serve(mails, pushes, jobs)
+            try await serve(beside: tasks)
         } onGracefulShutdown: {
             monitoring.readiness.enter(.draining)
         }
     }
 
     /// Serves until the end, and then ends the parts in their order.
-    private func serve(
-        _ mails: Task<Void, Never>?, _ pushes: Task<Void, Never>, _ jobs: Task<Void, Never>
-    ) async throws {
+    private func serve(beside tasks: BackgroundTasks?) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await backend.caches.follow() }
             group.addTask { try await http.run() }
             // Following ends only with the server, so the first end is that of the server.
             try await group.next()
-            mails?.cancel()
-            pushes.cancel()
-            await mails?.value
-            await pushes.value
-            // Jobs that end with the server are marked before the database is left.
-            jobs.cancel()
-            await jobs.value
+            await tasks?.end()
             await backend.jobRunner?.stop()
             await cloud.shutdown()
             await caller?.shutdown()
@@ -319,48 +306,13 @@ public struct RoostServer: Service {
         }
     }
 
-    /// Sends pushes that wait, until the task is cancelled.
-    private func runPushes() async {
-        await pushQueue?.run(backend.store) { [backend] in
-            try backend.pushes.filter($0, now: backend.clock.now)
-        } noteChange: { [backend] in
-            await backend.pushes.noteChange(of: $0)
-        }
-    }
-
-    /// Looks after the jobs of this process, and starts those that are due, until the task is cancelled.
-    private func runJobs() async {
-        async let runs: Void? = backend.jobRunner?.run()
-        await backend.jobs.followSchedules()
-        _ = await runs
-    }
-
-    /// What sends the mails of cloud code; nil where the configuration says no way.
-    private static func codeMail(_ configuration: Configuration, _ caller: HTTPCaller?) throws -> NodeHost.SendMail? {
-        guard let delivery = configuration.accountMail.delivery else { return nil }
-        let mail = try CloudMail(delivery, configuration, caller: caller)
-        return { try await mail.send($0) }
-    }
-
     /// Cloud code uploads files by HTTP, as soon as there is a port. With TLS it does so at an address that the
     /// certificate can name.
     private func announceAddress() async {
         guard let port = try? await http.boundPort else { return }
         monitoring.readiness.enter(.serving)
         guard let nodeHost else { return }
-        if configuration.https != nil {
-            return nodeHost.serve(at: configuration.publicServerURL ?? configuration.serverURL)
-        }
-        let host = ["0.0.0.0", "::", ""].contains(configuration.host) ? "127.0.0.1" : configuration.host
-        let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-        nodeHost.serve(at: "http://\(name):\(port)\(configuration.mount)")
-    }
-
-    /// Class definitions that the binary does not have.
-    public struct UnknownDefinitions: Error, CustomStringConvertible {
-        let name: String
-        /// The message for the operator.
-        public var description: String { "option classDefinitions: there are no definitions named \(name)" }
+        nodeHost.serve(at: Deployment.ownAddress(configuration, port: port))
     }
 }
 

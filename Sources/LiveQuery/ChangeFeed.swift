@@ -18,7 +18,7 @@ public final class ChangeFeed: ChangeObserver {
         case change(Change, relays: Bool)
         /// Of a change of this process nothing is known.
         case loss
-        /// What was told of a class is no longer known to all of its followers; nil for all classes.
+        /// What followers of a class know is no longer known; nil for all classes.
         case gap(Name?)
         /// Some have waited long enough for others.
         case timeIsOver
@@ -134,7 +134,7 @@ public final class ChangeFeed: ChangeObserver {
     }
 
     /// Hands changes on until the task is cancelled. It waits now and then for those who get them, so that a burst does not
-    /// pile up before clients that read, and not for long, so that one that reads slowly holds nobody else up.
+    /// pile up before clients that read, and not for long, so that one that reads slowly holds no other one up.
     ///
     /// - Parameter relay: Notifies other processes.
     func run(relay: @Sendable (RelayedChange) -> Void) async {

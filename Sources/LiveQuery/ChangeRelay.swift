@@ -82,7 +82,7 @@ struct ChangeRelay: Sendable {
         self.logger = logger
     }
 
-    /// Has a change told as soon as the database takes it; ``RelayedChange/none`` has others notice that they miss one.
+    /// Has a change sent as soon as the database takes it; ``RelayedChange/none`` has others notice that they miss one.
     func send(_ change: RelayedChange) {
         let fits = queue.state.withLock { state in
             if change.text == RelayedChange.none.text {

@@ -10,9 +10,9 @@ struct ChangeSequence {
         let objectId: Name
     }
 
-    /// What followers were told last of an object.
+    /// What followers got last of an object.
     private struct Version {
-        /// The number of the change that was told last, and of the first one that is remembered without a break.
+        /// The number of the change that they got last, and of the first one that is remembered without a break.
         let number: Int64
         let first: Int64
         /// The object after it; nil where it is gone.
@@ -41,7 +41,7 @@ struct ChangeSequence {
     /// What waits, by its number.
     private var held: [Key: [Held]] = [:]
 
-    /// When the next change that waits is told in any case; nil where none does.
+    /// When the next change that waits is handed on in any case; nil where none does.
     var nextDeadline: ContinuousClock.Instant? { held.values.lazy.flatMap { $0 }.map(\.deadline).min() }
 
     /// Takes a change.
@@ -75,7 +75,7 @@ struct ChangeSequence {
     /// Forgets the objects of a class, or everything: others may follow it from now on, who know more, and numbers begin anew
     /// in a database that another server took over.
     ///
-    /// - Returns: Changes that waited, and are not told.
+    /// - Returns: Changes that waited, and are not handed on.
     @discardableResult
     mutating func forget(_ className: Name?) -> [Change] {
         let keys = held.keys.filter { className == nil || $0.className == className }

@@ -5,7 +5,7 @@
 /// themselves follows from this:
 /// * A client is answered `connected` only when the announcement is committed. PostgreSQL has then signalled every session
 ///   that listens, so that writers hear of it while the client is still to subscribe, and every save that is committed after
-///   `subscribed` looks here after its commit, when it is told.
+///   `subscribed` looks here after its commit, when it is notified.
 /// * A process that does not hear (it has no connection, or is behind a pooler) takes it that others have subscribers. So
 ///   does one that began to hear a short time ago, until others have answered its question.
 /// * A process that could not announce itself for so long that others have forgotten it ends its followers, as it does when

@@ -17,7 +17,7 @@ struct RelayedChange: Sendable {
 
     private init(text: String) { self.text = text }
 
-    /// Writes a change. Of a large object the others read what it is now, and are told by which fields it was
+    /// Writes a change. Of a large object the others read what it is now, and are given by which fields it was
     /// different.
     init(_ change: Change) {
         var json: JSONObject = ["class": .string(change.className), "id": .string(change.objectId)]

@@ -1,6 +1,6 @@
 /// The time that senders took of something that they share, by which the next one is chosen: the one that took least.
 ///
-/// Who comes anew, or again after a while, begins where the one stands that was let in last: nobody saves time up.
+/// Who comes anew, or again after a while, begins where the one stands that was let in last: no sender saves time up.
 struct SpentTime {
     private var bySender: [Sender: Duration] = [:]
     private var least = Duration.zero

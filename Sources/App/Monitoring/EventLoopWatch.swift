@@ -17,7 +17,7 @@ final class EventLoopWatch: Sendable {
     private let loops: [Loop]
     private let tasks: Mutex<[RepeatedTask]>
 
-    /// How often a loop notes that it turns.
+    /// How often a loop notes that it runs.
     private static let pause: TimeAmount = .seconds(1)
     /// For how long a loop may be silent until the process counts as stuck.
     private static let longest: TimeAmount = .seconds(10)

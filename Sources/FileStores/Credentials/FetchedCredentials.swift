@@ -78,7 +78,7 @@ struct ContainerCredentials: AWSCredentialProvider {
         caller = try CredentialChain.localCaller(outgoing)
     }
 
-    /// Whether credentials are taken from an address: whoever answers there chooses the account that files go to.
+    /// Whether credentials are taken from an address: what answers there chooses the account that files go to.
     static func isTrusted(_ url: String) -> Bool {
         if url.hasPrefix("https://") { return true }
         guard url.hasPrefix("http://") else { return false }

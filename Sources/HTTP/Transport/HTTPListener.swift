@@ -20,10 +20,6 @@ struct HTTPListener: Sendable {
     /// How many connections the system keeps that wait to be accepted.
     private static let backlog: Int32 = 1024
 
-    /// Takes connections, and does nothing else: what the system has for a socket when it is closed is reset, so that
-    /// as little as possible may wait then.
-    private static let accepting = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-
     /// Listens until the service is shut down and drained, then until the requests under way are answered. When the task is
     /// cancelled, all connections are closed.
     ///
@@ -57,7 +53,7 @@ struct HTTPListener: Sendable {
     private func bind(
         host: String, port: Int, _ accepted: AsyncStream<HTTPConnection>.Continuation
     ) async throws -> any Channel {
-        try await ServerBootstrap(group: Self.accepting, childGroup: eventLoops)
+        try await ServerBootstrap(group: eventLoops)
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { channel in

@@ -14,7 +14,7 @@ public struct DeletePipeline {
         let objectId: String
         let context: RequestContext
         let access: ObjectStore.WriteAccess
-        /// What triggers are told.
+        /// What triggers get.
         var told = Told()
         /// What became of the object, where anybody wants to know.
         var change: ObjectStore.ChangedObject?
@@ -22,7 +22,7 @@ public struct DeletePipeline {
         var rules: (any DeleteRules)?
     }
 
-    /// What triggers are told of a deletion.
+    /// What triggers get of a deletion.
     public struct Told: Sendable {
         /// The object as it was, as far as the caller sees it, where a trigger wants to know.
         var seen: JSONObject?

@@ -69,7 +69,7 @@ public struct LiveQueries: Sendable {
         switch change.told {
         case nil: break
         case .earlier(let known):
-            // Whoever follows it may know either state: that the object came in or went out is told to both.
+            // A follower may know either state: that the object came in or went out is sent to both.
             let (earlier, matchedEarlier) = try seen(known, &budget)
             if matches {
                 matchedBefore = matchedBefore && matchedEarlier
@@ -77,7 +77,7 @@ public struct LiveQueries: Sendable {
                 (before, matchedBefore) = (earlier, true)
             }
         case .later(let known):
-            // Of a change that comes late, no more is told than that the object went out.
+            // Of a change that comes late, no more is sent than that the object went out.
             guard matchedBefore, !matches, try !seen(known, &budget).matches else { return nil }
         }
         func event(_ kind: LiveQueryEvent.Kind, _ object: JSONObject) -> LiveQueryEvent {

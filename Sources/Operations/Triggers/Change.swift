@@ -21,7 +21,7 @@ public struct Change: Sendable {
     /// What it holds for as long as its values are kept.
     let place: ValuePlace?
 
-    /// What followers were told of the object before, where that is another state than the one before the change, or a later
+    /// What followers know of the object, where that is another state than the one before the change, or a later
     /// one.
     public var told: Told?
 
@@ -63,7 +63,7 @@ public protocol ChangeObserver: Sendable {
     /// Takes note that an object of a class changed, and that it is not known how.
     func missChange(of className: Name) async
 
-    /// Takes note that a write begins of which it will not be told.
+    /// Takes note that a write begins of which it will not be notified.
     ///
     /// - Returns: What ``endUnobserved(_:of:)`` is given when it is over.
     func beginUnobserved() -> Int

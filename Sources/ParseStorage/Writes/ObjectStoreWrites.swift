@@ -72,7 +72,7 @@ extension ObjectStore {
                 if wanted.contains(.current) {
                     let plan = plans[name] ?? catalog.plan(schema)
                     plans[name] = plan
-                    row.returning = "\(plan.selectList), \(Self.number(wanted)) AS _number"
+                    row.returning = "\(plan.selectList), \(wanted.numberSQL) AS _number"
                 }
                 rows[name, default: []].append(row)
             }
@@ -98,10 +98,6 @@ extension ObjectStore {
                 }
             }
         }
-    }
-
-    private static func number(_ wants: ChangeWants) -> String {
-        wants.contains(.number) ? nextNumber : "NULL::bigint"
     }
 
     /// What became of an object that was changed.
@@ -174,7 +170,7 @@ extension ObjectStore {
             if plan.hasACL { columns += ["NULL", "NULL"] }
             current = columns.joined(separator: ", ")
         }
-        return WriteCompiler.Observation(former: plan.selectList, current: current, number: number(wants))
+        return WriteCompiler.Observation(former: plan.selectList, current: current, number: wants.numberSQL)
     }
 
     private static func updated(
@@ -213,7 +209,7 @@ extension ObjectStore {
             let id = compiler.builder.bind(.text(objectId))
             let result = try await query(
                 "DELETE FROM \(SQLBuilder.quote(className)) WHERE \"objectId\" = \(id) AND \(condition) "
-                    + "RETURNING \(plan.selectList), \(Self.number(wants)) AS _number", compiler.builder.parameters)
+                    + "RETURNING \(plan.selectList), \(wants.numberSQL) AS _number", compiler.builder.parameters)
             guard result.rowCount > 0 else { return nil }
             return ChangedObject(
                 className: className, objectId: objectId, number: result.int(0, result.columnCount - 1), isWhole: true,
@@ -264,4 +260,9 @@ extension ObjectStore {
             throw failure(error)
         }
     }
+}
+
+extension ObjectStore.ChangeWants {
+    /// The number of the change as SQL; NULL where none is wanted.
+    fileprivate var numberSQL: String { contains(.number) ? ObjectStore.nextNumber : "NULL::bigint" }
 }

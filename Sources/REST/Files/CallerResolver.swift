@@ -33,7 +33,7 @@ public protocol CallerResolver: Sendable {
     /// - Throws: `ParseError` 209 when the session token is not valid.
     func context(ofFile envelope: Envelope) async throws -> RequestContext
 
-    /// The record of the caller's user as cloud code is told it; nil without a user.
+    /// The record of the caller's user as cloud code gets it; nil without a user.
     func userRecord(_ context: RequestContext) async throws -> JSONObject?
 }
 

@@ -1,0 +1,233 @@
+public import JSON
+import ParseModel
+import Postgres
+
+/// Finds of objects, in one class and through what it includes.
+extension ObjectStore {
+    /// Finds objects.
+    ///
+    /// A class, table or column that does not exist gives no objects, not an error.
+    /// - Throws: `ParseError`.
+    public func find(_ request: FindRequest) async throws -> Found {
+        do {
+            return try await fresh(request.className, otherwise: Self.nothing(request)) { try await find(request, $0) }
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
+    }
+
+    private static func nothing(_ request: FindRequest) -> Found {
+        Found(
+            result: nil, plan: nil, access: request.access, included: IncludedObjects(), include: nil,
+            links: request.links, unwritten: [], count: request.wantsCount ? 0 : nil)
+    }
+
+    private func find(_ request: FindRequest, _ schema: ClassSchema) async throws -> Found {
+        // Rules that look into an object need to see fields that are hidden from others.
+        let isDecidedPerRow = !request.access.ownerRules.isEmpty
+        var plan = catalog.plan(
+            schema, keys: request.keys, excluded: request.excluded,
+            hidden: isDecidedPerRow ? [] : request.access.hidden)
+        let snapshot = catalog.snapshot
+        var statements: [Statement] = []
+        let isFetching = request.limit != 0
+        let byId = isFetching ? Self.byId(request, schema, plan) : nil
+        if isFetching {
+            statements.append(try byId ?? Self.statement(request, schema, &plan, snapshot))
+        }
+        if request.wantsCount {
+            var compiler = FilterCompiler(schemas: snapshot)
+            var counted = request
+            if let countedBy = request.countedBy { counted.access.filter = countedBy }
+            let condition = try Self.condition(counted, schema, &compiler)
+            statements.append(
+                Statement(
+                    "SELECT count(*) FROM \(SQLBuilder.quote(schema.name)) WHERE \(condition)",
+                    compiler.builder.parameters))
+        }
+        guard !statements.isEmpty else { return Self.nothing(request) }
+        let results: [PostgresResult]
+        if byId != nil, !request.wantsCount {
+            results =
+                request.place == .primary
+                ? [try await row(statements[0], request)]
+                : try await reading(schema.name, request.place) { [try await $0.row(statements[0], request)] }
+        } else if session == nil, let nearest = NearestSearch(request) {
+            results = [
+                try await reading(schema.name, request.place) { store in
+                    try await nearest.run(statements[0], catalog.nearestHistory) { radius in
+                        var (narrowed, plan) = (request, plan)
+                        narrowed.filter = nearest.filter(within: radius)
+                        return try Self.statement(narrowed, schema, &plan, snapshot)
+                    } read: {
+                        try await store.search([$0], request, trialTime: $1)[0]
+                    }
+                }
+            ]
+        } else {
+            results =
+                request.place == .primary
+                ? try await search(statements, request)
+                : try await reading(schema.name, request.place) { try await $0.search(statements, request) }
+        }
+        var included = IncludedObjects()
+        if isFetching, let include = request.include {
+            let loader = IncludeLoader(
+                store: self, place: request.placeOfIncluded, access: request.accessToIncluded,
+                sizeLimit: request.sizeLimit)
+            included = try await loader.load(results[0], plan, include)
+            results[0].hold(with: included.size)
+        }
+        return Found(
+            result: isFetching ? results[0] : nil, plan: isFetching ? plan : nil, access: request.access,
+            included: included, include: request.include, links: request.links,
+            unwritten: request.unwritten, sizeLimit: request.sizeLimit,
+            count: request.wantsCount ? results.last?.int(0, 0).map(Int.init) : nil)
+    }
+
+    /// How PostgreSQL would carry a find out, as its own JSON.
+    public func explain(_ request: FindRequest) async throws -> JSONValue {
+        do {
+            return try await fresh(request.className, otherwise: []) { schema in
+                var plan = ReadPlan(schema)
+                let statement = try Self.statement(request, schema, &plan, catalog.snapshot)
+                let explanation = Statement("EXPLAIN (FORMAT JSON) \(statement.sql)", statement.parameters)
+                let rows = try await run([explanation], isSlow: true, timeLimit: request.patternTimeLimit)[0]
+                return try rows.jsonb(0, 0).map { try JSONValue(parsing: $0) } ?? []
+            }
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
+    }
+
+    /// The statement that gives a find's rows. The score of a text search, when it is wanted, is added to the plan.
+    private static func statement(
+        _ request: FindRequest, _ schema: ClassSchema, _ plan: inout ReadPlan, _ snapshot: SchemaSnapshot
+    ) throws(ParseError) -> Statement {
+        if let statement = byId(request, schema, plan) { return statement }
+        var compiler = FilterCompiler(schemas: snapshot)
+        let condition = try condition(request, schema, &compiler)
+        if let rank = compiler.rank, request.keys?.contains("$score") == true { plan = plan.adding(score: rank) }
+        var sql = "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(schema.name)) WHERE \(condition)"
+        var order = try compiler.orderBy(request.order, schema)
+        // Nearest first, unless another order was asked for.
+        if order.isEmpty, let distance = compiler.distance { order = distance }
+        if !order.isEmpty { sql += " ORDER BY \(order)" }
+        if let limit = request.limit { sql += " LIMIT \(compiler.builder.bind(.int(Int64(limit))))" }
+        if request.skip > 0 { sql += " OFFSET \(compiler.builder.bind(.int(Int64(request.skip))))" }
+        return Statement(sql, compiler.builder.parameters)
+    }
+
+    /// The statement of a find that names one object by its id, which most finds are; nil for all others. Its text is
+    /// made once for a class.
+    private static func byId(_ request: FindRequest, _ schema: ClassSchema, _ plan: ReadPlan) -> Statement? {
+        guard case .field(let path, .equal(.string(let id))) = request.filter, path.root == "objectId",
+            path.steps.isEmpty, !id.utf8.contains(0), case .all([]) = request.access.filter, request.skip == 0,
+            request.limit != 0, request.access.writers == nil,
+            TableLayout.hasColumn("objectId", of: schema.name, type: .string)
+        else { return nil }
+        guard let readers = request.access.readers, !TableLayout.classesWithoutACL.contains(schema.name) else {
+            return Statement(plan.anyById, [.text(id)])
+        }
+        return Statement(plan.readableById, [.text(id), .textArray(readers.texts)])
+    }
+
+    private static func condition(_ request: FindRequest, _ schema: ClassSchema, _ compiler: inout FilterCompiler)
+        throws(ParseError) -> String
+    {
+        var conditions = [try compiler.compile(request.filter.and(request.access.filter), schema)]
+        if let readers = request.access.readers, !TableLayout.classesWithoutACL.contains(schema.name) {
+            conditions.append(compiler.permission("_rperm", readers))
+        }
+        if let writers = request.access.writers, !TableLayout.classesWithoutACL.contains(schema.name) {
+            conditions.append(compiler.permission("_wperm", writers))
+        }
+        return conditions.joined(separator: " AND ")
+    }
+
+    /// Reads an object by its id. One that may be large is read as finds are: it waits for memory, and others do not wait
+    /// behind it.
+    private func row(_ statement: Statement, _ request: FindRequest) async throws -> PostgresResult {
+        if let session { return try await session.query(statement) }
+        guard let expected = request.expectedBytes, expected == 0 || expected > PostgresClient.mostShared else {
+            return try await client.row(statement)
+        }
+        return try await client.search(
+            statement, PostgresClient.Search(mostRows: 1, expectedBytes: expected > 0 ? expected : nil))
+    }
+
+    /// Runs the statements of a find that may give any number of rows, and take any time.
+    ///
+    /// - Parameter trialTime: How long they may take before they are done in another way; nil where there is none.
+    private func search(_ statements: [Statement], _ request: FindRequest, trialTime: Duration? = nil) async throws
+        -> [PostgresResult]
+    {
+        let cost = request.filter.cost
+        let isSlow = request.wantsCount || cost != .short
+        let timeLimit = cost == .pattern ? request.patternTimeLimit : nil
+        guard session == nil else { return try await run(statements, isSlow: isSlow, timeLimit: timeLimit) }
+        var results: [PostgresResult] = []
+        for statement in statements {
+            let givesRows = results.isEmpty && request.limit != 0
+            let search = PostgresClient.Search(
+                mostRows: givesRows ? request.limit ?? Self.usualRows : 1,
+                leadsToMore: givesRows && request.include != nil, takesLong: isSlow,
+                timeLimit: trialTime ?? timeLimit, isTrial: trialTime != nil)
+            results.append(try await noting(statement.sql) { try await client.search(statement, search) })
+        }
+        return results
+    }
+
+    /// How many rows are expected of a find without a limit.
+    private static let usualRows = 1000
+
+    private func run(_ statements: [Statement], isSlow: Bool, timeLimit: Duration? = nil) async throws
+        -> [PostgresResult]
+    {
+        if isSlow, session == nil {
+            var results: [PostgresResult] = []
+            for statement in statements {
+                results.append(
+                    try await noting(statement.sql) { try await client.slowQuery(statement, timeLimit: timeLimit) })
+            }
+            return results
+        }
+        if let timeLimit, let session {
+            let reset = Statement("SET LOCAL statement_timeout TO DEFAULT")
+            return Array(
+                try await session.group([.limitingTime(to: timeLimit)] + statements + [reset]).dropFirst().dropLast())
+        }
+        if statements.count == 1 {
+            return [try await query(statements[0], readOnly: true)]
+        }
+        return try await group(statements, readOnly: true)
+    }
+
+    /// Fetches objects of several classes by id, in one round trip.
+    func fetch(_ ids: [Name: [String]], _ accesses: [Name: ReadAccess]) async throws -> [Fetched] {
+        var statements: [Statement] = []
+        var plans: [(ReadPlan, ReadAccess)] = []
+        let snapshot = catalog.snapshot
+        for (className, ids) in ids {
+            guard let schema = snapshot[className.text], let access = accesses[className] else { continue }
+            let plan = catalog.plan(schema, hidden: access.ownerRules.isEmpty ? access.hidden : [])
+            var compiler = FilterCompiler(schemas: snapshot)
+            var request = FindRequest(className: className.text)
+            request.access = access
+            let condition = try Self.condition(request, schema, &compiler)
+            let list = compiler.builder.bind(.textArray(ids))
+            statements.append(
+                Statement(
+                    "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(className.text)) "
+                        + "WHERE \"objectId\" = ANY(\(list)) AND \(condition)", compiler.builder.parameters))
+            plans.append((plan, access))
+        }
+        guard !statements.isEmpty else { return [] }
+        let results =
+            session == nil
+            ? try await client.searchMore(statements, mostRows: ids.values.reduce(0) { $0 + $1.count })
+            : try await run(statements, isSlow: false)
+        return zip(results, plans)
+            .map { Fetched(result: $0, plan: $1.0, access: $1.1) }
+    }
+}
