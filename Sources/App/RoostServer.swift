@@ -44,6 +44,8 @@ public struct RoostServer: Service {
     private let indexer: DateIndexer
     private let files: any FileStorage
     private let monitoring: Monitoring
+    /// Traces and their way to a collector; nil where nothing is traced.
+    private let traces: TraceExport?
     private let monitoringRoutes: MonitoringRoutes
     private let configuration: Configuration
     private let logger: Logger
@@ -170,6 +172,8 @@ public struct RoostServer: Service {
         var transport = extensions.http
         if transport.webSockets == nil { transport.webSockets = liveQueries }
         if configuration.metrics.isOn { transport.meters = meters.requests }
+        traces = try TraceExport(configuration, logger: logger)
+        transport.tracing = traces?.tracing
         transport.slowRequest = .milliseconds(configuration.slowRequest)
         certificate = try configuration.https.map {
             try ServerCertificate(certificateFile: $0.certificate, keyFile: $0.key)
@@ -183,7 +187,7 @@ public struct RoostServer: Service {
             MetricsPage(
                 meters: meters, http: http, client: client, replica: replica, backend: backend,
                 liveQueries: liveQueries, readiness: monitoring.readiness, eventLoops: monitoring.eventLoops,
-                preset: configuration.preset, certificate: certificate))
+                preset: configuration.preset, certificate: certificate, spans: traces?.exporter.outcomes))
     }
 
     /// What `pg_stat_activity` shows of this process: PostgreSQL keeps 63 bytes.
@@ -271,6 +275,7 @@ public struct RoostServer: Service {
         async let _ = backend.sweeps.run()
         async let _ = announceAddress()
         async let _ = liveQueries?.run()
+        traces?.start()
         try await withGracefulShutdownHandler {
             try await serve(mails, pushes, jobs)
         } onGracefulShutdown: {
@@ -297,6 +302,7 @@ public struct RoostServer: Service {
             await backend.jobRunner?.stop()
             await cloud.shutdown()
             await caller?.shutdown()
+            await traces?.stop()
             await monitoring.stop()
             await client.shutdown()
             await replica?.shutdown()

@@ -36,6 +36,8 @@ public final class HTTPCaller: Sendable {
         }
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
         configuration.httpVersion = .http1Only
+        // A tracer of the program would put whole addresses into spans, with the tokens in them.
+        configuration.tracing.tracer = nil
         configuration.timeout.connect = .seconds(5)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsPerHost
         if let keptFor {

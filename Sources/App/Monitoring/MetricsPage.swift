@@ -19,6 +19,8 @@ struct MetricsPage: Sendable {
     let preset: Int
     /// By what the server speaks TLS; nil for plain HTTP.
     let certificate: ServerCertificate?
+    /// Spans, by what became of them; nil where nothing is traced.
+    let spans: Counters<SpanExporter.Outcome>?
 
     /// The metrics now. Nothing is asked of the database.
     var text: Exposition {
@@ -29,6 +31,7 @@ struct MetricsPage: Sendable {
         writeLiveQueries(to: &text)
         text.single(
             "roost_log_dropped_lines_total", .counter, "Log lines that nothing took in time.", LogWriter.droppedLines)
+        if let spans { text.counters("roost_trace_spans_total", "Spans of traces.", by: "result", spans) }
         if let certificate {
             text.single(
                 "roost_certificate_expiry_timestamp_seconds", .gauge, "When the certificate of the server ends.",
