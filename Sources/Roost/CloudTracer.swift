@@ -5,8 +5,8 @@ public import Tracing
 
 /// Has spans of Swift cloud code, and of the libraries that it uses, be part of the traces that the server records.
 ///
-/// `InstrumentationSystem.bootstrap(CloudTracer())` at the start of the program is all that is needed; `withSpan` then adds
-/// spans below the call. What no recorded request asked for is not recorded.
+/// `InstrumentationSystem.bootstrap(CloudTracer())` at the start of the program is all that is needed; `withSpan` then
+/// adds spans below the call. What no recorded request asked for is not recorded.
 public struct CloudTracer: Tracer {
     /// Makes a tracer.
     public init() {}

@@ -13,11 +13,14 @@ struct CloudTracerTests {
                 "tracingEndpoint": .string(collector.address), "tracingSampler": "always_on",
             ]
             let server = CloudServer(options) { cloud in
-                cloud.define("traced") { _ in
-                    try await CloudTracer().withSpan("outer") { outer in
+                cloud.define("traced") { _ async throws -> String in
+                    try await CloudTracer().withSpan("outer") { outer async throws -> String in
                         outer.attributes["url.full"] = "https://example.org/?token=secret"
                         outer.attributes["count"] = 3
-                        return try await CloudTracer().withSpan("inner", ofKind: .client) { _ in "done" }
+                        return try await CloudTracer().withSpan("inner", ofKind: .client) { _ async throws -> String in
+                            await Task.yield()
+                            return "done"
+                        }
                     }
                 }
             }

@@ -20,8 +20,8 @@ struct RequestFields: Sendable {
     /// The id of the trace, where it is recorded.
     var traceID: String?
 
-    /// Takes of a target what lines keep: the path, without the query string, which may hold secrets, without the host of
-    /// a whole URL, which may hold a password, and not all of one that is long.
+    /// Takes of a target what lines keep: the path, without the query string, which may hold secrets, without the host
+    /// of a whole URL, which may hold a password, and not all of one that is long.
     init(id: RequestID, method: String, target: String, status: Int?, duration: Duration) {
         self.id = id
         self.method = method

@@ -34,8 +34,8 @@ extension OptionTable {
         ) { value, name throws(ConfigurationError) in try pairs(value, name) },
         .custom(
             "tracingSampler", "OTEL_TRACES_SAMPLER", .string, \.tracing.sampler,
-            "Which requests are traced: always_on, always_off, traceidratio, and these with parentbased_ before them; default "
-                + "parentbased_traceidratio"
+            "Which requests are traced: always_on, always_off, traceidratio, and these with parentbased_ before them; "
+                + "default parentbased_traceidratio"
         ) { value, name throws(ConfigurationError) in
             guard let text = value.nonEmptyText else { return nil }
             guard let sampler = Configuration.Tracing.Sampler(rawValue: text) else { throw .invalid(name, text) }
