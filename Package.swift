@@ -25,6 +25,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.0")),
         .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.0")),
         .package(url: "https://github.com/apple/swift-metrics", .upToNextMinor(from: "2.13.0")),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", .upToNextMinor(from: "1.7.3")),
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
         .package(url: "https://github.com/apple/swift-nio-http2", .upToNextMinor(from: "1.46.0")),
         .package(url: "https://github.com/apple/swift-nio-ssl", .upToNextMinor(from: "2.37.0")),
@@ -72,7 +73,9 @@ let package = Package(
             name: "ParseStorage",
             dependencies: ["Encoding", "JSON", "ParseModel", "Postgres", "Schema", "Tasks", collections, logging],
             swiftSettings: stayOnExecutor),
-        .target(name: "Rules", dependencies: ["Encoding", "JSON", "ParseModel", "ServerConfiguration", collections]),
+        .target(
+            name: "Rules",
+            dependencies: ["Encoding", "JSON", "ParseModel", "ServerConfiguration", "Telemetry", collections]),
         .target(
             name: "Operations",
             dependencies: [
@@ -227,8 +230,9 @@ let package = Package(
         .target(
             name: "Roost",
             dependencies: [
-                "App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration", collections,
-                logging,
+                "App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration", "Telemetry",
+                collections, logging,
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -264,13 +268,14 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
             ],
-            path: "Tests/TestSupport", exclude: ["mail_catcher.py"]),
+            path: "Tests/TestSupport", exclude: ["mail_catcher.py", "span_collector.py"]),
         .target(name: "TestTools", path: "Tests/TestTools"),
         .testTarget(name: "ArchitectureTests", dependencies: ["TestTools"]),
         .testTarget(name: "EncodingTests", dependencies: ["Encoding"]),
         .testTarget(name: "TasksTests", dependencies: ["Tasks"]),
         .testTarget(name: "LogsTests", dependencies: ["JSON", "Logs", "ParseModel", logging]),
-        .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestTools", subprocess]),
+        .testTarget(
+            name: "TelemetryTests", dependencies: ["JSON", "Telemetry", "TestTools"], exclude: ["decode_spans.py"]),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestTools"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "Tasks", "TestTools", logging]),
         .testTarget(
@@ -348,7 +353,11 @@ let package = Package(
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
             ]),
         .testTarget(
-            name: "RoostTests", dependencies: ["App", "JSON", "Roost", "TestSupport", logging]),
+            name: "RoostTests",
+            dependencies: [
+                "App", "JSON", "Roost", "TestSupport", logging,
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ]),
         .testTarget(
             name: "AppTests",
             dependencies: [

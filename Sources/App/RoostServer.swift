@@ -45,6 +45,8 @@ public struct RoostServer: Service {
     private let indexer: DateIndexer
     private let files: any FileStorage
     private let monitoring: Monitoring
+    /// Traces and their way to a collector; nil where nothing is traced.
+    private let traces: TraceExport?
     private let monitoringRoutes: MonitoringRoutes
     private let configuration: Configuration
     private let logger: Logger
@@ -123,10 +125,11 @@ public struct RoostServer: Service {
         var probes: [any ReadinessProbe] = [
             DatabaseProbe("database", isNeeded: true, database, logger: logger)
         ]
-        for uri in configuration.replicas {
+        for (index, uri) in configuration.replicas.enumerated() {
             var database = database
             database.connectionString = uri
-            probes.append(DatabaseProbe("replica", isNeeded: false, database, logger: logger))
+            let name = MetricsPage.name(ofReplica: index, of: configuration.replicas.count)
+            probes.append(DatabaseProbe(name, isNeeded: false, database, logger: logger))
         }
         let catalog = SchemaCatalog(
             client: client, senderId: Identifiers.hexadecimal(32), refusesMixedMembership: configuration.preset >= 9,
@@ -185,6 +188,8 @@ public struct RoostServer: Service {
         var transport = extensions.http
         if transport.webSockets == nil { transport.webSockets = liveQueries }
         if configuration.metrics.isOn { transport.meters = meters.requests }
+        traces = try TraceExport(configuration, logger: logger)
+        transport.tracing = traces?.tracing
         transport.slowRequest = .milliseconds(configuration.slowRequest)
         certificate = try configuration.https.map {
             try ServerCertificate(certificateFile: $0.certificate, keyFile: $0.key)
@@ -196,9 +201,9 @@ public struct RoostServer: Service {
             additions: transport, logger: logger)
         monitoring.show(
             MetricsPage(
-                meters: meters, http: http, client: client, replica: replica, backend: backend,
+                meters: meters, http: http, client: client, replicas: clients, backend: backend,
                 liveQueries: liveQueries, readiness: monitoring.readiness, eventLoops: monitoring.eventLoops,
-                preset: configuration.preset, certificate: certificate))
+                preset: configuration.preset, certificate: certificate, spans: traces?.exporter.outcomes))
     }
 
     /// What `pg_stat_activity` shows of this process: PostgreSQL keeps 63 bytes.
@@ -280,6 +285,7 @@ public struct RoostServer: Service {
         async let _ = files.tend()
         async let _ = announceAddress()
         async let _ = liveQueries?.run()
+        traces?.start()
         try await withGracefulShutdownHandler {
             try await serve(beside: tasks)
         } onGracefulShutdown: {
@@ -299,6 +305,7 @@ public struct RoostServer: Service {
             await cloud.shutdown()
             await caller?.shutdown()
             await files.shutdown()
+            await traces?.stop()
             await monitoring.stop()
             await client.shutdown()
             await replicas?.shutdown()

@@ -34,12 +34,26 @@ extension Backend {
         _ errorClass: String?
     ) {
         meters.database.add(operation, duration, errorClass: errorClass)
+        if let trace = context?.facts?.trace { add(operation, className, to: trace, duration, errorClass) }
         guard let threshold = slowLog.threshold, duration >= threshold else { return }
         meters.slowOperations.add(operation)
         let statement = CallerPresence.current?.takeSlowStatement()
         guard var fields = slowLog.note(operation, className, statement: statement, took: duration) else { return }
         if let id = context?.facts?.logID { fields["id"] = "\(id)" }
         logger.warning("slow query", metadata: fields)
+    }
+
+    private func add(
+        _ operation: DatabaseMeters.Operation, _ className: String, to trace: RequestTrace, _ duration: Duration,
+        _ errorClass: String?
+    ) {
+        var attributes: [SpanField] = [
+            .text("db.system.name", "postgresql"), .text("db.operation.name", "\(operation)"),
+            .text("db.collection.name", className),
+        ]
+        if let errorClass { attributes.append(.text("db.response.status_code", errorClass)) }
+        trace.add(
+            "\(operation) \(className)", .client, took: duration, attributes, isFailed: errorClass != nil)
     }
 
     /// The class of what the database did not do, by the first characters of its SQLSTATE; nil for a refusal that is an

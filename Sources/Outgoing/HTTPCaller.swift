@@ -42,7 +42,8 @@ public final class HTTPCaller: Sendable {
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
         configuration.httpVersion = .http1Only
         configuration.timeout.connect = TimeAmount(connectTime)
-        if isPrivate { configuration.tracing.tracer = nil }
+        // A tracer of the program would put whole addresses into spans, with the tokens in them.
+        configuration.tracing.tracer = nil
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connectionsPerHost
         if let keptFor {
             configuration.connectionPool.idleTimeout = TimeAmount(keptFor)

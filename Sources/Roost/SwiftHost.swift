@@ -34,7 +34,8 @@ final class SwiftHost: CloudHost {
     func call(_ call: CloudCall) async throws -> CloudResult {
         guard let entry = entries[call.target] else { return CloudResult() }
         do {
-            return try await entry.handler(call, CallDetails(call, services.withLock { $0 }, logger))
+            let details = CallDetails(call, services.withLock { $0 }, logger)
+            return try await TracePlace.run(call) { try await entry.handler(call, details) }
         } catch let error as ParseError {
             throw error
         } catch let error as CancellationError {

@@ -184,6 +184,8 @@ public struct Configuration: Sendable {
         /// So many of each kind.
         case files(Int)
     }
+    /// Which requests are traced, and where their spans go.
+    public var tracing = Tracing()
     /// Where metrics are read.
     public var metrics = Metrics()
 

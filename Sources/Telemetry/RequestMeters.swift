@@ -2,8 +2,8 @@ import Synchronization
 
 /// What is measured of requests of HTTP: how long they took, by route, method and status.
 ///
-/// Each event loop has numbers of its own (``Shard``), which are added up when they are read. A request adds to a few of
-/// them: it takes no lock, makes no text and allocates nothing.
+/// Each event loop has numbers of its own (``Shard``), which are added up when they are read. A request adds to a few
+/// of them: it takes no lock, makes no text and allocates nothing.
 public final class RequestMeters: Sendable {
     /// A method and a template of paths under which requests are counted.
     public struct Row: Sendable, Hashable {

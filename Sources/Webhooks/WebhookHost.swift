@@ -91,6 +91,7 @@ public final class WebhookHost: CloudHost {
         }
         var request = HTTPCall("POST", authority.url, headers: [("Content-Type", "application/json")], body: body)
         request.headers.append(("X-Parse-Cloud-Depth", "\(call.depth)"))
+        if !call.traceparent.isEmpty { request.headers.append(("traceparent", call.traceparent)) }
         if !call.requestID.isEmpty { request.headers.append(("X-Request-Id", call.requestID)) }
         if let key = options.key {
             request.headers.append(("X-Parse-Webhook-Key", key))

@@ -18,7 +18,7 @@ import Testing
         "Logs": ["JSON", "ParseModel"],
         "ServerConfiguration": ["JSON"],
         "ParseStorage": ["Encoding", "JSON", "ParseModel", "Postgres", "Schema", "Tasks"],
-        "Rules": ["Encoding", "JSON", "ParseModel", "ServerConfiguration"],
+        "Rules": ["Encoding", "JSON", "ParseModel", "ServerConfiguration", "Telemetry"],
         "Operations": [
             "CCrypt", "Encoding", "JSON", "Logs", "ParseModel", "ParseStorage", "Postgres", "Rules",
             "ServerConfiguration", "Tasks", "Telemetry",
@@ -62,7 +62,9 @@ import Testing
             "Schema", "ServerConfiguration", "SignIn", "Telemetry", "Webhooks",
         ],
         "CLI": ["App", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "Push", "ServerConfiguration"],
-        "Roost": ["App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration"],
+        "Roost": [
+            "App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration", "Telemetry",
+        ],
     ]
 
     private static let sources = URL(fileURLWithPath: Checkout.path("Sources"))

@@ -11,7 +11,7 @@ struct MetricsPage: Sendable {
     let meters: Meters
     let http: HTTPServer
     let client: PostgresClient
-    let replica: PostgresClient?
+    let replicas: [PostgresClient]
     let backend: Backend
     let liveQueries: LiveQueryServer?
     let readiness: Readiness
@@ -19,6 +19,8 @@ struct MetricsPage: Sendable {
     let preset: Int
     /// By what the server speaks TLS; nil for plain HTTP.
     let certificate: ServerCertificate?
+    /// Spans, by what became of them; nil where nothing is traced.
+    let spans: Counters<SpanExporter.Outcome>?
 
     /// The metrics now. Nothing is asked of the database.
     var text: Exposition {
@@ -29,6 +31,7 @@ struct MetricsPage: Sendable {
         writeLiveQueries(to: &text)
         text.single(
             "roost_log_dropped_lines_total", .counter, "Log lines that nothing took in time.", LogWriter.droppedLines)
+        if let spans { text.counters("roost_trace_spans_total", "Spans of traces.", by: "result", spans) }
         if let certificate {
             text.single(
                 "roost_certificate_expiry_timestamp_seconds", .gauge, "When the certificate of the server ends.",
@@ -58,7 +61,9 @@ struct MetricsPage: Sendable {
     }
 
     private func writeDatabase(to text: inout Exposition) {
-        let pools = [("primary", client.statistics)] + (replica.map { [("replica", $0.statistics)] } ?? [])
+        let pools =
+            [("primary", client.statistics)]
+            + replicas.enumerated().map { (Self.name(ofReplica: $0, of: replicas.count), $1.statistics) }
         text.begin("db_client_connections", .gauge, "Open connections of the database.")
         for (pool, figures) in pools { text.add(["pool": pool], figures.connections) }
         text.begin("db_client_connection_pending_requests", .gauge, "Requests that wait for a connection.")
@@ -70,11 +75,17 @@ struct MetricsPage: Sendable {
         if let isUp = readiness.isUp("database") {
             text.single("roost_database_up", .gauge, "Whether the database answers the probe.", isUp ? 1 : 0)
         }
-        let replica = readiness.summary.checks.first { $0.name == "replica" }?.check
-        if let lag = replica?.figures.first(where: { $0.name == "lagSeconds" }) {
+        let checks = readiness.summary.checks.filter { $0.name.hasPrefix("replica") }
+        let lags = checks.compactMap { $0.check.figures.first { $0.name == "lagSeconds" }?.value }
+        if let lag = lags.max() {
             text.single(
-                "roost_replica_lag_seconds", .gauge, "By how much the replica is behind what it received.", lag.value)
+                "roost_replica_lag_seconds", .gauge, "By how much the last replica is behind what it received.", lag)
         }
+    }
+
+    /// What a replica is called in metrics and in readiness: numbered where there are several.
+    static func name(ofReplica index: Int, of count: Int) -> String {
+        count == 1 ? "replica" : "replica\(index + 1)"
     }
 
     private func writeLiveQueries(to text: inout Exposition) {

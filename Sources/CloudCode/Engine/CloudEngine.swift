@@ -159,24 +159,35 @@ public final class CloudEngine: Sendable {
 
     /// Measures a call.
     private func counted(
-        _ target: CloudTarget, _ host: CloudHostKind, _ body: nonisolated(nonsending) () async throws -> CloudResult
+        _ call: CloudCall, _ host: CloudHostKind, _ span: RequestTrace.Child?,
+        _ body: nonisolated(nonsending) () async throws -> CloudResult
     ) async throws -> CloudResult {
-        let kind: CloudMeters.Kind =
-            switch target {
-            case .function: .function
-            case .job: .job
-            case .trigger: .trigger
-            }
         let start = ContinuousClock.now
         do {
             let result = try await body()
-            meters.add(kind, host.measured, .ok, .now - start)
+            note(.ok, call, host, span, .now - start)
             return result
         } catch {
             let isOverdue = (error as? ParseError).map { $0.message == TimeLimit.exceeded.message } ?? false
-            meters.add(kind, host.measured, isOverdue ? .timeout : .error, .now - start)
+            note(isOverdue ? .timeout : .error, call, host, span, .now - start)
             throw error
         }
+    }
+
+    private func note(
+        _ result: CloudMeters.Result, _ call: CloudCall, _ host: CloudHostKind, _ span: RequestTrace.Child?,
+        _ duration: Duration
+    ) {
+        let (kind, name): (CloudMeters.Kind, String) =
+            switch call.target {
+            case .function(let name): (.function, "function \(name)")
+            case .job(let name): (.job, "job \(name)")
+            case .trigger(let event, let className): (.trigger, "\(event.rawValue) \(className)")
+            }
+        meters.add(kind, host.measured, result, duration)
+        guard let span else { return }
+        call.trace?.end(
+            span, name, .client, [.text("roost.cloud.host", "\(host.measured)")], isFailed: result != .ok)
     }
 
     /// Whether what a call answers is all that is left to do for the request: it is written into the answer.
@@ -214,8 +225,11 @@ public final class CloudEngine: Sendable {
             }
             let limit = host.timeLimit(of: call.target)
             call.deadline = limit.map { .now + $0 }
+            let span = call.trace?.begin()
+            call.traceparent = span?.traceparent ?? ""
+            call.traceSpan = span?.id
             let ready = call
-            let result = try await counted(call.target, host.kind) {
+            let result = try await counted(call, host.kind, span) {
                 try await TimeLimit.run(limit) { try await host.call(ready) }
             }
             return validation.map { result.adding($0) } ?? result

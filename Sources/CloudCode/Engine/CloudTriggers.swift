@@ -115,6 +115,7 @@ extension CloudCall {
         guard let facts else { return }
         headers = facts.headerFields
         requestID = facts.logID
+        trace = facts.trace
         depth = facts.cloudDepth + 1
         isNested = facts.isOfCloudCode && depth > 1
     }

@@ -46,7 +46,7 @@ enum CredentialChain {
         var settings = outgoing
         settings.proxy = nil
         return try HTTPCaller(
-            settings, connectionsPerHost: 1, keptFor: .seconds(1), connectTime: .seconds(1), isPrivate: true)
+            settings, connectionsPerHost: 1, keptFor: .seconds(1), connectTime: .seconds(1))
     }
 }
 

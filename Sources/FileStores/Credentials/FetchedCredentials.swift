@@ -22,7 +22,7 @@ struct WebIdentity: AWSCredentialProvider {
         self.session = session ?? "roost"
         let region = variables["AWS_REGION"] ?? region
         endpoint = variables["AWS_ENDPOINT_URL_STS"] ?? "https://sts.\(region).amazonaws.com"
-        caller = try HTTPCaller(outgoing, connectionsPerHost: 1, keptFor: .seconds(1), isPrivate: true)
+        caller = try HTTPCaller(outgoing, connectionsPerHost: 1, keptFor: .seconds(1))
     }
 
     func credentials() async throws -> AWSCredentials {

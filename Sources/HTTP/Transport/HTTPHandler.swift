@@ -1,4 +1,5 @@
 import Synchronization
+import Telemetry
 
 /// Answers the requests of connections.
 package protocol HTTPHandler: Sendable {
@@ -43,6 +44,8 @@ package struct IncomingRequest {
     package let isDraining: Bool
     /// What is found out about it, for metrics and for its log line.
     package let record: RequestRecord
+    /// The trace of the request; nil for one that is not recorded.
+    package let trace: RequestTrace?
 
     package var isHead: Bool { method == "HEAD" }
 

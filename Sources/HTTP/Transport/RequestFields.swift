@@ -17,9 +17,11 @@ struct RequestFields: Sendable {
     /// The bytes of the content of the answer.
     var bytes: Int?
     var caller = RequestRecord.Caller()
+    /// The id of the trace, where it is recorded.
+    var traceID: String?
 
-    /// Takes of a target what lines keep: the path, without the query string, which may hold secrets, without the host of
-    /// a whole URL, which may hold a password, and not all of one that is long.
+    /// Takes of a target what lines keep: the path, without the query string, which may hold secrets, without the host
+    /// of a whole URL, which may hold a password, and not all of one that is long.
     init(id: RequestID, method: String, target: String, status: Int?, duration: Duration) {
         self.id = id
         self.method = method
@@ -42,7 +44,7 @@ struct RequestFields: Sendable {
     }
 
     /// The path as lines have it. The name of a file opens it to everybody, and is left out.
-    private var shownPath: String {
+    var shownPath: String {
         guard let files = path.firstRange(of: "/files/") else { return path }
         let rest = path[files.upperBound...]
         guard let end = rest.firstIndex(of: "/") else { return path[..<files.upperBound] + "\u{2026}" }
@@ -75,6 +77,7 @@ struct RequestFields: Sendable {
         add("power", caller.power)
         add("route", route)
         add("status", status.map(String.init))
+        add("trace_id", traceID)
         add("user", caller.user)
         return fields
     }

@@ -20,7 +20,7 @@ package final class RequestRecord: Sendable {
         /// What the key is worth, where it is no client's.
         package var power: String?
 
-        /// Nobody in particular.
+        /// A caller of whom nothing is known, or what is.
         package init(user: String? = nil, client: String? = nil, power: String? = nil) {
             self.user = user
             self.client = client

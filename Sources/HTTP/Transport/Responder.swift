@@ -5,6 +5,7 @@ import Logs
 import NIOCore
 import NIOHTTP1
 import Synchronization
+import Telemetry
 
 /// Answers one request on a connection.
 struct Responder: Sendable {
@@ -78,7 +79,7 @@ struct Responder: Sendable {
             id: id(of: headers, from: connection.peer), method: head.method.rawValue, target: head.uri,
             headers: headers,
             authority: headers[.host], peer: connection.peer, body: body, isDraining: drain.hasBegun,
-            record: record)
+            record: record, trace: trace(headers, from: connection.peer))
         var reply = await handler.answer(request)
         received = body.receivedLength
         body.release()
@@ -216,8 +217,32 @@ struct Responder: Sendable {
         fields.code = code
         fields.bytes = bytes
         fields.caller = request.record.takeCaller()
+        if let trace = request.trace {
+            fields.traceID = trace.id
+            end(trace, fields)
+        }
         let level = fields.level(isQuiet: request.record.isQuiet, slow: additions.slowRequest)
         logger.log(level: level, "request", metadata: ["request": .fields { [fields] in fields.fields }])
+    }
+
+    /// Begins the trace of a request.
+    private func trace(_ headers: RequestHeaders, from peer: String) -> RequestTrace? {
+        guard let tracing = additions.tracing else { return nil }
+        let given = headers[.traceParent].flatMap { TraceContext(traceparent: $0, tracestate: headers[.traceState]) }
+        return tracing.begin(given, isProxy: given != nil && handler.believes(peer: peer))
+    }
+
+    private func end(_ trace: RequestTrace, _ fields: RequestFields) {
+        var attributes: [SpanField] = [
+            .text("http.request.method", fields.method), .text("url.scheme", isSecure ? "https" : "http"),
+            .text("url.path", fields.shownPath), .text("roost.request_id", "\(fields.id)"),
+        ]
+        if let route = fields.route { attributes.append(.text("http.route", route)) }
+        if let status = fields.status { attributes.append(.number("http.response.status_code", status)) }
+        if let code = fields.code { attributes.append(.number("roost.error_code", code)) }
+        let isFailed = fields.status.map { $0 >= 500 } ?? true
+        if isFailed { attributes.append(.text("error.type", fields.status.map(String.init) ?? "client_closed")) }
+        trace.end(fields.route.map { "\(fields.method) \($0)" } ?? fields.method, attributes, isFailed: isFailed)
     }
 
     /// The id that a proxy which is believed gave the request, or one of the server's own.

@@ -3,7 +3,7 @@ package enum HeaderName: UInt8, CaseIterable, Sendable {
     case acceptLanguage
     case authorization, contentEncoding, contentLength, contentType, entityTag, expect, host, ifModifiedSince
     case ifNoneMatch, ifRange, origin, range, transferEncoding, forwardedFor, forwardedProtocol, forwardedHost
-    case requestedWith, pageLocale, requestID
+    case requestedWith, pageLocale, requestID, traceParent, traceState
     // Those that Parse clients send.
     case parseApplicationID, parseSessionToken, parseMasterKey, parseMaintenanceKey, parseInstallationID
     case parseClientKey, parseJavascriptKey, parseWindowsKey, parseRESTAPIKey, parseClientVersion, parseCloudContext
@@ -33,6 +33,8 @@ package enum HeaderName: UInt8, CaseIterable, Sendable {
         case .requestedWith: "X-Requested-With"
         case .pageLocale: "X-Parse-Page-Param-Locale"
         case .requestID: "X-Request-Id"
+        case .traceParent: "traceparent"
+        case .traceState: "tracestate"
         case .parseApplicationID: "X-Parse-Application-Id"
         case .parseSessionToken: "X-Parse-Session-Token"
         case .parseMasterKey: "X-Parse-Master-Key"

@@ -212,7 +212,9 @@ export class Calls {
       ip: sent.ip,
       context: sent.context ?? {},
       log: this.#log.forCall(call),
+      requestId: call.requestId,
     };
+    if (call.traceparent) request.trace = { traceparent: call.traceparent };
     switch (kind) {
       case 'function': return Object.assign(request, { functionName: call.name, params: this.#params(call) });
       case 'job': return this.#jobRequest(request, call);

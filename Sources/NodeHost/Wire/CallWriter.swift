@@ -18,6 +18,7 @@ enum CallWriter {
             "type": .string(kind.rawValue), "id": .number(Double(id)), "depth": .number(Double(call.depth)),
             "requestId": .string(call.requestID),
         ]
+        if !call.traceparent.isEmpty { message["traceparent"] = .string(call.traceparent) }
         if let deadline = call.deadline {
             message["deadlineMs"] = .number(max(0, (deadline - .now) / .milliseconds(1)))
         }

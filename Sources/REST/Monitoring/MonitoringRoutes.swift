@@ -4,7 +4,7 @@ import JSON
 import Synchronization
 package import Telemetry
 
-/// The answers to who watches the server: its metrics, whether its process works, whether requests should be sent to it.
+/// The answers to who watches the server: its metrics, whether its process works, whether it should get requests.
 package final class MonitoringRoutes: Sendable {
     private let readiness: Readiness
     private let page: @Sendable () -> Exposition

@@ -67,7 +67,8 @@ struct EnvelopeOpener: Sendable {
         let power = try keys.power(of: credentials, address: address)
         return RequestOrigin(
             requestID: request.id, credentials: credentials, power: power, address: address,
-            mountURL: mountURLs.url(for: request), headers: request.headers, record: request.record)
+            mountURL: mountURLs.url(for: request), headers: request.headers, record: request.record,
+            trace: request.trace)
     }
 
     /// A component of the path without percent-encoding.

@@ -2,6 +2,7 @@ import Encoding
 public import HTTP
 public import JSON
 public import Rules
+public import Telemetry
 
 /// Who sent a request, and how it came. The calls of a batch have one origin.
 public final class RequestOrigin: Sendable {
@@ -19,6 +20,8 @@ public final class RequestOrigin: Sendable {
     private let headers: RequestHeaders?
     /// What is found out about the request; nil for one that did not come by HTTP.
     let record: RequestRecord?
+    /// The trace of the request; nil for one that is not recorded.
+    public let trace: RequestTrace?
     /// What cloud code that makes the request was called with; nil for a client's.
     private let parent: CloudParent?
     /// Whether cloud code makes the request, inside of this server.
@@ -46,9 +49,10 @@ public final class RequestOrigin: Sendable {
     /// Puts together what is known of a request that came by HTTP, or of one that cloud code makes.
     package init(
         requestID: RequestID, credentials: Credentials, power: Caller.Power, address: String, mountURL: String,
-        headers: RequestHeaders?, record: RequestRecord? = nil, parent: CloudParent? = nil, isInternal: Bool = false
+        headers: RequestHeaders?, record: RequestRecord? = nil, trace: RequestTrace? = nil, parent: CloudParent? = nil, isInternal: Bool = false
     ) {
         self.record = record
+        self.trace = trace
         self.headers = headers
         self.parent = parent
         self.isInternal = isInternal

@@ -1,5 +1,6 @@
 public import JSON
 import ParseModel
+public import Telemetry
 
 /// Who is calling, after keys and session token were looked at.
 public struct Caller: Sendable, Hashable {
@@ -120,4 +121,10 @@ public protocol RequestFacts: AnyObject, Sendable {
     var isOfCloudCode: Bool { get }
     /// Whether the caller takes `{"__op":"Delete"}` in the answer to a save, for a field that cloud code removed.
     var takesDeletions: Bool { get }
+    /// The trace of the request; nil for one that is not recorded.
+    var trace: RequestTrace? { get }
+}
+
+extension RequestFacts {
+    public var trace: RequestTrace? { nil }
 }

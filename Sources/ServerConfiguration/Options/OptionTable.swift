@@ -9,6 +9,7 @@ public enum OptionTable {
         ("Mails for accounts", mails), ("Pages", pages), ("Cloud code in JavaScript", cloudMain), ("Jobs", jobs),
         ("Files", files), ("Protection", protection + rateLimits), ("Live queries", liveQueries),
         ("Push notifications", pushes), ("Logs", logs), ("Metrics and health", monitoring),
+        ("Traces", traces),
         ("Reports", [security]), ("Not built", unbuilt), ("Without effect", ignored),
     ]
 

@@ -1,0 +1,162 @@
+import JSON
+
+extension OptionTable {
+    /// Traces, by OpenTelemetry's own variables.
+    static let traces: [OptionDefinition] = [
+        .custom(
+            "tracingEndpoint", "OTEL_EXPORTER_OTLP_ENDPOINT", .string, \.tracing.endpoint,
+            "The address of a collector that takes OTLP over HTTP; /v1/traces is added. Without one nothing is traced"
+        ) { value, name throws(ConfigurationError) in
+            .some(try address(value, name).map { $0.hasSuffix("/") ? $0 + "v1/traces" : $0 + "/v1/traces" })
+        },
+        .custom(
+            "tracingTracesEndpoint", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", .string, \.tracing.endpoint,
+            "The same, as it is"
+        ) { value, name throws(ConfigurationError) in .some(try address(value, name)) },
+        .custom(
+            "tracingHeaders", "OTEL_EXPORTER_OTLP_HEADERS", .string, \.tracing.headers,
+            "Header fields for the collector: name=value,…, percent-encoded"
+        ) { value, name throws(ConfigurationError) in try pairs(value, name) },
+        .custom(
+            "tracingProtocol", "OTEL_EXPORTER_OTLP_PROTOCOL", .string, \.tracing.isProtocolKnown,
+            "http/protobuf; there is no other"
+        ) { value, _ throws(ConfigurationError) in
+            guard value.nonEmptyText ?? "http/protobuf" == "http/protobuf" else {
+                throw ConfigurationError("option tracingProtocol: only http/protobuf is built")
+            }
+            return true
+        },
+        .text(
+            "tracingServiceName", "OTEL_SERVICE_NAME", \.tracing.serviceName, "What traces call the server"),
+        .custom(
+            "tracingResource", "OTEL_RESOURCE_ATTRIBUTES", .string, \.tracing.resource,
+            "What traces say of the process besides: name=value,…"
+        ) { value, name throws(ConfigurationError) in try pairs(value, name) },
+        .custom(
+            "tracingSampler", "OTEL_TRACES_SAMPLER", .string, \.tracing.sampler,
+            "Which requests are traced: always_on, always_off, traceidratio, and these with parentbased_ before them; "
+                + "default parentbased_traceidratio"
+        ) { value, name throws(ConfigurationError) in
+            guard let text = value.nonEmptyText else { return nil }
+            guard let sampler = Configuration.Tracing.Sampler(rawValue: text) else { throw .invalid(name, text) }
+            return sampler
+        },
+        .custom(
+            "tracingSamplerArgument", "OTEL_TRACES_SAMPLER_ARG", .stringOrNumber, \.tracing.ratio,
+            "Of how many requests, as 0.1; default 0.01"
+        ) { value, name throws(ConfigurationError) in
+            guard let ratio = value.numberValue ?? value.stringValue.flatMap(Double.init), (0...1).contains(ratio)
+            else {
+                throw .invalid(name, value.stringValue ?? value.text)
+            }
+            return ratio
+        },
+        .custom(
+            "tracingDisabled", "OTEL_SDK_DISABLED", .boolean, \.tracing.isDisabled,
+            "Whether nothing is traced all the same"
+        ) { value, _ throws(ConfigurationError) in value.boolValue },
+        .choiceOption(
+            "tracingTrust", "ROOST_TRACING_TRUST", \.tracing.trust,
+            "Whose traceparent is followed: proxy (those of trustProxy), all or none; default proxy"),
+    ]
+
+    private static func address(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> String? {
+        guard let text = value.nonEmptyText else { return nil }
+        guard text.hasPrefix("http://") || text.hasPrefix("https://") else { throw .invalid(name, text) }
+        return text
+    }
+
+    private static func pairs(
+        _ value: JSONValue, _ name: String
+    ) throws(ConfigurationError) -> [Configuration.Tracing.Pair] {
+        var pairs: [Configuration.Tracing.Pair] = []
+        for part in (value.nonEmptyText ?? "").split(separator: ",") {
+            let sides = part.split(separator: "=", maxSplits: 1).map { PercentText.decode(String($0)) }
+            guard sides.count == 2, let key = sides[0], let text = sides[1], !key.isEmpty else {
+                throw .invalid(name, value.text)
+            }
+            pairs.append(Configuration.Tracing.Pair(name: key, value: text))
+        }
+        return pairs
+    }
+}
+
+extension OptionDefinition {
+    /// One of some words, as an option.
+    fileprivate static func choiceOption<Value: RawRepresentable<String> & CaseIterable & Sendable>(
+        _ name: String, _ environment: String, _ path: OptionPath<Value>, _ summary: String
+    ) -> OptionDefinition {
+        custom(name, environment, .string, path, summary) { value, name throws(ConfigurationError) in
+            guard let text = value.nonEmptyText else { return nil }
+            guard let choice = Value(rawValue: text) else { throw .invalid(name, text) }
+            return choice
+        }
+    }
+}
+
+/// Percent-encoding as OpenTelemetry's variables have it, around spaces that do not count.
+private enum PercentText {
+    static func decode(_ text: String) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8.drop { $0 == UInt8(ascii: " ") }[...]
+        while rest.last == UInt8(ascii: " ") { rest.removeLast() }
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let digits = String(rest.prefix(2)), digits.utf8.count == 2, let value = UInt8(digits, radix: 16)
+            else {
+                return nil
+            }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+extension Configuration {
+    /// Which requests are traced, and where their spans go.
+    public struct Tracing: Sendable {
+        /// Which requests are traced.
+        public enum Sampler: String, Sendable {
+            case alwaysOn = "always_on"
+            case alwaysOff = "always_off"
+            case ratio = "traceidratio"
+            case parentOn = "parentbased_always_on"
+            case parentOff = "parentbased_always_off"
+            case parentRatio = "parentbased_traceidratio"
+
+            /// Whether a trace that the caller began is recorded where the caller records it.
+            public var followsParent: Bool { rawValue.hasPrefix("parentbased_") }
+        }
+
+        /// Whose word about a trace counts.
+        public enum Trust: String, Sendable, CaseIterable {
+            case proxy, all, none
+        }
+
+        /// A name with a value.
+        public struct Pair: Sendable {
+            public var name: String
+            public var value: String
+        }
+
+        /// The address that takes spans; nil for none.
+        public var endpoint: String?
+        /// Header fields for it.
+        public var headers: [Pair] = []
+        var isProtocolKnown = true
+        /// What traces call the server.
+        public var serviceName = "roost"
+        /// What they say of the process besides.
+        public var resource: [Pair] = []
+        public var sampler = Sampler.parentRatio
+        /// Of how many requests.
+        public var ratio = 0.01
+        /// Whether nothing is traced all the same.
+        public var isDisabled = false
+        public var trust = Trust.proxy
+    }
+}

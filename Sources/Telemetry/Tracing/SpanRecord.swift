@@ -1,0 +1,49 @@
+/// Something that was done for a trace, from its begin to its end.
+struct SpanRecord: Sendable {
+    var traceID: TraceContext.TraceID
+    var id: UInt64
+    /// The span that it is part of; nil for the first of a trace.
+    var parent: UInt64?
+    var state: String?
+    var name: String
+    var kind: SpanSide
+    /// In nanoseconds since 1970.
+    var start: UInt64
+    var end: UInt64
+    var attributes: [SpanField]
+    var isFailed = false
+    /// The span of another trace that it follows from.
+    var link: TraceContext?
+    /// How many spans below it were left out.
+    var dropped = 0
+}
+
+/// On which side of a call a span is.
+public enum SpanSide: Int, Sendable {
+    case inside = 1
+    case server = 2
+    case client = 3
+}
+
+/// A name with a value, by OpenTelemetry's conventions.
+public struct SpanField: Sendable {
+    enum Value: Sendable {
+        case text(String)
+        case number(Int)
+    }
+
+    let name: String
+    let value: Value
+
+    /// A text, of a thousand bytes at most.
+    public static func text(_ name: String, _ value: String) -> SpanField {
+        let isLong = value.utf8.count > 1024
+        return SpanField(
+            name: name, value: .text(isLong ? String(decoding: value.utf8.prefix(1024), as: UTF8.self) : value))
+    }
+
+    /// A whole number.
+    public static func number(_ name: String, _ value: Int) -> SpanField {
+        SpanField(name: name, value: .number(value))
+    }
+}

@@ -1,0 +1,75 @@
+/// What W3C's Trace Context says of the place of a request in a trace.
+public struct TraceContext: Sendable, Equatable {
+    /// The id of a trace, of 128 bits.
+    public struct TraceID: Sendable, Hashable {
+        let high, low: UInt64
+
+        /// A new one.
+        static func random() -> TraceID { TraceID(high: .random(in: .min ... .max), low: .random(in: 1 ... .max)) }
+
+        /// Its 32 digits.
+        public var text: String { TraceContext.digits(high) + TraceContext.digits(low) }
+    }
+
+    /// The trace.
+    public let traceID: TraceID
+    /// The span that the caller was in.
+    public let spanID: UInt64
+    /// Whether the trace is recorded.
+    public let isSampled: Bool
+    /// What systems of others hand on; nil for nothing.
+    public let state: String?
+
+    init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String? = nil) {
+        self.traceID = traceID
+        self.spanID = spanID
+        self.isSampled = isSampled
+        self.state = state
+    }
+
+    /// Reads the header fields `traceparent` and `tracestate`; nil for what is none.
+    public init?(traceparent: String, tracestate: String?) {
+        let bytes = Array(traceparent.utf8)
+        let hyphen = UInt8(ascii: "-")
+        guard bytes.count >= 55, bytes[2] == hyphen, bytes[35] == hyphen, bytes[52] == hyphen,
+            let version = Self.number(bytes[0..<2]), version != 0xFF,
+            version == 0 ? bytes.count == 55 : bytes.count == 55 || bytes[55] == hyphen,
+            let high = Self.number(bytes[3..<19]), let low = Self.number(bytes[19..<35]), high != 0 || low != 0,
+            let span = Self.number(bytes[36..<52]), span != 0, let flags = Self.number(bytes[53..<55])
+        else { return nil }
+        self.init(
+            traceID: TraceID(high: high, low: low), spanID: span, isSampled: flags & 1 == 1,
+            state: tracestate.flatMap(Self.handedOn))
+    }
+
+    /// The field `traceparent`.
+    public var traceparent: String {
+        "00-\(traceID.text)-\(Self.digits(spanID))-\(isSampled ? "01" : "00")"
+    }
+
+    /// What is handed on of `tracestate`: 32 members and 512 bytes at most.
+    private static func handedOn(_ state: String) -> String? {
+        guard !state.isEmpty, state.utf8.count <= 512, state.split(separator: ",").count <= 32,
+            state.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+        else { return nil }
+        return state
+    }
+
+    /// The value of digits; nil where one of them is none, or a capital.
+    private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
+        var number: UInt64 = 0
+        for digit in digits {
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(digit - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt64(digit - UInt8(ascii: "a") + 10)
+            default: return nil
+            }
+        }
+        return number
+    }
+
+    static func digits(_ number: UInt64) -> String {
+        let text = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - text.count) + text
+    }
+}

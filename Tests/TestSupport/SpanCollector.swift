@@ -1,0 +1,57 @@
+import Foundation
+import JSON
+import TestTools
+
+/// A collector of traces of a test's own, which reads them by OpenTelemetry's own library.
+public struct SpanCollector: Sendable {
+    /// The address for the option `tracingEndpoint`.
+    public let address: String
+    private let folder: String
+
+    /// Starts a collector, runs `body` with it, and stops it.
+    public static func run<R: Sendable>(_ body: @Sendable (SpanCollector) async throws -> R) async throws -> R {
+        let folder = FileManager.default.temporaryDirectory.path + "/roost-spans-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3", Checkout.path("Tests/TestSupport/span_collector.py"), folder]
+        process.environment = ProcessInfo.processInfo.environment.merging(
+            ["PYTHONPATH": Checkout.pythonLibraries]) { $1 }
+        try process.run()
+        defer {
+            process.terminate()
+            process.waitUntilExit()
+        }
+        var port: String?
+        let isUp = try await eventually {
+            port = try? String(contentsOfFile: folder + "/port", encoding: .utf8)
+            return port != nil || !process.isRunning
+        }
+        guard isUp, let port else { throw Failure() }
+        return try await body(SpanCollector(address: "http://127.0.0.1:\(port)", folder: folder))
+    }
+
+    /// There is no Python, or not the library.
+    struct Failure: Error, CustomStringConvertible {
+        var description: String { "the collector does not start: scripts/test_libraries.sh installs what it needs" }
+    }
+
+    /// The spans that came.
+    public var spans: [JSONValue] {
+        let text = (try? String(contentsOfFile: folder + "/spans", encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").compactMap { try? JSONValue(parsing: Array($0.utf8)) }
+    }
+
+    /// Whether it refuses all for now.
+    public func setBusy(_ isBusy: Bool) {
+        if isBusy {
+            _ = FileManager.default.createFile(atPath: folder + "/busy", contents: nil)
+        } else {
+            try? FileManager.default.removeItem(atPath: folder + "/busy")
+        }
+    }
+
+    /// Whether it has refused any.
+    public var hasRefused: Bool { FileManager.default.fileExists(atPath: folder + "/refused") }
+}
