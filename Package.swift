@@ -269,7 +269,7 @@ let package = Package(
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
             ],
             path: "Tests/TestSupport", exclude: ["mail_catcher.py", "span_collector.py"]),
-        .target(name: "TestTools", path: "Tests/TestTools"),
+        .target(name: "TestTools", dependencies: [subprocess], path: "Tests/TestTools"),
         .testTarget(name: "ArchitectureTests", dependencies: ["TestTools"]),
         .testTarget(name: "EncodingTests", dependencies: ["Encoding"]),
         .testTarget(name: "TasksTests", dependencies: ["Tasks"]),

@@ -81,7 +81,9 @@ public struct RoostServer: Service {
         for warning in warnings { logger.warning("\(warning)") }
         cloud = CloudEngine(meters: meters.cloud, logger: logger)
         for host in extensions.cloudHosts { cloud.attach(host) }
-        nodeHost = try NodeHost(configuration, sendMail: Deployment.codeMail(configuration, caller), logger: logger)
+        nodeHost = try NodeHost(
+            configuration, sendMail: Deployment.codeMail(configuration, caller),
+            noteRestart: { meters.cloud.nodeRestarts.add() }, logger: logger)
         if let nodeHost { cloud.attach(nodeHost) }
         if additions.triggers == nil { additions.triggers = cloud }
         if additions.jobs == nil { additions.jobs = cloud }

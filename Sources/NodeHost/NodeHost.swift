@@ -26,6 +26,7 @@ package final class NodeHost: CloudHost {
 
     private let settings: NodeSettings
     private let sendMail: SendMail?
+    private let noteRestart: @Sendable () -> Void
     private let logger: Logger
     private let pool: WorkerPool
     private let gate: CallGate
@@ -36,21 +37,24 @@ package final class NodeHost: CloudHost {
     ///
     /// - Throws: `ConfigurationError` when the file is not there, or Node is not.
     package convenience init?(
-        _ configuration: Configuration, sendMail: SendMail?, logger: Logger
+        _ configuration: Configuration, sendMail: SendMail?, noteRestart: @escaping @Sendable () -> Void, logger: Logger
     ) throws(ConfigurationError) {
         let environment = ProcessInfo.processInfo.environment
         guard let settings = try NodeSettings(configuration, environment: environment) else { return nil }
-        self.init(settings, sendMail: sendMail, logger: logger)
+        self.init(settings, sendMail: sendMail, noteRestart: noteRestart, logger: logger)
     }
 
     /// Makes a host; nothing is started yet.
     ///
-    /// - Parameter sendMail: Sends a mail of `Parse.Cloud.sendEmail`; nil where nothing sends mails.
+    /// - Parameters:
+    ///   - sendMail: Sends a mail of `Parse.Cloud.sendEmail`; nil where nothing sends mails.
+    ///   - noteRestart: Counts a process that ended and is started again.
     package init(
-        _ settings: NodeSettings, sendMail: SendMail?, logger: Logger
+        _ settings: NodeSettings, sendMail: SendMail?, noteRestart: @escaping @Sendable () -> Void = {}, logger: Logger
     ) {
         self.settings = settings
         self.sendMail = sendMail
+        self.noteRestart = noteRestart
         self.logger = logger
         pool = WorkerPool(places: settings.workers)
         gate = CallGate(
@@ -216,6 +220,7 @@ package final class NodeHost: CloudHost {
     }
 
     private func restart(after lifetime: Duration, _ way: String, _ earlier: CrashHistory) async {
+        noteRestart()
         var crashes = earlier
         var lifetime = lifetime
         var way = way

@@ -28,11 +28,10 @@ public final class HTTPCaller: Sendable {
     ///   - connectionsPerHost: How many calls are under way to one host at a time; others wait.
     ///   - keptFor: How long a connection is kept for the next call; nil for a minute.
     ///   - connectTime: How long it may take to connect.
-    ///   - isPrivate: Whether addresses hold what no trace may show, such as signatures.
     /// - Throws: When the file of certificates cannot be read.
     public init(
         _ settings: Configuration.Outgoing, connectionsPerHost: Int = 8, keptFor: Duration? = nil,
-        connectTime: Duration = .seconds(5), isPrivate: Bool = false
+        connectTime: Duration = .seconds(5)
     ) throws {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12

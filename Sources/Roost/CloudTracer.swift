@@ -112,6 +112,8 @@ public final class CloudSpan: Tracing.Span {
         }
         guard let ended, let place, let child else { return }
         var fields: [SpanField] = []
+        // Attributes are no sequence.
+        // swift-format-ignore: ReplaceForEachWithForLoop
         ended.attributes.forEach { name, value in
             // Whole addresses have tokens and signatures in them.
             guard name != "url.full", name != "url.query" else { return }

@@ -62,7 +62,8 @@ public final class Meters: Sendable {
         jobs.write(to: &text)
         mails.write(to: &text)
         text.counters(
-            "roost_slow_operations_total", "Operations of the database that took long.", by: "operation", slowOperations)
+            "roost_slow_operations_total", "Operations of the database that took long.", by: "operation", slowOperations
+        )
         text.counters("roost_log_lines_total", "Log lines.", by: "level", logLines)
     }
 }

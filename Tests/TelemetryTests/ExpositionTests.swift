@@ -6,7 +6,7 @@ import Testing
 @Suite("The text of metrics")
 struct ExpositionTests {
     @Test("Labels are escaped, and promtool reads them")
-    func escapes() throws {
+    func escapes() async throws {
         var text = Exposition()
         text.begin("roost_build_info", .gauge, "The \\ version\nof the server.")
         text.add(["version": "1\"2\\3\n4"], 1)
@@ -17,12 +17,12 @@ struct ExpositionTests {
                 roost_build_info{version="1\\"2\\\\3\\n4"} 1
 
                 """)
-        let outcome = try Promtool.run(["check", "metrics"], input: text.text)
+        let outcome = try await Promtool.run(["check", "metrics"], input: text.text)
         #expect(outcome.status == 0, "\(outcome.output)")
     }
 
     @Test("All families of a server that counted everything pass promtool without a remark")
-    func lint() throws {
+    func lint() async throws {
         let meters = Meters(
             requests: RequestMeters(routes: [.init(method: "GET", route: "/classes/{className}")], shards: 2),
             providers: ["github"], limits: 2)
@@ -49,7 +49,7 @@ struct ExpositionTests {
         var text = Exposition()
         meters.write(to: &text)
         ProcessFigures.write(to: &text)
-        let outcome = try Promtool.run(["check", "metrics"], input: text.text)
+        let outcome = try await Promtool.run(["check", "metrics"], input: text.text)
         #expect(outcome.status == 0 && outcome.output.isEmpty, "\(outcome.output)")
         let lines = text.text.split(separator: "\n").map(String.init)
         #expect(lines.contains(#"roost_logins_total{method="password",result="wrong"} 1"#))

@@ -64,7 +64,7 @@ struct TraceTests {
     }
 
     @Test("OpenTelemetry's own library reads the spans")
-    func decoding() throws {
+    func decoding() async throws {
         let context = try #require(TraceContext(traceparent: "00-\(Self.trace)-\(Self.span)-01", tracestate: "a=1"))
         var span = SpanRecord(
             traceID: context.traceID, id: 0x0102_0304_0506_0708, parent: context.spanID, state: "a=1", name: "GET /x",
@@ -73,19 +73,10 @@ struct TraceTests {
             isFailed: true, link: context)
         span.dropped = 3
         let bytes = OTLPWriter.request([span, span], resource: [.text("service.name", "roost")], version: "1")
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", Checkout.path("Tests/TelemetryTests/decode_spans.py")]
-        process.environment = ProcessInfo.processInfo.environment.merging(
-            ["PYTHONPATH": Checkout.pythonLibraries]) { $1 }
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        try input.fileHandleForWriting.write(contentsOf: Data(bytes))
-        try input.fileHandleForWriting.close()
-        let read = try JSONValue(parsing: Array(output.fileHandleForReading.readDataToEndOfFile()))
-        process.waitUntilExit()
+        let outcome = try await Program.run(
+            ["python3", Checkout.path("Tests/TelemetryTests/decode_spans.py")],
+            environment: ["PYTHONPATH": Checkout.pythonLibraries], input: bytes)
+        let read = try JSONValue(parsing: Array(outcome.output.utf8))
         #expect(read.arrayValue?.count == 2)
         let first = read.arrayValue?.first
         #expect(first?["traceId"] == .string(Self.trace))

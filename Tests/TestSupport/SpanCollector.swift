@@ -9,27 +9,21 @@ public struct SpanCollector: Sendable {
     private let folder: String
 
     /// Starts a collector, runs `body` with it, and stops it.
-    public static func run<R: Sendable>(_ body: @Sendable (SpanCollector) async throws -> R) async throws -> R {
+    public static func run<R: Sendable>(_ body: @escaping @Sendable (SpanCollector) async throws -> R) async throws -> R
+    {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-spans-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", Checkout.path("Tests/TestSupport/span_collector.py"), folder]
-        process.environment = ProcessInfo.processInfo.environment.merging(
-            ["PYTHONPATH": Checkout.pythonLibraries]) { $1 }
-        try process.run()
-        defer {
-            process.terminate()
-            process.waitUntilExit()
+        let command = ["python3", Checkout.path("Tests/TestSupport/span_collector.py"), folder]
+        return try await Program.run(command, environment: ["PYTHONPATH": Checkout.pythonLibraries]) {
+            var port: String?
+            let isUp = try await eventually {
+                port = try? String(contentsOfFile: folder + "/port", encoding: .utf8)
+                return port != nil
+            }
+            guard isUp, let port else { throw Failure() }
+            return try await body(SpanCollector(address: "http://127.0.0.1:\(port)", folder: folder))
         }
-        var port: String?
-        let isUp = try await eventually {
-            port = try? String(contentsOfFile: folder + "/port", encoding: .utf8)
-            return port != nil || !process.isRunning
-        }
-        guard isUp, let port else { throw Failure() }
-        return try await body(SpanCollector(address: "http://127.0.0.1:\(port)", folder: folder))
     }
 
     /// There is no Python, or not the library.

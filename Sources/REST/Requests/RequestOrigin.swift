@@ -49,7 +49,8 @@ public final class RequestOrigin: Sendable {
     /// Puts together what is known of a request that came by HTTP, or of one that cloud code makes.
     package init(
         requestID: RequestID, credentials: Credentials, power: Caller.Power, address: String, mountURL: String,
-        headers: RequestHeaders?, record: RequestRecord? = nil, trace: RequestTrace? = nil, parent: CloudParent? = nil, isInternal: Bool = false
+        headers: RequestHeaders?, record: RequestRecord? = nil, trace: RequestTrace? = nil, parent: CloudParent? = nil,
+        isInternal: Bool = false
     ) {
         self.record = record
         self.trace = trace

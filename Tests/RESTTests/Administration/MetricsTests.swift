@@ -82,7 +82,7 @@ struct MetricsTests {
             _ = try await server.send("POST", "/login", ["username": "anna", "password": "secret"])
             for _ in 0..<5 { _ = try await server.send("POST", "/login", ["username": "anna", "password": "wrong"]) }
             let samples = try await TestServer.metrics(at: port)
-            let outcome = try Promtool.run(["check", "metrics"], input: samples.text)
+            let outcome = try await Promtool.run(["check", "metrics"], input: samples.text)
             #expect(outcome.status == 0 && outcome.output.isEmpty, "\(outcome.output)")
             #expect(samples[#"roost_logins_total{method="password",result="ok"}"#] == 1)
             #expect(samples[#"roost_logins_total{method="password",result="wrong"}"#] == 3)

@@ -9,12 +9,12 @@ struct ObservabilityExampleTests {
     private static func path(_ name: String) -> String { Checkout.path("examples/observability/\(name)") }
 
     @Test("Rules of alerts are rules, and each fires when it should and not otherwise")
-    func rules() throws {
+    func rules() async throws {
         for arguments in [
             ["check", "config", Self.path("prometheus.yml")], ["check", "rules", Self.path("alerts.yml")],
             ["test", "rules", Self.path("alerts_test.yml")],
         ] {
-            let outcome = try Promtool.run(arguments)
+            let outcome = try await Promtool.run(arguments)
             #expect(outcome.status == 0, "\(outcome.output)")
         }
         let rules = try String(contentsOfFile: Self.path("alerts.yml"), encoding: .utf8)
@@ -77,12 +77,19 @@ struct ObservabilityExampleTests {
                     var silent = try Self.expressions()
                     let areShown = try await eventually(within: .seconds(60)) {
                         try await Self.use(server)
-                        silent = try silent.filter { try !prometheus.answers($0) }
+                        var left: [String] = []
+                        for expression in silent where try await !prometheus.answers(expression) {
+                            left.append(expression)
+                        }
+                        silent = left
                         return silent.isEmpty
                     }
                     #expect(areShown, "no answer to \(silent)")
-                    #expect(try prometheus.value("up") == "1")
-                    #expect(try prometheus.value("scrape_samples_scraped") != "0")
+                    let (up, samples) = (
+                        try await prometheus.value("up"), try await prometheus.value("scrape_samples_scraped")
+                    )
+                    #expect(up == "1")
+                    #expect(samples != "0")
                 }
             }
         }
@@ -104,15 +111,15 @@ private struct Prometheus {
     let port: Int
 
     /// Whether a question of the dashboard has an answer that is not empty.
-    func answers(_ expression: String) throws -> Bool {
+    func answers(_ expression: String) async throws -> Bool {
         var text = expression.replacingOccurrences(of: "$__rate_interval", with: "10s")
         for name in ["$job", "$instance"] { text = text.replacingOccurrences(of: name, with: ".*") }
-        return try value(text)?.isEmpty == false
+        return try await value(text)?.isEmpty == false
     }
 
     /// The value of the first series of an answer; nil for none.
-    func value(_ expression: String) throws -> String? {
-        let outcome = try Promtool.run(["query", "instant", "http://127.0.0.1:\(port)", expression])
+    func value(_ expression: String) async throws -> String? {
+        let outcome = try await Promtool.run(["query", "instant", "http://127.0.0.1:\(port)", expression])
         #expect(outcome.status == 0, "\(expression): \(outcome.output)")
         guard let line = outcome.output.split(separator: "\n").first, let arrow = line.firstRange(of: "=> ") else {
             return nil
@@ -121,7 +128,7 @@ private struct Prometheus {
     }
 
     /// Runs Prometheus for the time of a closure.
-    static func run(scraping target: Int, _ body: (Prometheus) async throws -> Void) async throws {
+    static func run(scraping target: Int, _ body: @escaping @Sendable (Prometheus) async throws -> Void) async throws {
         let port = try await FreePort.find()
         let folder = FileManager.default.temporaryDirectory.path + "/roost-prometheus-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -133,26 +140,20 @@ private struct Prometheus {
                 static_configs: [{targets: ["127.0.0.1:\(target)"]}]
             """
         try Data(settings.utf8).write(to: URL(fileURLWithPath: folder + "/prometheus.yml"))
-        let process = Process()
         let own = Checkout.path(".build/prometheus/usr/bin/prometheus")
-        let isOwn = FileManager.default.isExecutableFile(atPath: own)
-        process.executableURL = URL(fileURLWithPath: isOwn ? own : "/usr/bin/env")
-        process.arguments =
-            (isOwn ? [] : ["prometheus"]) + [
-                "--config.file=\(folder)/prometheus.yml", "--storage.tsdb.path=\(folder)/data",
-                "--web.listen-address=127.0.0.1:\(port)", "--log.level=error",
-            ]
-        try process.run()
-        defer {
-            process.terminate()
-            process.waitUntilExit()
+        let command = [
+            FileManager.default.isExecutableFile(atPath: own) ? own : "prometheus",
+            "--config.file=\(folder)/prometheus.yml", "--storage.tsdb.path=\(folder)/data",
+            "--web.listen-address=127.0.0.1:\(port)", "--log.level=error",
+        ]
+        try await Program.run(command) {
+            let prometheus = Prometheus(port: port)
+            let isUp = try await eventually(within: .seconds(60)) {
+                let outcome = try await Promtool.run(["query", "instant", "http://127.0.0.1:\(port)", "up == 1"])
+                return outcome.status == 0 && !outcome.output.isEmpty
+            }
+            try #require(isUp)
+            try await body(prometheus)
         }
-        let prometheus = Prometheus(port: port)
-        let isUp = try await eventually(within: .seconds(60)) {
-            let outcome = try Promtool.run(["query", "instant", "http://127.0.0.1:\(port)", "up == 1"])
-            return outcome.status == 0 && !outcome.output.isEmpty
-        }
-        try #require(isUp)
-        try await body(prometheus)
     }
 }
