@@ -17,13 +17,13 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Measure: what is wanted, and the bound until then.
 BOUNDS = {
-    "lines": (61_361, 70_860),
-    "files": (640, 660),
+    "lines": (61_361, 79_300),
+    "files": (640, 735),
     "types with more than 40 functions": (0, 0),
     "functions of the largest type": (40, 40),
     "folders with more than 15 files": (0, 0),
     "files with more than 300 lines": (0, 9),
-    "comments with words of the dialect": (0, 45),
+    "comments with words of the dialect": (0, 27),
     "names with words of the dialect": (0, 60),
     "repetitions of 8 lines": (0, 0),
     "paths in docs/architecture.md that do not exist": (0, 0),

@@ -64,8 +64,9 @@ public struct Pushes: Sendable {
         }
         try await waitForRoom()
         try await store.pushes.insert(push)
-        if push.due == nil { pusher?.wake() }
+        // The trigger sees the row as it waits; then it is begun.
         await noteChange(of: push.id)
+        if push.due == nil { pusher?.wake() }
         return push.id
     }
 

@@ -74,6 +74,7 @@ public final class SpanExporter: Sendable {
             while ContinuousClock.now < end, queue.withLock({ $0.count < Self.batch }), !Task.isCancelled {
                 try? await Task.sleep(for: min(delay, .milliseconds(100)))
             }
+            guard !Task.isCancelled else { return }
             await sendBatch(until: .now + limit)
         }
     }
@@ -112,6 +113,11 @@ public final class SpanExporter: Sendable {
                 if let seconds = answer.retryAfter { pause = .seconds(seconds) }
             } catch {
                 reason = "\(error)"
+            }
+            if Task.isCancelled {
+                // What is left at the end is sent by ``flush()``.
+                queue.withLock { $0.insert(contentsOf: spans, at: 0) }
+                return false
             }
             let jittered = pause * Double.random(in: 0.8...1.2)
             guard ContinuousClock.now + jittered < end, (try? await Task.sleep(for: jittered)) != nil else {
