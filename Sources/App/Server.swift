@@ -90,7 +90,7 @@ package struct Server {
             showsKeys: Banner.mayShowKeys(
                 configurationFolder: deployment.configurationFolder, isTerminal: isatty(STDOUT_FILENO) == 1),
             showsMails: showsMails)
-        FileHandle.standardOutput.write(Data(banner.text.utf8))
+        try? FileHandle.standardOutput.write(contentsOf: Data(banner.text.utf8))
     }
 }
 

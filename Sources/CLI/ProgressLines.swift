@@ -61,6 +61,7 @@ final class ProgressLines: Sendable {
 
     /// Prints one line of JSON to the standard output.
     static func printLine(_ event: JSONObject) {
-        FileHandle.standardOutput.write(Data(event.serialized() + Array("\n".utf8)))
+        // A reader that went away, as `head` does, ends nothing.
+        try? FileHandle.standardOutput.write(contentsOf: Data(event.serialized() + Array("\n".utf8)))
     }
 }

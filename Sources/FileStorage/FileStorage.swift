@@ -106,6 +106,20 @@ public enum FileStorageError: Error, Sendable, Equatable {
     case detailsNotKept(String)
 }
 
+extension FileStorageError: CustomStringConvertible {
+    /// The message for the operator.
+    public var description: String {
+        switch self {
+        case .notFound: "there is no such file"
+        case .unusableName: "the storage keeps no file of this name"
+        case .notReadable: "the file cannot be read: it was encrypted with another key, or changed"
+        case .unavailable(let seconds): "the storage cannot be reached; try again in \(seconds) seconds"
+        case .refused: "the storage refuses it; the log has the reason"
+        case .detailsNotKept(let reason): reason
+        }
+    }
+}
+
 /// What is wanted of a file that is opened.
 public struct FileWish: Sendable {
     /// The bytes, as a client asks for them in the header field `Range`; nil for all.

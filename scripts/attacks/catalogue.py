@@ -87,10 +87,10 @@ def long_query(_):
 FIND = 33
 BATCH = 64
 # The record of the heavy user, what clients' finds hand to triggers, and how often either is there while cloud code is
-# called: as rows, a text, values, and a frame.
+# called: as a message of PostgreSQL's, rows, a text, values, and a frame.
 RECORD = 18
 TRIGGERED = 8
-FORMS = 4
+FORMS = 5
 
 
 ATTACKS = {
