@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Kills one of two servers in the middle of a push to 20,000 devices, ten times, and looks whether each device was reached.
+# Kills one of two servers in the middle of a push to 20,000 devices, ten times for either kind of delivery, and looks which
+# devices were reached.
 # Another number of devices and rounds: scripts/push_crash.sh 5000 3
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

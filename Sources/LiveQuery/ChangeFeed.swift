@@ -133,14 +133,12 @@ public final class ChangeFeed: ChangeObserver {
         for inbox in inboxes { inbox.miss() }
     }
 
-    /// Hands changes on until the task is cancelled. It waits now and then for those who get them, so that a burst does not
-    /// pile up before clients that read, and not for long, so that one that reads slowly holds no other one up.
+    /// Hands changes on until the task is cancelled.
     ///
     /// - Parameter relay: Notifies other processes.
     func run(relay: @Sendable (RelayedChange) -> Void) async {
         var sequence = ChangeSequence()
         var timer = ContinuousClock.now
-        var handed = 0
         for await taken in taken {
             if isLossWaiting.exchange(false, ordering: .relaxed) { relay(.none) }
             let now = ContinuousClock.now
@@ -160,8 +158,6 @@ public final class ChangeFeed: ChangeObserver {
             for change in changes {
                 let inboxes = inboxes(of: .objects(Name(change.className)))
                 for inbox in inboxes { inbox.put(.change(change, size: change.size)) }
-                handed += 1
-                if handed % Self.handedAtOnce == 0 { await Self.wait(for: inboxes, atMost: Self.timeToCatchUp) }
             }
             if let next = sequence.nextDeadline, timer <= now || next < timer {
                 timer = next
@@ -170,6 +166,9 @@ public final class ChangeFeed: ChangeObserver {
                     continuation.yield(.timeIsOver)
                 }
             }
+            // The connections send it on the same threads: they come first, so that a burst of changes does not pile
+            // up.
+            await Task.yield()
         }
     }
 
@@ -178,9 +177,6 @@ public final class ChangeFeed: ChangeObserver {
         for inbox in inboxes(of: .user(id)) { inbox.put(.userChanged) }
     }
 
-    /// After how many changes it waits for those who get them, and how long at most.
-    private static let handedAtOnce = 64
-    private static let timeToCatchUp = Duration.milliseconds(20)
     /// How long a log-out waits until the clients of the session know that it ended.
     private static let timeToSettle = Duration.seconds(1)
 

@@ -67,8 +67,8 @@ public final class LiveQueryServer: WebSocketHandler {
     /// Hands changes on, and notifies other processes of them, until the task is cancelled.
     public func run() async {
         await withTaskGroup(of: Void.self) { group in
-            // Large changes take long to write and to read, and handing them on waits for no comparison.
-            group.addTask(executorPreference: LongWork.relay) { await self.feed.run { self.relay.send($0) } }
+            // Large changes take long to write and to read.
+            group.addTask(executorPreference: LongWork.changes) { await self.feed.run { self.relay.send($0) } }
             group.addTask(executorPreference: LongWork.relay) {
                 await self.relay.run { self.clients.load(ordering: .relaxed) > 0 }
             }

@@ -14,7 +14,7 @@ package final class LongWork: TaskExecutor {
     /// For changes that are compared with what clients of live queries want to know.
     package static let changes = LongWork(threads: max(2, System.coreCount / 2))
 
-    /// For handing changes on, here and to other processes: that does not wait behind the comparisons.
+    /// For changes between processes: they do not wait behind the comparisons.
     package static let relay = LongWork(threads: 1)
 
     private let pool: NIOThreadPool

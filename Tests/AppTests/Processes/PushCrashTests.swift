@@ -17,22 +17,25 @@ struct PushCrashTests {
     private static let waits = setting("ROOST_PUSH_CRASH_DEVICES") != nil
 
     @Test(
-        "When one of two processes is killed while it sends, each device is reached, and at most a batch of them twice")
-    func killed() async throws {
+        "When one of two processes is killed while it sends, at most a batch of devices is reached twice, or not at all",
+        arguments: ["atLeastOnce", "atMostOnce"])
+    func killed(delivery: String) async throws {
         var manners = PushSink.Manners()
         manners.streams = 1000
         manners.scripts = ["": [.late(.milliseconds(30), .init())]]
         for _ in 0..<Self.rounds {
             try await PushSink.run(manners) { sink in
-                try await ServerProcesses.run(2, ["push": ["ios": sink.apple("app.one", ["requestTimeout": 60_000])]]) {
-                    processes in
-                    try await Self.kill(one: processes, sink)
+                let push: JSONObject = [
+                    "ios": sink.apple("app.one", ["requestTimeout": 60_000]), "delivery": .string(delivery),
+                ]
+                try await ServerProcesses.run(2, ["push": .object(push)]) { processes in
+                    try await Self.kill(one: processes, sink, mayMiss: delivery == "atMostOnce")
                 }
             }
         }
     }
 
-    private static func kill(one processes: ServerProcesses, _ sink: PushSink) async throws {
+    private static func kill(one processes: ServerProcesses, _ sink: PushSink, mayMiss: Bool) async throws {
         let server = processes[1]
         try await server.execute(
             """
@@ -55,13 +58,22 @@ struct PushCrashTests {
         }
         let time = ContinuousClock.now - killed
         #expect(hasEnded && row["status"] == "succeeded", "\(row.text)")
-        #expect(row["numSent"] == .number(Double(devices)) && row["numFailed"] == nil, "\(row.text)")
-        #expect(row["sentPerType"] == ["ios": .number(Double(devices))] && row["count"] == nil)
+        let failed = Int(row["numFailed"]?.numberValue ?? 0)
+        let sent = JSONValue.number(Double(devices - failed))
+        #expect(row["numSent"] == sent && row["sentPerType"] == ["ios": sent] && row["count"] == nil, "\(row.text)")
         let counts = Dictionary(sink.notifications.map { ($0.token, 1) }, uniquingKeysWith: +)
-        let doubled = counts.values.count { $0 > 1 }
-        #expect(counts.count == devices && doubled <= 500 && counts.values.allSatisfy { $0 <= 2 }, "\(doubled) doubled")
+        let (doubled, missed) = (counts.values.count { $0 > 1 }, devices - counts.count)
+        if mayMiss {
+            // What the dead process had taken is not sent again: how much of it left is not known.
+            #expect(doubled == 0 && missed <= failed && failed <= 500, "\(doubled) doubled, \(missed) missed")
+        } else {
+            #expect(missed == 0 && failed == 0 && doubled <= 500, "\(doubled) doubled, \(missed) missed")
+            #expect(counts.values.allSatisfy { $0 <= 2 })
+        }
         #expect(time < .seconds(120))
-        if waits { print("push: \(devices) devices, \(doubled) doubled, done \(time) after the kill") }
+        if waits {
+            print("push: \(devices) devices, \(doubled) doubled, \(missed) missed, done \(time) after the kill")
+        }
     }
 
     /// Has the time pass for which the ranges of the dead process are its own, when the other has done all that it can.

@@ -154,7 +154,7 @@ import Testing
     @Test("Whoever saved something finds it with every preference, however far a replica is behind")
     func ownWrites() async throws {
         try await ReplicatedCluster.run { cluster in
-            try await cluster.delayReplica(milliseconds: 400)
+            try await cluster.delayReplica(milliseconds: 2000)
             let options: JSONObject = ["readReplicaURIs": [.string(cluster.replicaURI)]]
             try await TestServer.run(on: cluster.primaryURI, options) { server in
                 let anna = try await server.signUp("anna")
