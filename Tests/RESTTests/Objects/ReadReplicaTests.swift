@@ -160,6 +160,8 @@ import Testing
                 let anna = try await server.signUp("anna")
                 let post = try await server.create("Post", ["n": -1])
                 let find: JSONObject = ["readPreference": "SECONDARY", "where": ["objectId": .string(post)]]
+                // Without the table there, all would be read on the primary.
+                try await cluster.waitForReplica()
                 #expect(try await eventually { try await server.find("Post", find).results.first?["n"] == -1 })
                 var stale = 0
                 for number in 0..<60 {
