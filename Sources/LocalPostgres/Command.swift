@@ -49,7 +49,8 @@ enum Command {
                 log, .writeOnly, options: [.create, .truncate, .append], permissions: .ownerReadWrite)
             return try await Subprocess.run(
                 .path(FilePath(command[0])), arguments: Arguments(Array(command.dropFirst())),
-                environment: .custom(environment.map { Array("\($0)=\($1)".utf8) }),
+                environment: .custom(
+                    Dictionary(uniqueKeysWithValues: environment.map { (.init(stringLiteral: $0), $1) })),
                 workingDirectory: FilePath(folder), platformOptions: options,
                 output: .fileDescriptor(file, closeAfterSpawningProcess: true), error: .combinedWithOutput
             ).terminationStatus

@@ -11,7 +11,8 @@ import Testing
 struct DrainTests {
     /// A server that is told to end while clients go on asking.
     private static func run(
-        drain: Duration, _ body: @Sendable (TransportClient, ServiceGroup) async throws -> Void
+        drain: Duration, handler: EchoHandler = EchoHandler(),
+        _ body: @Sendable (TransportClient, ServiceGroup) async throws -> Void
     ) async throws {
         var limits = HTTPServer.Limits()
         limits.drain = drain
@@ -19,7 +20,7 @@ struct DrainTests {
         let configuration = try TransportServer.configuration()
         let server = HTTPServer(
             host: "127.0.0.1", port: 0,
-            handler: try Dispatcher(configuration, handler: EchoHandler(), files: nil, logger: logger),
+            handler: try Dispatcher(configuration, handler: handler, files: nil, logger: logger),
             crossOrigin: CrossOrigin(origins: ["*"], extraHeaders: []), maximumBodySize: configuration.maxUploadSize,
             limits: limits, logger: logger)
         let group = ServiceGroup(services: [server], logger: logger)
@@ -102,8 +103,11 @@ struct DrainTests {
 
     @Test("After the drain no connection is taken, and a request under way is answered")
     func end() async throws {
-        try await Self.run(drain: .milliseconds(300)) { client, group in
+        let handler = EchoHandler()
+        try await Self.run(drain: .milliseconds(300), handler: handler) { client, group in
             let slow = Task { try await client.request("GET", "/parse/seconds/2", headers: TransportServer.client) }
+            let isUnderWay = try await eventually { !handler.arrivals.all.isEmpty }
+            #expect(isUnderWay)
             await group.triggerGracefulShutdown()
             let isClosed = try await eventually { (try? await client.request("GET", "/parse/health")) == nil }
             #expect(isClosed)
