@@ -84,7 +84,8 @@ final class S3Client: Sendable {
                     return answer
                 }
                 let body = request.method == "HEAD" ? [] : (try? await answer.body.collect(upTo: 64 * 1024)) ?? []
-                let failure = S3Failure(answer, body: body)
+                var failure = S3Failure(answer, body: body)
+                failure.isOfHead = request.method == "HEAD"
                 if !failure.mayPass {
                     breaker.succeeded()
                     if !isCorrected, try await correct(failure) {
