@@ -112,6 +112,23 @@ struct PostgresStorageTests {
         }
     }
 
+    @Test("An upload that was swept takes no name from another file, and no file that is stored is given up")
+    func swept() async throws {
+        try await Self.withStorage { storage in
+            try await storage.write(name: "a.bin", bytes: [1])
+            let late = try await storage.rows.begin("a.bin", details: "{}", chunk: 65_536)
+            try await storage.rows.sweep(olderThan: -1)
+            let isThere = try await storage.rows.finish(late, "a.bin", size: 0, tag: "")
+            #expect(!isThere)
+            let kept = try await storage.read("a.bin")
+            #expect(kept == [1])
+            let id = try #require(try await storage.rows.find("a.bin")).id
+            try await storage.rows.abandon(id)
+            let bytes = try await storage.read("a.bin")
+            #expect(bytes == [1])
+        }
+    }
+
     @Test("Many uploads of one name at a time end with one of them")
     func concurrent() async throws {
         try await Self.withStorage { storage in

@@ -80,16 +80,21 @@ public struct FileRows: Sendable {
         while true {
             do {
                 let results = try await client.group([
+                    // From here on no sweep takes it. Where one has, the file that has the name keeps it.
+                    Statement(
+                        """
+                        UPDATE "_roost_file" SET "size" = $2, "tag" = $3, "modified" = clock_timestamp()
+                        WHERE "id" = $1 AND "state" = 'begun'
+                        """, [.int(id), .int(size), .text(tag)]),
                     Statement(
                         """
                         UPDATE "_roost_file" SET "state" = 'deleted', "modified" = now()
                         WHERE "name" COLLATE "C" = $1 AND "state" = 'stored'
-                        """, [.text(name)]),
+                            AND EXISTS (SELECT FROM "_roost_file" WHERE "id" = $2 AND "state" = 'begun')
+                        """, [.text(name), .int(id)]),
                     Statement(
-                        """
-                        UPDATE "_roost_file" SET "state" = 'stored', "size" = $2, "tag" = $3,
-                            "modified" = clock_timestamp() WHERE "id" = $1 AND "state" = 'begun'
-                        """, [.int(id), .int(size), .text(tag)]),
+                        "UPDATE \"_roost_file\" SET \"state\" = 'stored' WHERE \"id\" = $1 AND \"state\" = 'begun'",
+                        [.int(id)]),
                 ])
                 return results.last?.affectedRows == 1
             } catch let error as PostgresError where error.sqlState == "23505" && attempt < 5 {
@@ -149,11 +154,16 @@ public struct FileRows: Sendable {
         ).int(0, 0) ?? 0
     }
 
-    /// Gives up a file that was begun.
+    /// Gives up a file that was begun, or has lost its name. One that is stored stays: it may have got its name since it
+    /// was looked at, or by a transaction whose answer was lost.
     public func abandon(_ id: Int64) async throws {
         _ = try await client.group([
-            Statement("DELETE FROM \"_roost_file_chunk\" WHERE \"file\" = $1", [.int(id)]),
-            Statement("DELETE FROM \"_roost_file\" WHERE \"id\" = $1", [.int(id)]),
+            Statement("DELETE FROM \"_roost_file\" WHERE \"id\" = $1 AND \"state\" <> 'stored'", [.int(id)]),
+            Statement(
+                """
+                DELETE FROM "_roost_file_chunk"
+                WHERE "file" = $1 AND NOT EXISTS (SELECT FROM "_roost_file" WHERE "id" = $1)
+                """, [.int(id)]),
         ])
     }
 
