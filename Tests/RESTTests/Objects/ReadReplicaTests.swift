@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import TestSupport
 import Testing
@@ -158,6 +159,7 @@ import Testing
             let options: JSONObject = ["readReplicaURIs": [.string(cluster.replicaURI)]]
             try await TestServer.run(on: cluster.primaryURI, options) { server in
                 let anna = try await server.signUp("anna")
+                let gone = try await server.create("Post", ["n": -2])
                 let post = try await server.create("Post", ["n": -1])
                 let find: JSONObject = ["readPreference": "SECONDARY", "where": ["objectId": .string(post)]]
                 // Without the table there, all would be read on the primary.
@@ -174,6 +176,10 @@ import Testing
                     if try await server.find("Post", find).results.first?["n"] != found?["n"] { stale += 1 }
                 }
                 #expect(stale > 0)
+                _ = try await server.send("DELETE", "/classes/Post/\(gone)", as: .session(anna.token)).succeeded()
+                let others: JSONObject = ["readPreference": "SECONDARY", "where": ["objectId": .string(gone)]]
+                let left = try await server.find("Post", others, as: .session(anna.token))
+                #expect(left.results.isEmpty)
                 try await cluster.waitForReplica()
                 let last = try await server.find("Post", find).results.first
                 #expect(last?["n"] == .number(59))
@@ -222,6 +228,45 @@ import Testing
                     let found = try await server.find("Post", find)
                     #expect(found.results.count == 1, "\(found.text)")
                 }
+            }
+        }
+    }
+
+    @Test("A replica that is frozen keeps no read from another, nor from the primary where it may go there")
+    func frozenReplica() async throws {
+        try await ReplicatedCluster.run(replicas: 2) { cluster in
+            let options: JSONObject = [
+                "readReplicaURIs": .array(cluster.replicaURIs.map { .string($0) }), "maxReplicaLag": 1000,
+            ]
+            try await TestServer.run(on: cluster.primaryURI, options) { server in
+                _ = try await server.create("Post", ["title": "a"])
+                let isKnown = try await eventually { try await Self.title(server, "SECONDARY") == "a" }
+                #expect(isKnown)
+                try cluster.signalReplica(SIGSTOP)
+                defer { try? cluster.signalReplica(SIGCONT) }
+                // A read may go there, and wait, until it is further behind than it may be.
+                try await Task.sleep(for: .seconds(2))
+                for _ in 0..<20 {
+                    #expect(try await Self.title(server, "SECONDARY") == "a")
+                    #expect(try await Self.title(server, "NEAREST") == "a")
+                }
+            }
+        }
+    }
+
+    @Test("However far behind replicas may be, no read that may go to the primary waits for one that does not answer")
+    func silentReplica() async throws {
+        try await ReplicatedCluster.run { cluster in
+            let options: JSONObject = ["readReplicaURI": .string(cluster.replicaURI)]
+            try await TestServer.run(on: cluster.primaryURI, options) { server in
+                _ = try await server.create("Post", ["title": "a"])
+                let isKnown = try await eventually { try await Self.title(server, "SECONDARY") == "a" }
+                #expect(isKnown)
+                try cluster.signalReplica(SIGSTOP)
+                defer { try? cluster.signalReplica(SIGCONT) }
+                // It is asked once a second, and has five to answer.
+                try await Task.sleep(for: .seconds(8))
+                for _ in 0..<20 { #expect(try await Self.title(server, "NEAREST") == "a") }
             }
         }
     }
