@@ -34,7 +34,7 @@ public enum FileStoreFactory {
         switch store {
         case .disk: return DiskStorage(directory: folder)
         case .postgres(let options):
-            return PostgresStorage(options, connectionString: database, logger: logger)
+            return PostgresStorage(options, configuration, connectionString: database, logger: logger)
         case .s3(let bucket):
             var outgoing = configuration.outgoing
             if bucket.endpoint?.isLoopback == true { outgoing.proxy = nil }

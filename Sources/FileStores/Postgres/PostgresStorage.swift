@@ -14,15 +14,29 @@ public struct PostgresStorage: FileStorage {
     let rows: FileRows
     private let client: PostgresClient
     private let options: Configuration.PostgresFiles
+    /// Whether the database may be a standby, to which nothing is written.
+    private let onlyReads: Bool
     private let logger: Logger
 
     /// For how long files that were replaced or deleted stay for those who read them.
     private static let grace = 3600.0
 
-    init(_ options: Configuration.PostgresFiles, connectionString: String, logger: Logger) {
+    init(
+        _ options: Configuration.PostgresFiles, _ configuration: Configuration, connectionString: String, logger: Logger
+    ) {
         var database = PostgresConfiguration(connectionString: connectionString)
         database.sharedConnections = 2
         database.exclusiveConnections = 2
+        // It is reached as the server's own client reaches it. Commands beside the server have the address behind a pooler.
+        if configuration.databaseURI != nil, connectionString != configuration.directDatabaseURI {
+            let pooler = configuration.databaseOptions.transactionPooler
+            database.isBehindTransactionPooler = pooler != .none
+            database.poolerKeepsStatements = pooler == .prepared
+            database.directConnectionString = configuration.directDatabaseURI
+        }
+        database.onlyReads = configuration.readOnly
+        database.checksTimeline = configuration.databaseURI != nil
+        onlyReads = configuration.readOnly
         self.options = options
         self.logger = logger
         client = PostgresClient(configuration: database, logger: logger)
@@ -32,12 +46,12 @@ public struct PostgresStorage: FileStorage {
     /// Makes the tables.
     public func prepare() async throws {
         try await client.start()
-        try await rows.prepare()
+        if !onlyReads { try await rows.prepare() }
     }
 
     /// Removes what was replaced, deleted or cut off, now and then.
     public func tend() async {
-        while !Task.isCancelled {
+        while !onlyReads, !Task.isCancelled {
             do {
                 try await rows.sweep(olderThan: Self.grace)
             } catch {

@@ -274,12 +274,16 @@ import Testing
     @Test("A server that only reads starts on a standby, answers finds, and refuses writes with 119")
     func readOnly() async throws {
         try await ReplicatedCluster.run { cluster in
-            try await TestServer.run(on: cluster.primaryURI) { primary in
+            try await TestServer.run(on: cluster.primaryURI, ["filesAdapter": "postgres"]) { primary in
                 let anna = try await primary.signUp("anna")
                 _ = try await primary.create("Post", ["title": "a"], as: .session(anna.token))
+                let file = try await primary.send("POST", "/files/a.txt", bytes: [0x61], as: .master).string("name")
                 try await cluster.waitForReplica()
                 let standby = TestServer(url: primary.url, databaseURI: cluster.replicaURI)
-                try await standby.alongside(["readOnly": true]) { server in
+                try await standby.alongside(["readOnly": true, "filesAdapter": "postgres"]) { server in
+                    let download = try await server.send(
+                        "GET", "/files/\(TestServer.applicationID)/\(file)", as: .nobody)
+                    #expect(download.text == "a")
                     #expect(try await server.find("Post").results.first?["title"] == "a")
                     let me = try await server.send("GET", "/users/me", as: .session(anna.token))
                     #expect(me["username"] == "anna")
