@@ -160,6 +160,29 @@ struct PostgresStorageTests {
         }
     }
 
+    @Test("Many at a time store no more than the option allows, but for a row of each, and some of them do store")
+    func fullAtOnce() async throws {
+        try await Self.withStorage(["maximumTotal": "1mb", "chunkSize": 65_536]) { storage in
+            let stored = await withTaskGroup(of: Bool.self) { group in
+                for index in 0..<8 {
+                    group.addTask {
+                        let contents = Chunks(size: 400_000)
+                        do {
+                            try await storage.write(name: "\(index)", details: FileDetails(), contents: contents)
+                            return true
+                        } catch {
+                            return false
+                        }
+                    }
+                }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect((1...3).contains(stored))
+            let total = try await storage.rows.total()
+            #expect(total == Int64(stored) * 400_000)
+        }
+    }
+
     @Test("A server keeps its files in its database")
     func server() async throws {
         try await TestServer.run(["filesAdapter": "postgres"]) { server in

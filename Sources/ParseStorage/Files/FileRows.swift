@@ -56,7 +56,7 @@ public struct FileRows: Sendable {
         return result.int(0, 0) ?? 0
     }
 
-    /// Adds the chunk of a number, and says that the file is still being written.
+    /// Adds the chunk of a number, and says that the file is still being written, and how much of it there is.
     public func append(_ bytes: [UInt8], _ number: Int64, to id: Int64) async throws {
         // It need not be on the disk before the file has its name.
         _ = try await client.group([
@@ -66,9 +66,10 @@ public struct FileRows: Sendable {
                 [.int(id), .int(number), .bytes(bytes)]),
             Statement(
                 """
-                UPDATE "_roost_file" SET "modified" = now()
-                WHERE "id" = $1 AND "modified" < now() - interval '1 minute'
-                """, [.int(id)]),
+                UPDATE "_roost_file" SET "size" = "size" + $2, "modified" =
+                    CASE WHEN "modified" < now() - interval '1 minute' THEN now() ELSE "modified" END
+                WHERE "id" = $1
+                """, [.int(id), .int(Int64(bytes.count))]),
         ])
     }
 
@@ -147,10 +148,13 @@ public struct FileRows: Sendable {
         return (0..<result.rowCount).map { row(result, $0) }
     }
 
-    /// The bytes of all files.
-    public func total() async throws -> Int64 {
+    /// The bytes of all files, and of those that were begun before one and are being written.
+    public func total(before id: Int64 = .max) async throws -> Int64 {
         try await client.query(
-            "SELECT coalesce(sum(\"size\"), 0)::int8 FROM \"_roost_file\" WHERE \"state\" = 'stored'", readOnly: true
+            """
+            SELECT coalesce(sum("size"), 0)::int8 FROM "_roost_file"
+            WHERE "state" = 'stored' OR "state" = 'begun' AND "id" < $1
+            """, [.int(id)], readOnly: true
         ).int(0, 0) ?? 0
     }
 
