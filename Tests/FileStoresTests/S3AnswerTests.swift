@@ -99,6 +99,37 @@ struct S3AnswerTests {
         }
     }
 
+    @Test("Files that clients take slowly keep no other from being read, and no upload from being stored")
+    func slowReaders() async throws {
+        let body = String(repeating: "x", count: 300_000)
+        let behaviour: StoreStandIn.Behaviour = { call, _ in
+            .reply(200, headers: [("ETag", "\"a\"")], body: call.method == "GET" ? body : "")
+        }
+        try await StoreStandIn.run(behaviour) { store in
+            try await BucketServer.withStorage(endpointPort: store.port) { storage in
+                var open: [any StoredFile] = []
+                for index in 0..<150 {
+                    let file = try await storage.open(name: "\(index)")
+                    open.append(try #require(file))
+                }
+                try await storage.write(name: "a", bytes: [1])
+                let read = try await storage.read("b")
+                #expect(read?.count == 300_000)
+                #expect(open.count == 150)
+            }
+        }
+    }
+
+    @Test("A place to read in is free again when it is let go")
+    func places() {
+        let places = DownloadPlaces()
+        var taken = (0..<DownloadPlaces.count).compactMap { _ in places.take() }
+        #expect(taken.count == DownloadPlaces.count)
+        #expect(places.take() == nil)
+        taken.removeLast()
+        #expect(places.take() != nil)
+    }
+
     @Test("A success that names no version, or no file of the parts, stores nothing")
     func successes() async throws {
         let (short, _) = try await S3FaultTests.upload(10) { _, _ in .reply(200, body: "<html>log in</html>") }

@@ -74,7 +74,9 @@ public struct S3Storage: FileStorage {
     public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
         guard let key = key(of: name) else { return nil }
         if wish.isHeadOnly { return try await head(key) }
+        guard let place = client.downloads.take() else { throw FileStorageError.unavailable(retryAfter: 1) }
         var request = S3Request("GET", key)
+        request.isDownload = true
         // Several parts at once are answered with the whole file.
         if let range = wish.range, !range.contains(",") { request.headers.append(("Range", range)) }
         if let versions = wish.knownVersions { request.headers.append(("If-None-Match", versions)) }
@@ -92,7 +94,7 @@ public struct S3Storage: FileStorage {
                 let given = Self.range(answer, length), given.range.count == length,
                 answer.status != 206 || answer.header("Content-Range") != nil
             else { throw S3Failure(answer, body: [], reason: "the answer does not say which bytes it brings") }
-            return S3Object(client, key: key, answer: answer, size: given.size, range: given.range)
+            return S3Object(client, key: key, answer: answer, size: given.size, range: given.range, place: place)
         } catch let failure as S3Failure where failure.status == 416 {
             return try await head(key)
         } catch let failure as S3Failure where failure.isAbsence {
