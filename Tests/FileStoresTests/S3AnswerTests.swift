@@ -120,6 +120,14 @@ struct S3AnswerTests {
         }
     }
 
+    @Test("A file of a length that no memory has is not read to be decrypted")
+    func endless() async throws {
+        try await Self.run(.cut("12345", length: .max)) { storage in
+            let encrypted = EncryptedStorage(storage, cipher: FileCipher(secret: "secret"))
+            await #expect(throws: FileStorageError.notReadable) { _ = try await encrypted.open(name: "a") }
+        }
+    }
+
     @Test("A place to read in is free again when it is let go")
     func places() {
         let places = DownloadPlaces()
