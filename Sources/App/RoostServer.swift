@@ -229,8 +229,8 @@ public struct RoostServer: Service {
     /// - Throws: `PostgresError` when the database cannot be reached, `UnknownDefinitions` for a name of none,
     ///   `DeclaredSchemas.Failure` when classes that must be as declared cannot be.
     public func prepare() async throws {
-        try await monitoring.start(monitoringRoutes)
         do {
+            try await monitoring.start(monitoringRoutes)
             try await prepareAll()
         } catch {
             await monitoring.stop()

@@ -34,7 +34,7 @@ public enum FileStoreFactory {
         switch store {
         case .disk: return DiskStorage(directory: folder)
         case .postgres(let options):
-            return PostgresStorage(options, connectionString: database, logger: logger)
+            return PostgresStorage(options, configuration, connectionString: database, logger: logger)
         case .s3(let bucket):
             var outgoing = configuration.outgoing
             if bucket.endpoint?.isLoopback == true { outgoing.proxy = nil }
@@ -42,10 +42,13 @@ public enum FileStoreFactory {
                 bucket.key, region: bucket.region, configuration.cloudVariables, configuration.outgoing)
             // Mails and sign-ins have connections of their own, which files must not take.
             let caller = try HTTPCaller(
-                outgoing, connectionsPerHost: 32, keptFor: .seconds(5), connectTime: .seconds(3))
+                outgoing, connectionsPerHost: 128, keptFor: .seconds(5), connectTime: .seconds(3))
+            let reader = try HTTPCaller(
+                outgoing, connectionsPerHost: DownloadPlaces.count, keptFor: .seconds(5), connectTime: .seconds(3))
             return S3Storage(
                 S3Client(
-                    bucket, caller: caller, credentials: AWSCredentialSource(provider, logger: logger), logger: logger))
+                    bucket, caller: caller, reader: reader,
+                    credentials: AWSCredentialSource(provider, logger: logger), logger: logger))
         }
     }
 }

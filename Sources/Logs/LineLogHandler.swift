@@ -58,8 +58,12 @@ package struct LogLine: Sendable {
         func append(_ text: String) {
             let start = output.count
             output += text.utf8
-            for index in start..<output.count where output[index] < 0x20 || output[index] == 0x7F {
-                output[index] = UInt8(ascii: " ")
+            for index in start..<output.count {
+                if output[index] < 0x20 || output[index] == 0x7F { output[index] = UInt8(ascii: " ") }
+                // Those of two bytes, U+0080 to U+009F, become a space of two bytes.
+                if (0x80...0x9F).contains(output[index]), index > start, output[index - 1] == 0xC2 {
+                    output[index] = 0xA0
+                }
             }
         }
         append(moment.iso)

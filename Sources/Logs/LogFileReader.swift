@@ -176,9 +176,10 @@ public struct LogFileReader: Sendable {
                 guard !block.isEmpty, mayLook(at: block.count) else { return }
                 end = start
                 rest = block + rest
-                var lines = rest.split(separator: LogFileReader.lineFeed)
+                // Empty ones included: a block may begin with the end of a line.
+                var lines = rest.split(separator: LogFileReader.lineFeed, omittingEmptySubsequences: false)
                 // The first may be the end of a line whose beginning is still to come.
-                rest = start > 0 && !lines.isEmpty ? Array(lines.removeFirst()) : []
+                rest = start > 0 ? Array(lines.removeFirst()) : []
                 for line in lines.reversed() where !isOver { take(line) }
             }
         }

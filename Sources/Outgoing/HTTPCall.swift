@@ -55,6 +55,8 @@ public struct HTTPCallFailure: Error, CustomStringConvertible {
         case closed
         /// The answer is larger than it may be.
         case tooLarge
+        /// Other calls have all connections to the host.
+        case busy
         /// Anything else.
         case other
     }

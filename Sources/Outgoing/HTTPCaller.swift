@@ -117,7 +117,12 @@ public final class HTTPCaller: Sendable {
     private static func kind(of error: any Error) -> HTTPCallFailure.Kind {
         switch error {
         case let error as HTTPClientError:
-            return error == .connectTimeout ? .unreachable : error == .remoteConnectionClosed ? .closed : .other
+            switch error {
+            case .connectTimeout: return .unreachable
+            case .remoteConnectionClosed: return .closed
+            case .getConnectionFromPoolTimeout: return .busy
+            default: return .other
+            }
         case is NIOConnectionError: return .unreachable
         case HTTPParserError.invalidEOFState: return .closed
         case let error as IOError:

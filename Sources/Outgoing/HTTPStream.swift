@@ -48,10 +48,15 @@ public actor HTTPPieces {
 
     /// Reads all that is left.
     ///
+    /// - Parameter time: How long that may take, however little is silence.
     /// - Throws: `HTTPCallFailure`, also when there are more bytes than `limit`.
-    public nonisolated func collect(upTo limit: Int) async throws -> [UInt8] {
+    public nonisolated func collect(upTo limit: Int, within time: Duration = .seconds(300)) async throws -> [UInt8] {
         var bytes: [UInt8] = []
+        let end = ContinuousClock.now + time
         while let piece = try await next() {
+            guard ContinuousClock.now < end else {
+                throw HTTPCallFailure(description: "an answer that took longer than \(time)")
+            }
             guard bytes.count + piece.readableBytes <= limit else {
                 throw HTTPCallFailure(description: "an answer of more than \(limit) bytes", kind: .tooLarge)
             }

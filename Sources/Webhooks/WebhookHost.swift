@@ -131,7 +131,7 @@ public final class WebhookHost: CloudHost {
         case .unreachable: "Webhook could not be reached."
         case .closed: "Webhook closed the connection without an answer."
         case .tooLarge: "Webhook answered with more than \(mostReceived) bytes."
-        case .other: "Webhook could not be called."
+        case .busy, .other: "Webhook could not be called."
         }
     }
 

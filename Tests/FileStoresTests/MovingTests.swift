@@ -24,6 +24,12 @@ struct MovingTests {
         }
     }
 
+    /// Makes a file look as if it was stored a day ago.
+    private static func age(_ name: String, in storage: DiskStorage) throws {
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date().addingTimeInterval(-86_400)], ofItemAtPath: "\(storage.directory)/\(name)")
+    }
+
     private static func copy(
         _ source: any FileStorage, _ target: any FileStorage, isDryRun: Bool = false, verifies: Bool = false
     ) async throws -> FileCopy.Report {
@@ -100,12 +106,33 @@ struct MovingTests {
         let (source, target) = (Self.folder(), Self.folder())
         try await source.write(name: "a", bytes: [1, 2, 3])
         try await target.write(name: "a", bytes: [1, 2, 4])
+        try Self.age("a", in: target)
         let plain = try await Self.copy(source, target)
         #expect(plain.skipped == 1)
         let verified = try await Self.copy(source, target, verifies: true)
         #expect(verified.copied == 1)
         let bytes = try await target.read("a")
         #expect(bytes == [1, 2, 3])
+    }
+
+    @Test("A file that was stored later in the other store is left as it is, whatever its size")
+    func later() async throws {
+        let (source, target) = (Self.folder(), Self.folder())
+        for name in ["a", "b"] {
+            try await source.write(name: name, bytes: [1, 2, 3])
+            try Self.age(name, in: source)
+        }
+        try await target.write(name: "a", bytes: [4])
+        try await target.write(name: "b", bytes: [4, 5, 6])
+        let plain = try await Self.copy(source, target)
+        #expect(plain.skipped == 2)
+        let verified = try await Self.copy(source, target, verifies: true)
+        #expect(verified.copied == 0)
+        #expect(verified.failed.count == 2)
+        for (name, bytes) in [("a", [4]), ("b", [4, 5, 6])] as [(String, [UInt8])] {
+            let kept = try await target.read(name)
+            #expect(kept == bytes)
+        }
     }
 
     @Test("What the first store does not have is read from the next; deletions go to both")

@@ -112,6 +112,23 @@ struct PostgresStorageTests {
         }
     }
 
+    @Test("An upload that was swept takes no name from another file, and no file that is stored is given up")
+    func swept() async throws {
+        try await Self.withStorage { storage in
+            try await storage.write(name: "a.bin", bytes: [1])
+            let late = try await storage.rows.begin("a.bin", details: "{}", chunk: 65_536)
+            try await storage.rows.sweep(olderThan: -1)
+            let isThere = try await storage.rows.finish(late, "a.bin", size: 0, tag: "")
+            #expect(!isThere)
+            let kept = try await storage.read("a.bin")
+            #expect(kept == [1])
+            let id = try #require(try await storage.rows.find("a.bin")).id
+            try await storage.rows.abandon(id)
+            let bytes = try await storage.read("a.bin")
+            #expect(bytes == [1])
+        }
+    }
+
     @Test("Many uploads of one name at a time end with one of them")
     func concurrent() async throws {
         try await Self.withStorage { storage in
@@ -140,6 +157,29 @@ struct PostgresStorageTests {
             }
             let listed = try await storage.names()
             #expect(listed == ["a.bin"])
+        }
+    }
+
+    @Test("Many at a time store no more than the option allows, but for a row of each, and some of them do store")
+    func fullAtOnce() async throws {
+        try await Self.withStorage(["maximumTotal": "1mb", "chunkSize": 65_536]) { storage in
+            let stored = await withTaskGroup(of: Bool.self) { group in
+                for index in 0..<8 {
+                    group.addTask {
+                        let contents = Chunks(size: 400_000)
+                        do {
+                            try await storage.write(name: "\(index)", details: FileDetails(), contents: contents)
+                            return true
+                        } catch {
+                            return false
+                        }
+                    }
+                }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect((1...3).contains(stored))
+            let total = try await storage.rows.total()
+            #expect(total == Int64(stored) * 400_000)
         }
     }
 

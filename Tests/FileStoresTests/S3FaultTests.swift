@@ -9,7 +9,7 @@ import Testing
 /// What no real store does on demand.
 @Suite("Faults of stores")
 struct S3FaultTests {
-    private static let part = S3Upload.partSize
+    static let part = S3Upload.partSize
 
     /// Answers an upload in parts, but for what `fault` answers.
     private static func store(
@@ -20,7 +20,9 @@ struct S3FaultTests {
             switch call.method {
             case "POST" where call.has("uploads="):
                 return .reply(200, body: "<R><UploadId>u/1</UploadId></R>")
-            case "POST": return .reply(200, body: "<R><ETag>\"x\"</ETag></R>")
+            case "POST":
+                return .reply(
+                    200, body: "<CompleteMultipartUploadResult><ETag>\"x\"</ETag></CompleteMultipartUploadResult>")
             case "PUT": return .reply(200, headers: [("ETag", "\"t\"")])
             case "DELETE": return .reply(204)
             default: return .reply(200, headers: [("ETag", "\"a\"")])
@@ -28,7 +30,7 @@ struct S3FaultTests {
         }
     }
 
-    private static func upload(
+    static func upload(
         _ size: Int, _ fault: @escaping @Sendable (StoreStandIn.Call, Int) -> StoreStandIn.Answer?
     ) async throws -> (error: FileStorageError?, calls: [StoreStandIn.Call]) {
         try await StoreStandIn.run(store(fault)) { store in
@@ -103,7 +105,8 @@ struct S3FaultTests {
         let ahead = "Wed, 01 Jan 2042 12:00:00 GMT"
         let behaviour: StoreStandIn.Behaviour = { call, _ in
             call.headers["x-amz-date"]?.hasPrefix("20420101") == true
-                ? .reply(200) : .error(403, "RequestTimeTooSkewed", headers: [("Date", ahead)])
+                ? .reply(200, headers: [("ETag", "\"a\"")])
+                : .error(403, "RequestTimeTooSkewed", headers: [("Date", ahead)])
         }
         try await StoreStandIn.run(behaviour) { store in
             try await BucketServer.withStorage(endpointPort: store.port, logger: log.logger) { storage in

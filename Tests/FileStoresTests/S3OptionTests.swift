@@ -105,6 +105,15 @@ struct S3OptionTests {
         #expect(address.url(address.path("k"), []) == "https://s3.us-west-2.amazonaws.com/my.songs/k")
     }
 
+    @Test("A mistake in the JSON of a store shows no key of it")
+    func keys() {
+        let text = #"{"module":"s3","options":{"secretKey":"hidden""#
+        let error = #expect(throws: ConfigurationError.self) {
+            try Configuration.FileStore.read(text, environment: [:])
+        }
+        #expect(error.map { !"\($0)".contains("hidden") } == true)
+    }
+
     @Test(
         "What cannot be served is refused by its name",
         arguments: [

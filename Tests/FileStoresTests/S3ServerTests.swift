@@ -98,7 +98,7 @@ struct S3ServerTests {
             let refused = try await server.send("POST", "/files/a.txt", bytes: Self.song, as: .master)
             #expect(refused.status == 503)
             #expect(ContinuousClock.now - before < .seconds(1))
-            let behaviour: StoreStandIn.Behaviour = { _, _ in .reply(200) }
+            let behaviour: StoreStandIn.Behaviour = { _, _ in .reply(200, headers: [("ETag", "\"a\"")]) }
             try await StoreStandIn.run(port: port, behaviour) { _ in
                 let isBack = try await eventually(within: .seconds(60)) {
                     try await server.send("POST", "/files/a.txt", bytes: Self.song, as: .master).status == 201

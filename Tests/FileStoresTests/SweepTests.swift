@@ -66,9 +66,34 @@ struct SweepTests {
         for (text, name) in [
             ("http://a/parse/files/app/x_y.txt", "x_y.txt"), ("<img src=\"/files/app/a%20b.png\">", "a b.png"),
             ("(http://a/files/app/x.txt).", "x.txt"), ("/files/app/dir/x.txt?v=1", "dir/x.txt"),
+            ("see http://a/files/app/x.txt.", "x.txt"), ("http://a/files/app/x.txt!", "x.txt"),
+            ("http://a/files/app/x'(1).txt", "x'(1).txt"), ("http://a/files/app/x.txt\u{3000}", "x.txt"),
+            (#"{"a":"{\"url\":\"http://a/files/app/x.txt\"}"}"#, "x.txt"),
+            ("http://a/files/app/x.txt,http://a/files/app/y.txt", "y.txt"),
+            ("https://bucket.s3.amazonaws.com/x.txt", "x.txt"),
+            ("https://cdn.example/bucket/prefix/dir/x%20y.txt", "dir/x y.txt"),
         ] {
             #expect(FileSweep.Mentioned.names(in: text).contains(name), "\(text)")
         }
         #expect(FileSweep.Mentioned.names(in: "/files/").isEmpty)
+        // As many as one likes, in time that grows with the text.
+        let many = String(repeating: "/files/a/,", count: 5000)
+        #expect(FileSweep.Mentioned.names(in: many).count < 5000 * 40)
+    }
+
+    @Test("A database that mentions no file at all is another's, and nothing is removed")
+    func another() async throws {
+        let folder = DiskStorage(
+            directory: FileManager.default.temporaryDirectory.path + "/roost-sweep-\(UUID().uuidString)")
+        try await folder.write(name: "a.txt", bytes: [1])
+        try await TestServer.run { server in
+            let found = try await Self.sweep(folder, server.databaseURI)
+            #expect(found == ["a.txt"])
+            await #expect(throws: FileSweep.NothingMentioned.self) {
+                _ = try await Self.sweep(folder, server.databaseURI, deletes: true)
+            }
+            let left = try await folder.names()
+            #expect(left == ["a.txt"])
+        }
     }
 }

@@ -100,6 +100,36 @@ struct LogFileTests {
         }
     }
 
+    @Test("No line is lost where a block of a file begins with the end of a line")
+    func borders() throws {
+        try Self.withFolder { folder in
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            var lines: [UInt8] = []
+            for number in 0..<400 {
+                let time = ParseDate(milliseconds: 1_772_323_200_000 + Int64(number)).iso
+                let text = "\(1000 + number)" + String(repeating: "x", count: 300)
+                try Self.line(time, text).write(as: .json, to: &lines)
+            }
+            // All lines have one length, and blocks of 64 KiB are counted from the end.
+            let length = lines.count / 400
+            for place in 0...2 {
+                let padding = (65_536 + length - place) % length
+                let bytes = lines + [UInt8](repeating: UInt8(ascii: "\n"), count: padding)
+                try Data(bytes).write(to: URL(fileURLWithPath: folder + "/parse-server.info.2026-03-01"))
+                let found = LogFileReader(folder: folder).lines(Self.query(size: 1000))
+                #expect(found.count == 400, "\(place)")
+            }
+        }
+    }
+
+    @Test("Control characters of one and of two bytes steer no terminal and begin no line")
+    func controlCharacters() throws {
+        var bytes: [UInt8] = []
+        try Self.line("2026-03-01T00:00:00.000Z", "a\n\u{1B}\u{9B}\u{85}é\u{A9}").write(as: .text, to: &bytes)
+        let text = String(decoding: bytes, as: UTF8.self)
+        #expect(text.hasSuffix("a  \u{A0}\u{A0}é\u{A9}\n"))
+    }
+
     @Test("A pager loses no line and gets none twice, however many there are of one millisecond")
     func pages() throws {
         try Self.withFolder { folder in

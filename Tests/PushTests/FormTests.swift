@@ -87,4 +87,11 @@ import Testing
         #expect(try await token.text(at: 1_000_000 + 19 * 60, refused: first) == first)
         #expect(try await token.text(at: 1_000_000 + 21 * 60, refused: first) != first)
     }
+
+    @Test("A time to wait that is none is none", arguments: [Double.infinity, .nan, -1, 1e300])
+    func times(seconds: Double) throws {
+        let attempt = PushAttempt(device: PushDevice(objectId: "a", token: "t", type: "web"), entries: [])
+        let next = try #require(attempt.later(.busy("x", after: seconds), most: 5, after: seconds))
+        #expect(next.due < .now + .seconds(60))
+    }
 }

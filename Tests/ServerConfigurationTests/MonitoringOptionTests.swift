@@ -25,6 +25,14 @@ struct MonitoringOptionTests {
         #expect(try Self.load(["metrics": ["onMainPort": true, "key": "k"]]).metrics.isOn)
     }
 
+    @Test("A mistake in the header fields for a collector shows no key of it")
+    func keys() {
+        for text in ["authorization=Bearer%2 hidden", "hidden", "a=1,hidden"] {
+            let error = #expect(throws: ConfigurationError.self) { try Self.load(["tracingHeaders": .string(text)]) }
+            #expect(error.map { !"\($0)".contains("hidden") } == true)
+        }
+    }
+
     @Test(
         "Files of the log are kept by their number, or by days",
         arguments: [

@@ -94,6 +94,26 @@ struct TraceTests {
         #expect(first?["links"]?.arrayValue?.first == .string(Self.trace))
     }
 
+    @Test(
+        "A collector that names no time to wait, or none at all, is asked again a few times",
+        arguments: [Double.infinity, .nan, 0, -1, 1e300])
+    func nonsense(seconds: Double) async throws {
+        let answers = Gauge()
+        let exporter = SpanExporter(
+            resource: [], version: "1",
+            send: { _ in
+                answers.add(1)
+                return .init(status: 503, retryAfter: seconds)
+            }, warn: { _ in })
+        let span = SpanRecord(
+            traceID: .random(), id: 1, parent: nil, state: nil, name: "a", kind: .inside, start: 1, end: 2,
+            attributes: [])
+        exporter.add([span])
+        await exporter.flush()
+        #expect(exporter.outcomes[.failed] == 1)
+        #expect((1...60).contains(answers.value))
+    }
+
     @Test("Spans that find no room are dropped and counted, and a collector that refuses loses no request")
     func exporter() async throws {
         let answers = Gauge()

@@ -62,7 +62,8 @@ final class Monitoring: Sendable {
         let server = HTTPServer(
             host: configuration.host, port: port,
             handler: MonitoringHandler(routes, needsKey: configuration.key != nil && !configuration.isLocal),
-            crossOrigin: CrossOrigin(origins: [], extraHeaders: []), maximumBodySize: 0, limits: limits, logger: logger)
+            // A page in a browser of this machine or network is no watcher.
+            crossOrigin: .none, maximumBodySize: 0, limits: limits, logger: logger)
         begin { try? await server.run() }
         _ = try await server.boundPort
         self.server.withLock { $0 = server }

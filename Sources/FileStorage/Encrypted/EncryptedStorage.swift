@@ -17,6 +17,9 @@ public struct EncryptedStorage: FileStorage {
         self.cipher = cipher
     }
 
+    /// The longest file that is read: one of a store of others may have any length.
+    private static let mostBytes: Int64 = 1 << 32
+
     /// It does, to decrypt it.
     public var holdsWholeFiles: Bool { true }
 
@@ -47,6 +50,7 @@ public struct EncryptedStorage: FileStorage {
     /// - Throws: ``FileStorageError/notReadable`` when it is not authentic.
     public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
         guard let file = try await storage.open(name: name, for: FileWish()) else { return nil }
+        guard file.size <= Self.mostBytes else { throw FileStorageError.notReadable }
         let key = DecryptedFiles.Key(name: Array(name.utf8), version: file.entityTag)
         do {
             return try await decrypted.file(key, size: Int(file.size)) { [cipher] in

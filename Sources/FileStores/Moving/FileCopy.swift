@@ -4,7 +4,8 @@ import NIOCore
 
 /// `roost files copy`: all files of a store into another, each byte for byte as it is stored, several at a time.
 ///
-/// A file that the other store has in the same size is left as it is, so that a copy that was stopped goes on.
+/// A file that the other store has in the same size is left as it is, so that a copy that was stopped goes on. So is one
+/// that was stored there later than here: while a server runs, clients replace files in the new store.
 public struct FileCopy: Sendable {
     /// What was done.
     public struct Report: Sendable, Equatable {
@@ -82,8 +83,11 @@ public struct FileCopy: Sendable {
     private func copy(_ listed: ListedFile) async throws -> Outcome {
         do {
             let known = try await target.open(name: listed.name, for: FileWish(isHeadOnly: true))
-            if let known, known.size == listed.size {
-                guard verifies, try await !isSame(listed.name) else { return .skipped }
+            if let known {
+                if try await isEqual(known, listed) { return .skipped }
+                if known.modified.isLater(than: listed.modified) {
+                    return verifies ? .failed("\(listed.name): the other store has a later one that differs") : .skipped
+                }
             }
             if isDryRun { return .copied(listed.size) }
             // It was deleted since it was listed.
@@ -99,6 +103,11 @@ public struct FileCopy: Sendable {
         }
     }
 
+    private func isEqual(_ known: any StoredFile, _ listed: ListedFile) async throws -> Bool {
+        guard known.size == listed.size, verifies else { return known.size == listed.size }
+        return try await isSame(listed.name)
+    }
+
     private func isSame(_ name: String) async throws -> Bool {
         async let first = Self.sum(name, in: source)
         async let second = Self.sum(name, in: target)
@@ -112,6 +121,12 @@ public struct FileCopy: Sendable {
             piece.readableBytesView.withUnsafeBytes { hash.update(bufferPointer: $0) }
         }
         return Array(hash.finalize())
+    }
+}
+
+extension FileTime {
+    fileprivate func isLater(than other: FileTime) -> Bool {
+        (seconds, nanoseconds) > (other.seconds, other.nanoseconds)
     }
 }
 

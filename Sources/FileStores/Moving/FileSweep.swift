@@ -17,6 +17,13 @@ public struct FileSweep: Sendable {
         public var deleted = 0
     }
 
+    /// No object mentions any file of the store, which is no reason to remove them all.
+    public struct NothingMentioned: Error, CustomStringConvertible {
+        /// The message for the operator.
+        public let description =
+            "no object of the database mentions any file of the store: is this the right database? Nothing was removed"
+    }
+
     private let storage: any FileStorage
     private let references: FileReferences
     /// Files that were stored later are left alone: the save that mentions them may still come.
@@ -36,18 +43,30 @@ public struct FileSweep: Sendable {
     /// The store is listed first, so that what is saved meanwhile counts.
     ///
     /// - Parameter found: Gets each file that no object mentions.
-    /// - Throws: What keeps the store from being listed, or a class from being read: then nothing was removed.
+    /// - Throws: What keeps the store from being listed, or a class from being read; ``NothingMentioned``: then nothing
+    ///   was removed.
     public func run(deletes: Bool, _ found: (ListedFile) -> Void) async throws -> Report {
         var report = Report()
         var candidates: [ListedFile] = []
+        var names: Set<[UInt8]> = []
         try await storage.visit(prefix: "") { file in
             report.files += 1
+            names.insert(Array(file.name.utf8))
             if file.modified.seconds <= limit { candidates.append(file) }
         }
         guard !candidates.isEmpty else { return report }
-        let mentioned = Mentioned()
+        let mentioned = Mentioned(among: names)
         try await references.visit { mentioned.add($0) }
         report.orphans = candidates.filter { !mentioned.contains($0.name) }
+        if deletes, !report.orphans.isEmpty {
+            if mentioned.isEmpty { throw NothingMentioned() }
+            // What was stored anew meanwhile is another file.
+            var renewed: Set<[UInt8]> = []
+            try await storage.visit(prefix: "") { file in
+                if file.modified.seconds > limit { renewed.insert(Array(file.name.utf8)) }
+            }
+            report.orphans.removeAll { renewed.contains(Array($0.name.utf8)) }
+        }
         for file in report.orphans {
             found(file)
             guard deletes else { continue }
@@ -59,10 +78,17 @@ public struct FileSweep: Sendable {
         }
         return report
     }
+}
 
-    /// The names that objects mention.
+extension FileSweep {
+    /// The names that objects mention, as far as there are files of them.
     final class Mentioned: Sendable {
+        private let files: Set<[UInt8]>
         private let names = Mutex<Set<[UInt8]>>([])
+
+        init(among files: Set<[UInt8]>) { self.files = files }
+
+        var isEmpty: Bool { names.withLock { $0.isEmpty } }
 
         func add(_ mention: FileReferences.Mention) {
             switch mention {
@@ -73,23 +99,62 @@ public struct FileSweep: Sendable {
 
         func contains(_ name: String) -> Bool { names.withLock { $0.contains(Array(name.utf8)) } }
 
-        private func insert(_ name: String) { _ = names.withLock { $0.insert(Array(name.utf8)) } }
+        private func insert(_ name: String) {
+            let name = Array(name.utf8)
+            guard files.contains(name) else { return }
+            _ = names.withLock { $0.insert(name) }
+        }
 
-        /// The names of files behind `/files/<application>/` in a text, whatever the application: an address of an
-        /// earlier id counts as well.
+        private static let slash = UInt8(ascii: "/")
+        /// The longest name, encoded.
+        private static let mostBytes = 3072
+        /// How many folders of a bucket, or of a name, are tried.
+        private static let mostFolders = 8
+        private static let mostEnds = 16
+
+        /// The names that addresses in a text may mean: what stands behind `/files/<application>/`, whatever the
+        /// application, since an address of an earlier id counts as well; and, since buckets have addresses of their own,
+        /// each end of the path of any other. One name too many keeps a file, one too few removes it.
         static func names(in text: String) -> [String] {
-            var names: [String] = []
-            var rest = text[...]
-            while let start = rest.utf8.firstRange(of: "/files/".utf8) {
-                rest = rest[start.upperBound...]
-                guard let slash = rest.utf8.firstIndex(of: UInt8(ascii: "/")) else { break }
-                let tail = rest[rest.index(after: slash)...].prefix { !"\"'<>?#".contains($0) && !$0.isWhitespace }
-                // In running text punctuation may follow.
-                for name in [tail, tail.prefix(while: { !",;)]}".contains($0) })] {
-                    if let decoded = PercentEncoding.decode(name) { names.append(decoded) }
+            Array(text.utf8).split(whereSeparator: endsAddress).flatMap { address in
+                tails(of: address).flatMap { names(at: $0.prefix(mostBytes)) }
+            }
+        }
+
+        private static func endsAddress(_ byte: UInt8) -> Bool {
+            byte <= UInt8(ascii: " ") || byte == 0x7F || "\"<>?#\\`".utf8.contains(byte)
+        }
+
+        /// What stands behind the places where a name may begin.
+        private static func tails(of address: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
+            var tails: [ArraySlice<UInt8>] = []
+            var rest = address
+            while let path = rest.firstRange(of: "/files/".utf8) {
+                rest = rest[path.upperBound...]
+                if let end = rest.firstIndex(of: slash) { tails.append(rest[(end + 1)...]) }
+            }
+            rest = address
+            while let scheme = rest.firstRange(of: "://".utf8) {
+                rest = rest[scheme.upperBound...]
+                var path = rest.prefix(mostBytes)
+                for _ in 0..<mostFolders {
+                    guard let end = path.firstIndex(of: slash) else { break }
+                    path = path[(end + 1)...]
+                    tails.append(path)
                 }
             }
-            return names
+            return tails
+        }
+
+        /// The name that begins here. In running text punctuation may follow, which a name may have as well.
+        private static func names(at tail: ArraySlice<UInt8>) -> [String] {
+            let ends = tail.indices.lazy.filter { tail[$0] >= 0x80 || ",;:!'()*[]{}|&$".utf8.contains(tail[$0]) }
+            return (Array(ends.prefix(mostEnds)) + [tail.endIndex]).flatMap { end -> [String] in
+                let name = tail[..<end]
+                var bare = name
+                while bare.last == UInt8(ascii: ".") { bare.removeLast() }
+                return [name, bare].compactMap { PercentEncoding.decode(String(decoding: $0, as: UTF8.self)) }
+            }
         }
     }
 }

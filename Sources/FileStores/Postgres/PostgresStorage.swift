@@ -14,15 +14,29 @@ public struct PostgresStorage: FileStorage {
     let rows: FileRows
     private let client: PostgresClient
     private let options: Configuration.PostgresFiles
+    /// Whether the database may be a standby, to which nothing is written.
+    private let onlyReads: Bool
     private let logger: Logger
 
     /// For how long files that were replaced or deleted stay for those who read them.
     private static let grace = 3600.0
 
-    init(_ options: Configuration.PostgresFiles, connectionString: String, logger: Logger) {
+    init(
+        _ options: Configuration.PostgresFiles, _ configuration: Configuration, connectionString: String, logger: Logger
+    ) {
         var database = PostgresConfiguration(connectionString: connectionString)
         database.sharedConnections = 2
         database.exclusiveConnections = 2
+        // It is reached as the server's own client reaches it. Commands beside the server have the address behind a pooler.
+        if configuration.databaseURI != nil, connectionString != configuration.directDatabaseURI {
+            let pooler = configuration.databaseOptions.transactionPooler
+            database.isBehindTransactionPooler = pooler != .none
+            database.poolerKeepsStatements = pooler == .prepared
+            database.directConnectionString = configuration.directDatabaseURI
+        }
+        database.onlyReads = configuration.readOnly
+        database.checksTimeline = configuration.databaseURI != nil
+        onlyReads = configuration.readOnly
         self.options = options
         self.logger = logger
         client = PostgresClient(configuration: database, logger: logger)
@@ -32,12 +46,12 @@ public struct PostgresStorage: FileStorage {
     /// Makes the tables.
     public func prepare() async throws {
         try await client.start()
-        try await rows.prepare()
+        if !onlyReads { try await rows.prepare() }
     }
 
     /// Removes what was replaced, deleted or cut off, now and then.
     public func tend() async {
-        while !Task.isCancelled {
+        while !onlyReads, !Task.isCancelled {
             do {
                 try await rows.sweep(olderThan: Self.grace)
             } catch {
@@ -55,11 +69,11 @@ public struct PostgresStorage: FileStorage {
         name: String, details: FileDetails, contents: Contents
     ) async throws where Contents.Element == ByteBuffer {
         guard Self.isUsable(name) else { throw FileStorageError.unusableName }
-        let before = try await Self.passing { options.maximumTotal == nil ? 0 : try await rows.total() }
         let text = String(decoding: details.serialized(), as: UTF8.self)
         let id = try await Self.passing { try await rows.begin(name, details: text, chunk: options.chunkSize) }
         do {
             var (number, size) = (Int64(0), Int64(0))
+            var before = try await occupied(before: id)
             var hash = SHA256()
             var pending = ByteBuffer()
             func send() async throws {
@@ -67,9 +81,7 @@ public struct PostgresStorage: FileStorage {
                 pending.clear()
                 hash.update(data: bytes)
                 size += Int64(bytes.count)
-                if let most = options.maximumTotal, before + size > Int64(most) {
-                    throw FileStorageError.detailsNotKept("The store of files is full.")
-                }
+                try checkRoom(before + size)
                 try await Self.passing { try await rows.append(bytes, number, to: id) }
                 number += 1
             }
@@ -83,6 +95,9 @@ public struct PostgresStorage: FileStorage {
                 }
             }
             if pending.readableBytes > 0 { try await send() }
+            // Others have stored files meanwhile; of those that are being written the earlier ones come first.
+            before = try await occupied(before: id)
+            try checkRoom(before + size)
             let tag = "\"\(hash.finalize().prefix(16).hexadecimal)\""
             let total = size
             guard try await Self.passing({ try await rows.finish(id, name, size: total, tag: tag) }) else {
@@ -93,6 +108,17 @@ public struct PostgresStorage: FileStorage {
             await Task { [rows] in try? await rows.abandon(id) }.value
             throw error
         }
+    }
+
+    /// The bytes that count where there is a limit.
+    private func occupied(before id: Int64) async throws -> Int64 {
+        guard options.maximumTotal != nil else { return 0 }
+        return try await Self.passing { try await rows.total(before: id) }
+    }
+
+    private func checkRoom(_ bytes: Int64) throws {
+        guard let most = options.maximumTotal, bytes > Int64(most) else { return }
+        throw FileStorageError.detailsNotKept("The store of files is full.")
     }
 
     /// Opens a file.

@@ -21,6 +21,8 @@ struct S3Request: Sendable {
     var digest = S3Request.emptyDigest
     /// How long it may take until the head of the answer is there.
     var limit = Duration.seconds(10)
+    /// Whether a client reads the answer, as slowly as it likes.
+    var isDownload = false
 
     init(_ method: String, _ key: String?, query: [String] = [], headers: [(name: String, value: String)] = []) {
         self.method = method
@@ -44,15 +46,22 @@ final class S3Client: Sendable {
     let address: S3Address
     let breaker: StoreBreaker
     let logger: Logger
+    let downloads = DownloadPlaces()
     private let caller: HTTPCaller
+    /// Sends downloads, for whose connections nothing else waits.
+    private let reader: HTTPCaller
     private let credentials: AWSCredentialSource
     /// How many seconds the clock of the store is ahead.
     private let clockOffset = Mutex(0)
     private let budget = RetryBudget()
 
-    init(_ bucket: Configuration.S3, caller: HTTPCaller, credentials: AWSCredentialSource, logger: Logger) {
+    init(
+        _ bucket: Configuration.S3, caller: HTTPCaller, reader: HTTPCaller, credentials: AWSCredentialSource,
+        logger: Logger
+    ) {
         self.bucket = bucket
         self.caller = caller
+        self.reader = reader
         self.credentials = credentials
         self.logger = logger
         address = S3Address(bucket)
@@ -62,6 +71,7 @@ final class S3Client: Sendable {
     /// Closes the connections.
     func shutdown() async {
         await caller.shutdown()
+        await reader.shutdown()
         await credentials.shutdown()
     }
 
@@ -84,7 +94,8 @@ final class S3Client: Sendable {
                     return answer
                 }
                 let body = request.method == "HEAD" ? [] : (try? await answer.body.collect(upTo: 64 * 1024)) ?? []
-                let failure = S3Failure(answer, body: body)
+                var failure = S3Failure(answer, body: body)
+                failure.isOfHead = request.method == "HEAD"
                 if !failure.mayPass {
                     breaker.succeeded()
                     if !isCorrected, try await correct(failure) {
@@ -95,6 +106,11 @@ final class S3Client: Sendable {
                 }
                 breaker.failed("\(failure)")
                 (reason, wait) = (failure, failure.retryAfter)
+            } catch let failure as HTTPCallFailure where failure.kind == .busy {
+                // All connections are taken here, which says nothing of the store.
+                breaker.abandoned()
+                log(failure, request)
+                throw FileStorageError.unavailable(retryAfter: 1)
             } catch let failure as HTTPCallFailure {
                 breaker.failed(failure.description)
                 reason = failure
@@ -163,7 +179,7 @@ final class S3Client: Sendable {
         if request.content == nil, ["PUT", "POST"].contains(request.method) {
             call.headers.append(("Content-Length", "0"))
         }
-        return try await caller.open(
+        return try await (request.isDownload ? reader : caller).open(
             call, content: request.content, headWithin: request.limit, silence: .seconds(20))
     }
 

@@ -13,26 +13,34 @@ struct S3Failure: Error, CustomStringConvertible {
     /// The time of the store.
     let date: String?
     let retryAfter: Double?
+    /// Whether HEAD was asked, whose answers have no code.
+    var isOfHead = false
 
-    init(_ answer: HTTPStream, body: [UInt8]) {
+    /// - Parameter reason: What is wrong with an answer that is no error of the store's.
+    init(_ answer: HTTPStream, body: [UInt8], reason: String? = nil) {
         self.init(
-            status: answer.status, body: body, requestID: answer.header("x-amz-request-id"),
+            status: answer.status, body: body, reason: reason, requestID: answer.header("x-amz-request-id"),
             region: answer.header("x-amz-bucket-region"), date: answer.header("Date"),
             retryAfter: answer.header("Retry-After").flatMap { Double($0) })
     }
 
     init(
-        status: Int, body: [UInt8], requestID: String? = nil, region: String? = nil, date: String? = nil,
-        retryAfter: Double? = nil
+        status: Int, body: [UInt8], reason: String? = nil, requestID: String? = nil, region: String? = nil,
+        date: String? = nil, retryAfter: Double? = nil
     ) {
+        // It is logged: what answers may be no store, and as long as it likes.
+        func short(_ text: String, _ most: Int = 100) -> String {
+            text.utf8.count <= most ? text : String(decoding: text.utf8.prefix(most), as: UTF8.self)
+        }
         let error = XMLText(body)
         self.status = status
-        code = error["Code"] ?? ""
-        message = error["Message"] ?? ""
-        self.requestID = requestID ?? error["RequestId"]
-        self.region = region ?? error["Region"]
+        code = short(error["Code"] ?? "")
+        message = short(reason ?? error["Message"] ?? "", 200)
+        self.requestID = (requestID ?? error["RequestId"]).map { short($0) }
+        self.region = (region ?? error["Region"]).map { short($0) }
         self.date = date
-        self.retryAfter = retryAfter
+        // Neither NaN nor an infinite time.
+        self.retryAfter = retryAfter.flatMap { (0...3600).contains($0) ? $0 : nil }
     }
 
     /// Whether a further try may succeed.
@@ -41,8 +49,9 @@ struct S3Failure: Error, CustomStringConvertible {
             || ["RequestTimeout", "SlowDown", "InternalError", "ServiceUnavailable"].contains(code)
     }
 
-    /// Whether there is no such object. An answer to HEAD has no code.
-    var isAbsence: Bool { status == 404 && ["NoSuchKey", ""].contains(code) }
+    /// Whether there is no such object. A 404 without a code is, say, a proxy's before the store: an outage must not
+    /// look like a loss.
+    var isAbsence: Bool { status == 404 && (code == "NoSuchKey" || isOfHead) }
 
     /// For the log: nothing of the request but what the store says of it, and no address.
     var description: String {
@@ -53,7 +62,7 @@ struct S3Failure: Error, CustomStringConvertible {
         case "AccessControlListNotSupported": text += ": the bucket takes no permissions, set fileAcl to none"
         case "NotImplemented": text += ": the store has no tags, set storeTags to false"
         case "RequestTimeTooSkewed": text += ": the clocks differ by more than 15 minutes"
-        default: if !message.isEmpty { text += ": \(message.prefix(200))" }
+        default: if !message.isEmpty { text += ": \(message)" }
         }
         if let region, ["AuthorizationHeaderMalformed", "PermanentRedirect", ""].contains(code) || status == 301 {
             text += "; the bucket is in the region \(region)"

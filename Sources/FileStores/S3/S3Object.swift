@@ -12,14 +12,20 @@ final class S3Object: StoredFile {
     let isInMemory = false
     private let client: S3Client
     private let key: String
+    /// Held for as long as the file is; nil where no bytes of it were asked for.
+    private let place: DownloadPlaces.Place?
     /// The answer under way, and the bytes that it brings; taken by the first who wants these.
     private let pending: Mutex<(range: Range<Int64>, body: HTTPPieces)?>
 
     /// - Parameters:
     ///   - size: The size, where the answer does not say it.
     ///   - range: The bytes that the answer brings; nil for none.
-    init(_ client: S3Client, key: String, answer: HTTPStream, size: Int64, range: Range<Int64>?) {
+    init(
+        _ client: S3Client, key: String, answer: HTTPStream, size: Int64, range: Range<Int64>?,
+        place: DownloadPlaces.Place? = nil
+    ) {
         self.client = client
+        self.place = place
         self.key = key
         self.size = size
         modified = FileTime(seconds: answer.header("Last-Modified").flatMap { StoreDate.seconds(ofHTTPDate: $0) } ?? 0)
@@ -31,6 +37,8 @@ final class S3Object: StoredFile {
     }
 
     func give(_ range: Range<Int64>, to sink: (ByteBuffer) async throws -> Void) async throws {
+        guard let place = place ?? client.downloads.take() else { throw FileStorageError.unavailable(retryAfter: 1) }
+        defer { withExtendedLifetime(place) {} }
         let body: HTTPPieces
         if let ready = take(range) {
             body = ready
@@ -67,6 +75,7 @@ final class S3Object: StoredFile {
     /// Asks again, for the same version only.
     private func second(_ range: Range<Int64>) async throws -> HTTPPieces {
         var request = S3Request("GET", key)
+        request.isDownload = true
         if range != 0..<size {
             request.headers.append(("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)"))
         }

@@ -74,17 +74,27 @@ public struct S3Storage: FileStorage {
     public func open(name: String, for wish: FileWish) async throws -> (any StoredFile)? {
         guard let key = key(of: name) else { return nil }
         if wish.isHeadOnly { return try await head(key) }
+        guard let place = client.downloads.take() else { throw FileStorageError.unavailable(retryAfter: 1) }
         var request = S3Request("GET", key)
+        request.isDownload = true
         // Several parts at once are answered with the whole file.
         if let range = wish.range, !range.contains(",") { request.headers.append(("Range", range)) }
         if let versions = wish.knownVersions { request.headers.append(("If-None-Match", versions)) }
         do {
             let answer = try await client.open(request, accepts: [304])
-            guard answer.status != 304 else { return S3Object(client, key: key, answer: answer, size: 0, range: nil) }
-            let length = answer.header("Content-Length").flatMap { Int($0) } ?? 0
-            let given = Self.range(answer, length)
-            return S3Object(
-                client, key: key, answer: answer, size: given?.size ?? Int64(length), range: given?.range)
+            if answer.status == 304 {
+                // A store may take for the same what this server does not, and has no bytes for it then.
+                guard Self.holds(wish.knownVersions ?? "", answer.header("ETag") ?? "") else {
+                    return try await head(key)
+                }
+                return S3Object(client, key: key, answer: answer, size: 0, range: nil)
+            }
+            // Without its length an empty file is like any other, and a part without its place like the whole.
+            guard let length = answer.header("Content-Length").flatMap({ Int($0) }), length >= 0,
+                let given = Self.range(answer, length), given.range.count == length,
+                answer.status != 206 || answer.header("Content-Range") != nil
+            else { throw S3Failure(answer, body: [], reason: "the answer does not say which bytes it brings") }
+            return S3Object(client, key: key, answer: answer, size: given.size, range: given.range, place: place)
         } catch let failure as S3Failure where failure.status == 416 {
             return try await head(key)
         } catch let failure as S3Failure where failure.isAbsence {
@@ -139,7 +149,10 @@ public struct S3Storage: FileStorage {
             } catch {
                 throw client.refusal(error, "ListObjectsV2")
             }
-            let page = XMLText(body)
+            // A list that ends too early would be taken for all files.
+            guard let page = XMLText(body).elements("ListBucketResult").first else {
+                throw client.refusal(S3Failure(status: 200, body: [], reason: "this is no list"), "ListObjectsV2")
+            }
             let isEncoded = page["EncodingType"] == "url"
             for entry in page.elements("Contents") {
                 guard let text = entry["Key"],
@@ -147,14 +160,32 @@ public struct S3Storage: FileStorage {
                     key.utf8.starts(with: client.bucket.prefix.utf8),
                     let size = entry["Size"].flatMap({ Int64($0) })
                 else { continue }
-                let modified = entry["LastModified"].flatMap { StoreDate.seconds(ofISODate: $0) } ?? 0
+                // A file whose time is not known is no old one, which might be removed.
+                let modified =
+                    entry["LastModified"].flatMap { StoreDate.seconds(ofISODate: $0) }
+                    ?? Int(Date().timeIntervalSince1970)
                 let name = String(decoding: key.utf8.dropFirst(client.bucket.prefix.utf8.count), as: UTF8.self)
                 // Folders that consoles make are no files.
                 guard self.key(of: name) != nil else { continue }
                 try await use(ListedFile(name: name, size: size, modified: FileTime(seconds: modified)))
             }
-            token = page["IsTruncated"] == "true" ? page["NextContinuationToken"] : nil
-        } while token != nil
+            guard page["IsTruncated"] == "true" else { return }
+            guard let next = page["NextContinuationToken"], next != token else {
+                let reason = "the list goes on, and the store does not say where"
+                throw client.refusal(S3Failure(status: 200, body: [], reason: reason), "ListObjectsV2")
+            }
+            token = next
+        } while true
+    }
+
+    /// Whether a version is among those of `If-None-Match`.
+    private static func holds(_ versions: String, _ version: String) -> Bool {
+        func opaque(_ tag: some StringProtocol) -> String {
+            let tag = tag.trimmingCharacters(in: .whitespaces)
+            return tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
+        }
+        let known = versions.split(separator: ",").map { opaque($0) }
+        return known == ["*"] || known.contains(opaque(version))
     }
 
     /// The key of a name; nil for one that no upload gives. Names come from the database too, where imports bring what they
@@ -181,7 +212,9 @@ public struct S3Storage: FileStorage {
     private func head(_ key: String) async throws -> (any StoredFile)? {
         do {
             let (answer, _) = try await client.exchange(S3Request("HEAD", key))
-            let size = answer.header("Content-Length").flatMap { Int64($0) } ?? 0
+            guard let size = answer.header("Content-Length").flatMap({ Int64($0) }), size >= 0 else {
+                throw S3Failure(answer, body: [], reason: "the answer does not say how long the file is")
+            }
             return S3Object(client, key: key, answer: answer, size: size, range: nil)
         } catch let failure as S3Failure where failure.isAbsence {
             return nil

@@ -23,13 +23,17 @@ struct S3Upload {
         var started: String?
         do {
             var tags: [Int: String] = [:]
-            var count = 0
+            var (count, size) = (0, Int64(0))
+            var begun: Int?
             try await withThrowingTaskGroup(of: (Int, String).self) { group in
                 for try await var chunk in contents {
                     while chunk.readableBytes > 0 {
                         if part.size == Self.partSize {
-                            let id = if let started { started } else { try await begin() }
-                            started = id
+                            if started == nil {
+                                let start = try await begin()
+                                (started, begun) = (start.id, start.time)
+                            }
+                            guard let id = started else { return }
                             if let (number, tag) = try await group.next() { tags[number] = tag }
                             count += 1
                             guard count < Self.mostParts else { throw FileStorageError.refused }
@@ -41,12 +45,12 @@ struct S3Upload {
                 }
                 guard let id = started else { return }
                 if let (number, tag) = try await group.next() { tags[number] = tag }
+                size = Int64(count) * Int64(Self.partSize) + Int64(part.size)
                 count += 1
                 tags[count] = try await send(part.take(), count, id).1
             }
             if let id = started {
-                try await complete(
-                    id, (1...count).map { tags[$0] ?? "" }, size: Int64(count - 1) * Int64(Self.partSize))
+                try await complete(id, (1...count).map { tags[$0] ?? "" }, size: size, begun: begun)
             } else {
                 try await sendWhole(part.take())
             }
@@ -65,16 +69,21 @@ struct S3Upload {
             part.bytes, part.digest, Self.limit(part.bytes.readableBytes)
         )
         // An empty body has a length too.
-        _ = try await client.exchange(request)
+        let (answer, body) = try await client.exchange(request)
+        // What answers everything with a success, such as a page to log in, stores nothing.
+        guard answer.header("ETag") != nil else {
+            throw S3Failure(answer, body: body, reason: "the answer names no version of the file")
+        }
     }
 
-    private func begin() async throws -> String {
+    /// - Returns: The id, and when the store began by its own clock.
+    private func begin() async throws -> (id: String, time: Int?) {
         let request = S3Request("POST", key, query: ["uploads="], headers: headers)
         let answer = try await client.exchange(request)
         guard let id = XMLText(answer.body)["UploadId"], !id.isEmpty else {
             throw S3Failure(answer.answer, body: answer.body)
         }
-        return id
+        return (id, answer.answer.header("Date").flatMap { StoreDate.seconds(ofHTTPDate: $0) })
     }
 
     private func send(_ part: Part.Full, _ number: Int, _ id: String) async throws -> (Int, String) {
@@ -89,7 +98,7 @@ struct S3Upload {
     }
 
     /// Makes the object of its parts. An answer that was lost is made up for by a look at the object.
-    private func complete(_ id: String, _ tags: [String], size: Int64) async throws {
+    private func complete(_ id: String, _ tags: [String], size: Int64, begun: Int?) async throws {
         let parts = tags.enumerated().map {
             "<Part><PartNumber>\($0 + 1)</PartNumber><ETag>\(XMLText.escaped($1))</ETag></Part>"
         }.joined()
@@ -100,20 +109,30 @@ struct S3Upload {
         do {
             let (answer, body) = try await client.exchange(request)
             // The status is sent before the work is done: what went wrong stands in the body.
-            if !XMLText(body).elements("Error").isEmpty { throw S3Failure(answer, body: body) }
+            let text = XMLText(body)
+            guard text.elements("Error").isEmpty else { throw S3Failure(answer, body: body) }
+            if !text.elements("CompleteMultipartUploadResult").isEmpty { return }
+            if await isThere(size, begun: begun) { return }
+            throw S3Failure(answer, body: body, reason: "the answer does not say that the parts became a file")
         } catch let failure as S3Failure where failure.code == "NoSuchUpload" {
-            guard try await isThere(longerThan: size) else { throw failure }
+            guard await isThere(size, begun: begun) else { throw failure }
         } catch let failure as S3Failure where failure.mayPass {
             throw FileStorageError.unavailable(retryAfter: 1)
         } catch let error as FileStorageError {
-            guard try await isThere(longerThan: size) else { throw error }
+            guard await isThere(size, begun: begun) else { throw error }
         }
     }
 
-    /// Whether the object is there, as of just now.
-    private func isThere(longerThan size: Int64) async throws -> Bool {
-        guard let (answer, _) = try? await client.exchange(S3Request("HEAD", key)) else { return false }
-        return answer.header("Content-Length").flatMap { Int64($0) }.map { $0 > size } ?? false
+    /// Whether the object is there, and is no older one of the same name.
+    private func isThere(_ size: Int64, begun: Int?) async -> Bool {
+        guard let (answer, _) = try? await client.exchange(S3Request("HEAD", key)),
+            answer.header("Content-Length").flatMap({ Int64($0) }) == size
+        else { return false }
+        guard let begun, let time = answer.header("Last-Modified").flatMap({ StoreDate.seconds(ofHTTPDate: $0) }) else {
+            return true
+        }
+        // Both are the store's, of whose machines each has a clock.
+        return time >= begun - 60
     }
 
     /// Gives the parts up, also when the task was cancelled: what is left of them costs money.

@@ -18,9 +18,8 @@ struct XMLText {
             rest = rest[opening.upperBound...]
             guard let next = rest.first else { break }
             // Another element whose name begins alike.
-            guard next == UInt8(ascii: ">") || next == UInt8(ascii: " ") || next == UInt8(ascii: "/"),
-                let bracket = rest.firstIndex(of: UInt8(ascii: ">"))
-            else { continue }
+            guard next == UInt8(ascii: ">") || next <= UInt8(ascii: " ") || next == UInt8(ascii: "/") else { continue }
+            guard let bracket = rest.firstIndex(of: UInt8(ascii: ">")) else { break }
             let isEmpty = rest[..<bracket].last == UInt8(ascii: "/")
             rest = rest[rest.index(after: bracket)...]
             if isEmpty {

@@ -5,6 +5,14 @@ package struct CrossOrigin: Sendable {
     private let byOrigin: [Name: [UInt8]]
     private let fallback: [UInt8]
 
+    /// No fields: no page of another origin reads the answers.
+    package static let none = CrossOrigin(byOrigin: [:], fallback: [])
+
+    private init(byOrigin: [Name: [UInt8]], fallback: [UInt8]) {
+        self.byOrigin = byOrigin
+        self.fallback = fallback
+    }
+
     /// Works the fields out for every allowed origin.
     ///
     /// - Parameters:

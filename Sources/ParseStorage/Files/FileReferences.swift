@@ -46,7 +46,7 @@ public struct FileReferences: Sendable {
                 try await read(
                     """
                     SELECT mention #>> '{}' FROM \(quotedTable), LATERAL
-                        jsonb_path_query(\(value), 'lax $.** ? (@.type() == "string" && @ like_regex "/files/")') mention
+                        jsonb_path_query(\(value), 'lax $.** ? (@.type() == "string" && @ like_regex "/files/|://")') mention
                     """
                 ) { use(.text($0)) }
             } else {
@@ -55,7 +55,7 @@ public struct FileReferences: Sendable {
                         use(.name($0))
                     }
                 }
-                try await read("SELECT \(quoted) FROM \(quotedTable) WHERE \(quoted) LIKE '%/files/%'") {
+                try await read("SELECT \(quoted) FROM \(quotedTable) WHERE \(quoted) ~ '/files/|://'") {
                     use(.text($0))
                 }
             }

@@ -56,7 +56,7 @@ public struct FileRows: Sendable {
         return result.int(0, 0) ?? 0
     }
 
-    /// Adds the chunk of a number, and says that the file is still being written.
+    /// Adds the chunk of a number, and says that the file is still being written, and how much of it there is.
     public func append(_ bytes: [UInt8], _ number: Int64, to id: Int64) async throws {
         // It need not be on the disk before the file has its name.
         _ = try await client.group([
@@ -66,9 +66,10 @@ public struct FileRows: Sendable {
                 [.int(id), .int(number), .bytes(bytes)]),
             Statement(
                 """
-                UPDATE "_roost_file" SET "modified" = now()
-                WHERE "id" = $1 AND "modified" < now() - interval '1 minute'
-                """, [.int(id)]),
+                UPDATE "_roost_file" SET "size" = "size" + $2, "modified" =
+                    CASE WHEN "modified" < now() - interval '1 minute' THEN now() ELSE "modified" END
+                WHERE "id" = $1
+                """, [.int(id), .int(Int64(bytes.count))]),
         ])
     }
 
@@ -80,16 +81,21 @@ public struct FileRows: Sendable {
         while true {
             do {
                 let results = try await client.group([
+                    // From here on no sweep takes it. Where one has, the file that has the name keeps it.
+                    Statement(
+                        """
+                        UPDATE "_roost_file" SET "size" = $2, "tag" = $3, "modified" = clock_timestamp()
+                        WHERE "id" = $1 AND "state" = 'begun'
+                        """, [.int(id), .int(size), .text(tag)]),
                     Statement(
                         """
                         UPDATE "_roost_file" SET "state" = 'deleted', "modified" = now()
                         WHERE "name" COLLATE "C" = $1 AND "state" = 'stored'
-                        """, [.text(name)]),
+                            AND EXISTS (SELECT FROM "_roost_file" WHERE "id" = $2 AND "state" = 'begun')
+                        """, [.text(name), .int(id)]),
                     Statement(
-                        """
-                        UPDATE "_roost_file" SET "state" = 'stored', "size" = $2, "tag" = $3,
-                            "modified" = clock_timestamp() WHERE "id" = $1 AND "state" = 'begun'
-                        """, [.int(id), .int(size), .text(tag)]),
+                        "UPDATE \"_roost_file\" SET \"state\" = 'stored' WHERE \"id\" = $1 AND \"state\" = 'begun'",
+                        [.int(id)]),
                 ])
                 return results.last?.affectedRows == 1
             } catch let error as PostgresError where error.sqlState == "23505" && attempt < 5 {
@@ -142,18 +148,26 @@ public struct FileRows: Sendable {
         return (0..<result.rowCount).map { row(result, $0) }
     }
 
-    /// The bytes of all files.
-    public func total() async throws -> Int64 {
+    /// The bytes of all files, and of those that were begun before one and are being written.
+    public func total(before id: Int64 = .max) async throws -> Int64 {
         try await client.query(
-            "SELECT coalesce(sum(\"size\"), 0)::int8 FROM \"_roost_file\" WHERE \"state\" = 'stored'", readOnly: true
+            """
+            SELECT coalesce(sum("size"), 0)::int8 FROM "_roost_file"
+            WHERE "state" = 'stored' OR "state" = 'begun' AND "id" < $1
+            """, [.int(id)], readOnly: true
         ).int(0, 0) ?? 0
     }
 
-    /// Gives up a file that was begun.
+    /// Gives up a file that was begun, or has lost its name. One that is stored stays: it may have got its name since it
+    /// was looked at, or by a transaction whose answer was lost.
     public func abandon(_ id: Int64) async throws {
         _ = try await client.group([
-            Statement("DELETE FROM \"_roost_file_chunk\" WHERE \"file\" = $1", [.int(id)]),
-            Statement("DELETE FROM \"_roost_file\" WHERE \"id\" = $1", [.int(id)]),
+            Statement("DELETE FROM \"_roost_file\" WHERE \"id\" = $1 AND \"state\" <> 'stored'", [.int(id)]),
+            Statement(
+                """
+                DELETE FROM "_roost_file_chunk"
+                WHERE "file" = $1 AND NOT EXISTS (SELECT FROM "_roost_file" WHERE "id" = $1)
+                """, [.int(id)]),
         ])
     }
 

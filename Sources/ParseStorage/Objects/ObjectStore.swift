@@ -93,12 +93,12 @@ public struct ObjectStore: Sendable {
         _ purpose: TransactionPurpose, _ conflictKey: String?,
         _ body: @escaping @Sendable (ObjectStore) async throws -> R
     ) async throws -> R {
-        let result = try await client.transaction(purpose: purpose, conflictKey: conflictKey) { session in
+        // Also after an error, which may say no more than that the answer was lost.
+        defer { replicas?.ownWrites.note() }
+        return try await client.transaction(purpose: purpose, conflictKey: conflictKey) { session in
             try await body(
                 ObjectStore(client: client, replicas: nil, catalog: catalog, session: session, logger: logger))
         }
-        replicas?.ownWrites.note()
-        return result
     }
 
     /// Runs one statement.
@@ -127,9 +127,8 @@ public struct ObjectStore: Sendable {
     func group(_ statements: [Statement], readOnly: Bool = false) async throws -> [PostgresResult] {
         try await noting(statements.first?.sql) {
             if let session { return try await session.group(statements) }
-            let results = try await client.group(statements, readOnly: readOnly)
-            if !readOnly { replicas?.ownWrites.note() }
-            return results
+            defer { if !readOnly { replicas?.ownWrites.note() } }
+            return try await client.group(statements, readOnly: readOnly)
         }
     }
 

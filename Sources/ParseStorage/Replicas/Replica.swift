@@ -6,6 +6,10 @@ final class Replica: Sendable {
     let client: PostgresClient
     private let reads = Atomic(0)
     private let replayed = Atomic<Int64>(0)
+    private let askedSince = Atomic<Int64>(0)
+
+    /// For how many milliseconds it may owe the answer how far it is.
+    private static let patience: Int64 = 5000
 
     init(client: PostgresClient) { self.client = client }
 
@@ -17,6 +21,18 @@ final class Replica: Sendable {
 
     /// Whether it can be asked: without a connection a request would wait for one until it is too late.
     var isReachable: Bool { client.statistics.connections > 0 }
+
+    /// Whether it owes the answer how far it is.
+    var isAsked: Bool { askedSince.load(ordering: .relaxed) != 0 }
+
+    /// Whether it has owed it for so long that a read might wait for ever: its process is frozen, or its disk.
+    var isSilent: Bool {
+        let since = askedSince.load(ordering: .relaxed)
+        return since != 0 && ReplicaClock.now - since > Self.patience
+    }
+
+    /// Notes that it is asked how far it is, or has answered.
+    func note(isAsked: Bool) { askedSince.store(isAsked ? ReplicaClock.now : 0, ordering: .relaxed) }
 
     /// Notes that it has all that was committed before an instant.
     func note(knows instant: Int64) { replayed.store(instant, ordering: .relaxed) }

@@ -42,7 +42,10 @@ public final class ReplicaSet: Sendable {
                 logger.warning("a read replica cannot be reached", metadata: ["error": "\(error)"])
             }
         }
-        await measure()
+        await mark()
+        await withTaskGroup(of: Void.self) { group in
+            for replica in replicas where replica.isReachable { group.addTask { await self.measure(replica) } }
+        }
     }
 
     /// Closes the connections.
@@ -55,17 +58,20 @@ public final class ReplicaSet: Sendable {
     /// - Parameters:
     ///   - instant: Until when it must know what was committed; nil for any time.
     ///   - tried: Replicas that failed the read already.
-    func choose(knowing instant: Int64?, besides tried: [Replica] = []) -> Replica? {
+    ///   - evenSilent: Whether one that owes an answer is asked where there is no other.
+    func choose(knowing instant: Int64?, besides tried: [Replica] = [], evenSilent: Bool = true) -> Replica? {
         let first = turn.add(1, ordering: .relaxed).oldValue
         let earliest = max(instant.map { $0 + 1 } ?? 0, maxLag.map { ReplicaClock.now - $0 } ?? 0)
-        var best: (replica: Replica, reads: Int)?
+        var best: (replica: Replica, rank: (Int, Int))?
         for offset in replicas.indices {
             let replica = replicas[(first &+ offset) % replicas.count]
             guard replica.knows >= earliest, replica.isReachable, !tried.contains(where: { $0 === replica }) else {
                 continue
             }
-            let reads = replica.readsUnderWay
-            if reads < best?.reads ?? .max { best = (replica, reads) }
+            let isSilent = replica.isSilent
+            guard evenSilent || !isSilent else { continue }
+            let rank = (isSilent ? 1 : 0, replica.readsUnderWay)
+            if best.map({ rank < $0.rank }) ?? true { best = (replica, rank) }
         }
         return best?.replica
     }
@@ -87,31 +93,37 @@ public final class ReplicaSet: Sendable {
     /// Measures how far the replicas are, until the task is cancelled.
     public func run() async {
         let period = Duration.milliseconds(maxLag.map { min(1000, max(20, $0 / 3)) } ?? 1000)
-        while (try? await Task.sleep(for: period)) != nil { await measure() }
+        await withDiscardingTaskGroup { group in
+            while (try? await Task.sleep(for: period)) != nil {
+                await mark()
+                // One that is frozen keeps nothing from being known of the others.
+                for replica in replicas where replica.isReachable && !replica.isAsked {
+                    group.addTask { await self.measure(replica) }
+                }
+            }
+        }
     }
 
-    private func measure() async {
+    /// Remembers where the primary's log is now.
+    private func mark() async {
         let time = ReplicaClock.now
         guard let position = await readPosition(Self.written, on: primary) else {
             return isMeasured.store(false, ordering: .relaxed)
         }
         isMeasured.store(true, ordering: .relaxed)
-        let marks = marks.withLock { marks in
+        marks.withLock { marks in
             marks.append(Mark(time: time, position: position))
             // A replica that is further behind is no longer measured.
             if marks.count > Self.mostMarks { marks.removeFirst(marks.count - Self.mostMarks) }
-            return marks
         }
-        await withTaskGroup(of: Void.self) { group in
-            for replica in replicas where replica.isReachable {
-                group.addTask { [self] in
-                    guard let position = await readPosition(Self.replayed, on: replica.client),
-                        let mark = marks.last(where: { $0.position <= position })
-                    else { return }
-                    replica.note(knows: mark.time)
-                }
-            }
-        }
+    }
+
+    private func measure(_ replica: Replica) async {
+        replica.note(isAsked: true)
+        defer { replica.note(isAsked: false) }
+        guard let position = await readPosition(Self.replayed, on: replica.client) else { return }
+        let mark = marks.withLock { marks in marks.last(where: { $0.position <= position }) }
+        if let mark { replica.note(knows: mark.time) }
     }
 
     private func readPosition(_ sql: String, on client: PostgresClient) async -> Int64? {

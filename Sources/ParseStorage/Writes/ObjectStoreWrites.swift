@@ -201,6 +201,7 @@ extension ObjectStore {
         _ className: String, objectId: String, access: WriteAccess = WriteAccess(), wants: ChangeWants
     ) async throws -> ChangedObject? {
         guard !objectId.utf8.contains(0) else { return nil }
+        defer { replicas?.ownWrites.note() }
         return try await retryingStaleSchema {
             guard let schema = catalog.schema(className) else { return nil }
             let plan = catalog.plan(schema)
@@ -222,7 +223,8 @@ extension ObjectStore {
     public func deleteAll(_ className: String, where filter: Filter, _ access: WriteAccess = WriteAccess()) async throws
         -> Int
     {
-        try await retryingStaleSchema {
+        defer { replicas?.ownWrites.note() }
+        return try await retryingStaleSchema {
             guard let schema = catalog.schema(className) else { return 0 }
             var compiler = WriteCompiler(schema: schema)
             let condition = try Self.condition(

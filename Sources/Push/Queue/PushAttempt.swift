@@ -40,7 +40,9 @@ struct PushAttempt: Sendable {
         next.tries += 1
         next.last = outcome
         guard next.tries < most else { return nil }
-        next.due = .now + .seconds(seconds ?? Self.pause(next.tries))
+        // What a service says may be no time at all.
+        let wanted = seconds.flatMap { (0...86_400).contains($0) ? $0 : nil }
+        next.due = .now + .seconds(wanted ?? Self.pause(next.tries))
         return next
     }
 

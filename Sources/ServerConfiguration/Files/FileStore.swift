@@ -17,9 +17,11 @@ extension Configuration {
         public static func read(
             _ text: String, environment: [String: String]
         ) throws(ConfigurationError) -> (store: FileStore, folder: String?) {
-            let json = (try? JSONValue(parsing: Array(text.utf8))) ?? .string(text)
+            let json = try? JSONValue(parsing: Array(text.utf8))
+            // A name that is none is shown, the keys of a bucket are not.
+            guard json != nil || !text.contains("{") else { throw ConfigurationError("the store is no JSON") }
             let reading = try FileStoreReader.read(
-                FileStoreReader.complete(json, from: environment), path: "the store")
+                FileStoreReader.complete(json ?? .string(text), from: environment), path: "the store")
             return (reading.store, reading.folder)
         }
     }

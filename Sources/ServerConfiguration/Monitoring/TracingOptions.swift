@@ -73,7 +73,8 @@ extension OptionTable {
         for part in (value.nonEmptyText ?? "").split(separator: ",") {
             let sides = part.split(separator: "=", maxSplits: 1).map { PercentText.decode(String($0)) }
             guard sides.count == 2, let key = sides[0], let text = sides[1], !key.isEmpty else {
-                throw .invalid(name, value.text)
+                // Keys of collectors are in it, which no message has.
+                throw ConfigurationError("option \(name): it must be name=value,…, percent-encoded")
             }
             pairs.append(Configuration.Tracing.Pair(name: key, value: text))
         }

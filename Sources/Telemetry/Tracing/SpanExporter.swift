@@ -110,7 +110,8 @@ public final class SpanExporter: Sendable {
                     giveUp(spans.count, reason)
                     return true
                 }
-                if let seconds = answer.retryAfter { pause = .seconds(seconds) }
+                // A collector that says nonsense, or `0`, is not asked in a loop.
+                if let seconds = answer.retryAfter, (0...3600).contains(seconds) { pause = .seconds(max(0.1, seconds)) }
             } catch {
                 reason = "\(error)"
             }

@@ -11,19 +11,6 @@ struct ReadinessProcessTests {
         return (answer.status, answer.json)
     }
 
-    /// Sends a signal to PostgreSQL and all its processes.
-    private static func signal(_ signal: Int32, to postmaster: pid_t) throws {
-        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
-            guard let identifier = pid_t(name),
-                let stat = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8),
-                let end = stat.lastIndex(of: ")")
-            else { continue }
-            let fields = stat[stat.index(after: end)...].split(separator: " ")
-            if fields.count > 1, pid_t(fields[1]) == postmaster { kill(identifier, signal) }
-        }
-        kill(postmaster, signal)
-    }
-
     @Test("A frozen database is noticed within five seconds, the process goes on, and is ready again soon after")
     func frozen() async throws {
         try await CrashServer.run { server in
@@ -32,8 +19,8 @@ struct ReadinessProcessTests {
             let isReady = try await eventually { try await Self.ask("/ready", at: port).status == 200 }
             #expect(isReady)
             let postmaster = try #require(server.postmaster)
-            try Self.signal(SIGSTOP, to: postmaster)
-            defer { try? Self.signal(SIGCONT, to: postmaster) }
+            try ProcessFamily.signal(SIGSTOP, to: postmaster)
+            defer { try? ProcessFamily.signal(SIGCONT, to: postmaster) }
             let start = ContinuousClock.now
             let isUnready = try await eventually { try await Self.ask("/ready", at: port).status == 503 }
             let time = ContinuousClock.now - start
@@ -45,7 +32,7 @@ struct ReadinessProcessTests {
             #expect(live.status == 200)
             let samples = try await TestServer.metrics(at: port)
             #expect(samples["roost_database_up"] == 0)
-            try Self.signal(SIGCONT, to: postmaster)
+            try ProcessFamily.signal(SIGCONT, to: postmaster)
             let isBack = try await eventually { try await Self.ask("/ready", at: port).status == 200 }
             #expect(isBack)
         }

@@ -24,6 +24,8 @@ final class StoreStandIn: Sendable {
         case close
         /// A body that is shorter than announced.
         case cut(String, length: Int)
+        /// A body whose length is not announced.
+        case unmeasured(String)
 
         static func error(_ status: Int, _ code: String, headers: [(String, String)] = []) -> Answer {
             .reply(status, headers: headers, body: "<Error><Code>\(code)</Code><Message>words</Message></Error>")
@@ -100,6 +102,9 @@ private final class StandInHandler: ChannelInboundHandler {
             case .cut(let text, let length):
                 write(200, [("Content-Length", "\(length)"), ("ETag", "\"a\"")], text, context)
                 context.close(promise: nil)
+            case .unmeasured(let text):
+                write(200, [("ETag", "\"a\"")], text, context)
+                context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
             case .reply(let status, let headers, let text):
                 write(status, headers + [("Content-Length", "\(text.utf8.count)")], text, context)
                 context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)

@@ -137,6 +137,7 @@ struct MetricsTests {
                 "GET", "/metrics", as: .nobody)
             #expect(own.status == 200)
             #expect(own.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+            #expect(own.headers["access-control-allow-origin"] == nil)
         }
         try await TestServer.run { server in
             let answer = try await server.send("GET", "/metrics", as: .master)

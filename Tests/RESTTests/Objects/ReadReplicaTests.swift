@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import TestSupport
 import Testing
@@ -158,6 +159,7 @@ import Testing
             let options: JSONObject = ["readReplicaURIs": [.string(cluster.replicaURI)]]
             try await TestServer.run(on: cluster.primaryURI, options) { server in
                 let anna = try await server.signUp("anna")
+                let gone = try await server.create("Post", ["n": -2])
                 let post = try await server.create("Post", ["n": -1])
                 let find: JSONObject = ["readPreference": "SECONDARY", "where": ["objectId": .string(post)]]
                 // Without the table there, all would be read on the primary.
@@ -174,6 +176,10 @@ import Testing
                     if try await server.find("Post", find).results.first?["n"] != found?["n"] { stale += 1 }
                 }
                 #expect(stale > 0)
+                _ = try await server.send("DELETE", "/classes/Post/\(gone)", as: .session(anna.token)).succeeded()
+                let others: JSONObject = ["readPreference": "SECONDARY", "where": ["objectId": .string(gone)]]
+                let left = try await server.find("Post", others, as: .session(anna.token))
+                #expect(left.results.isEmpty)
                 try await cluster.waitForReplica()
                 let last = try await server.find("Post", find).results.first
                 #expect(last?["n"] == .number(59))
@@ -226,15 +232,58 @@ import Testing
         }
     }
 
+    @Test("A replica that is frozen keeps no read from another, nor from the primary where it may go there")
+    func frozenReplica() async throws {
+        try await ReplicatedCluster.run(replicas: 2) { cluster in
+            let options: JSONObject = [
+                "readReplicaURIs": .array(cluster.replicaURIs.map { .string($0) }), "maxReplicaLag": 1000,
+            ]
+            try await TestServer.run(on: cluster.primaryURI, options) { server in
+                _ = try await server.create("Post", ["title": "a"])
+                let isKnown = try await eventually { try await Self.title(server, "SECONDARY") == "a" }
+                #expect(isKnown)
+                try cluster.signalReplica(SIGSTOP)
+                defer { try? cluster.signalReplica(SIGCONT) }
+                // A read may go there, and wait, until it is further behind than it may be.
+                try await Task.sleep(for: .seconds(2))
+                for _ in 0..<20 {
+                    #expect(try await Self.title(server, "SECONDARY") == "a")
+                    #expect(try await Self.title(server, "NEAREST") == "a")
+                }
+            }
+        }
+    }
+
+    @Test("However far behind replicas may be, no read that may go to the primary waits for one that does not answer")
+    func silentReplica() async throws {
+        try await ReplicatedCluster.run { cluster in
+            let options: JSONObject = ["readReplicaURI": .string(cluster.replicaURI)]
+            try await TestServer.run(on: cluster.primaryURI, options) { server in
+                _ = try await server.create("Post", ["title": "a"])
+                let isKnown = try await eventually { try await Self.title(server, "SECONDARY") == "a" }
+                #expect(isKnown)
+                try cluster.signalReplica(SIGSTOP)
+                defer { try? cluster.signalReplica(SIGCONT) }
+                // It is asked once a second, and has five to answer.
+                try await Task.sleep(for: .seconds(8))
+                for _ in 0..<20 { #expect(try await Self.title(server, "NEAREST") == "a") }
+            }
+        }
+    }
+
     @Test("A server that only reads starts on a standby, answers finds, and refuses writes with 119")
     func readOnly() async throws {
         try await ReplicatedCluster.run { cluster in
-            try await TestServer.run(on: cluster.primaryURI) { primary in
+            try await TestServer.run(on: cluster.primaryURI, ["filesAdapter": "postgres"]) { primary in
                 let anna = try await primary.signUp("anna")
                 _ = try await primary.create("Post", ["title": "a"], as: .session(anna.token))
+                let file = try await primary.send("POST", "/files/a.txt", bytes: [0x61], as: .master).string("name")
                 try await cluster.waitForReplica()
                 let standby = TestServer(url: primary.url, databaseURI: cluster.replicaURI)
-                try await standby.alongside(["readOnly": true]) { server in
+                try await standby.alongside(["readOnly": true, "filesAdapter": "postgres"]) { server in
+                    let download = try await server.send(
+                        "GET", "/files/\(TestServer.applicationID)/\(file)", as: .nobody)
+                    #expect(download.text == "a")
                     #expect(try await server.find("Post").results.first?["title"] == "a")
                     let me = try await server.send("GET", "/users/me", as: .session(anna.token))
                     #expect(me["username"] == "anna")

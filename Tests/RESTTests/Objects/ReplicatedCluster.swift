@@ -85,6 +85,15 @@ struct ReplicatedCluster: Sendable {
             "pg_ctl", ["-D", folders[number] + "/cluster", "-m", "fast", "-w", "stop"], in: folders[number])
     }
 
+    /// Sends a signal to a replica and all its processes.
+    func signalReplica(_ signal: Int32, _ number: Int = 0) throws {
+        let file = try String(contentsOfFile: folders[number] + "/cluster/postmaster.pid", encoding: .utf8)
+        guard let postmaster = file.split(separator: "\n").first.flatMap({ pid_t($0) }) else {
+            throw LocalPostgres.Failure("the replica does not run")
+        }
+        try ProcessFamily.signal(signal, to: postmaster)
+    }
+
     /// Has the primary acknowledge what one of the replicas has on its disk, and not before.
     func makeSynchronous() async throws {
         let names = folders.indices.map { "replica\($0)" }.joined(separator: ",")
