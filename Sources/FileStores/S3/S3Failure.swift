@@ -16,7 +16,8 @@ struct S3Failure: Error, CustomStringConvertible {
 
     init(_ answer: HTTPStream, body: [UInt8]) {
         self.init(
-            status: answer.status, body: body, requestID: answer.header("x-amz-request-id"),
+            status: answer.status, body: body,
+            requestID: answer.header("x-amz-request-id") ?? answer.header("x-guploader-uploadid"),
             region: answer.header("x-amz-bucket-region"), date: answer.header("Date"),
             retryAfter: answer.header("Retry-After").flatMap { Double($0) })
     }
