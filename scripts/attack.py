@@ -7,8 +7,9 @@
 
 PostgreSQL and the server are started for it and listen on 127.0.0.1 alone; senders differ by their addresses in
 127.0.0.0/8. Each attack is bounded in time. For each, the longest wait of a get beside it and the memory that the
-server took above idle are printed; the exit status is 1 where one is beyond its limit: 50 ms more than beside
-processors that are merely busy, and 64 MB above idle and what the options allow.
+server took above idle are printed; the exit status is 1 where one is beyond its limit, and is so again when it is
+measured once more: 50 ms more than beside processors that are merely busy, and 64 MB above idle and what the options
+allow.
 """
 
 import argparse
@@ -25,6 +26,8 @@ from cluster import Cluster  # noqa: E402
 
 LONGER = 0.050
 MEGABYTES = 64
+# How much more memory a machine with another count of processors may take, where a factor is given.
+MEMORY_FACTOR = 1.25
 
 
 def arguments():
@@ -35,6 +38,16 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="a class of 200,000 rows, not of a million")
     parser.add_argument("--factor", type=float, default=1.0, help="how much more a slow machine may take")
     return parser.parse_args()
+
+
+def attack(stand, name, senders, limit, factor):
+    """What is beyond the limits in one attack; its figures are printed."""
+    chosen = ATTACKS[name]
+    result = stand.attack(chosen, senders)
+    faults = result.faults(limit, (MEGABYTES + TRANSFER_MEGABYTES + chosen.allowed) * factor)
+    verdict = "  BEYOND: " + ", ".join(faults) if faults else ""
+    print(f"{name:<28} {senders:>7} {result.line()}{verdict}", flush=True)
+    return faults
 
 
 def main():
@@ -50,13 +63,10 @@ def main():
             print(f"{'attack':<28} {'senders':>7} {'longest wait':>13} {'99 of 100':>10} {'memory':>9}  answers")
             for name in chosen:
                 for senders in options.senders:
-                    attack = ATTACKS[name]
-                    result = stand.attack(attack, senders)
                     limit = (busy + LONGER) * options.factor
-                    memory = MEGABYTES + TRANSFER_MEGABYTES + attack.allowed
-                    faults = result.faults(limit, memory)
-                    verdict = "  FAILED: " + ", ".join(faults) if faults else ""
-                    print(f"{name:<28} {senders:>7} {result.line()}{verdict}", flush=True)
+                    faults = attack(stand, name, senders, limit, min(options.factor, MEMORY_FACTOR))
+                    if faults:
+                        faults = attack(stand, name, senders, limit, min(options.factor, MEMORY_FACTOR))
                     failures += [f"{name} by {senders}: {fault}" for fault in faults]
     if failures:
         print("\n".join(["", *failures]), file=sys.stderr)

@@ -34,6 +34,9 @@ actor LiveQueryConnection {
     /// What the comparisons of one change with all subscriptions may take, and how much of that in one go.
     private static let stepsForChange = 10_000_000
     private static let stepsInOneGo = 100_000
+    /// What comparisons of one change may take that wait for no turn: most subscriptions ask for a few values, and their
+    /// events do not wait until conditions of others that take long have been looked at.
+    private static let stepsAtOnce = 20_000
 
     static let tooMany = ParseError(ParseError.requestLimitExceeded, "Too many subscriptions.")
 
@@ -113,6 +116,7 @@ actor LiveQueryConnection {
     private func tell(_ change: Change) async throws {
         let className = Name(change.className)
         var budget = MatchBudget(steps: Self.stepsForChange)
+        var short = MatchBudget(steps: Self.stepsAtOnce)
         for (id, subscription) in subscriptions.inOrder(of: className) {
             do {
                 let context = try await context(subscription.sessionToken, of: client)
@@ -120,7 +124,7 @@ actor LiveQueryConnection {
                 guard subscriptions.has(id, subscription) else { continue }
                 var query = subscription.query
                 let left = budget.left
-                let event = try await match(change, &query, context, &budget)
+                let event = try await match(change, &query, context, &short, &budget)
                 guard subscriptions.update(id, query) else { throw Self.tooMany }
                 if let event { try await tell(event, id, subscription, context) }
                 // Others wait for the thread.
@@ -131,11 +135,16 @@ actor LiveQueryConnection {
         }
     }
 
-    /// Compares a change with a subscription, in its turn among the connections of other networks.
+    /// Compares a change with a subscription: at once where that is short, else in its turn among the connections of
+    /// other networks.
     private func match(
-        _ change: Change, _ query: inout LiveQuery, _ context: RequestContext, _ budget: inout MatchBudget
+        _ change: Change, _ query: inout LiveQuery, _ context: RequestContext, _ short: inout MatchBudget,
+        _ budget: inout MatchBudget
     ) async throws -> LiveQueryEvent? {
-        try await server.comparing.run(of: sender) {
+        if case .known(let event) = server.backend.liveQueries.shortEvent(of: change, for: query, context, &short) {
+            return event
+        }
+        return try await server.comparing.run(of: sender) {
             try server.backend.liveQueries.event(of: change, for: &query, context, &budget)
         }
     }

@@ -18,10 +18,10 @@ public final class LiveQueryServer: WebSocketHandler {
     let logger: Logger
     /// The bytes that the conditions of all subscriptions take; one network has half of them.
     let memory = Gate(capacity: 64 * 1024 * 1024, share: 32 * 1024 * 1024)
-    /// Who compares a change with a condition: one on each thread that does, and of one network not on all of them. The
-    /// one whose conditions took the least time comes first.
+    /// Who compares a change with a condition that takes long: on all threads but one, which is left for what is short,
+    /// and of one network on half of them. The one whose conditions took the least time comes first.
     let comparing = Gate(
-        capacity: LongWork.changes.threadCount, share: max(1, LongWork.changes.threadCount / 2), countsTime: true)
+        capacity: LongWork.changes.threadCount - 1, share: max(1, LongWork.changes.threadCount / 2), countsTime: true)
     /// How many clients are connected.
     let clients = Atomic(0)
     /// How many subscriptions they have.

@@ -21,18 +21,22 @@ extension Backend {
         let start = ContinuousClock.now
         do {
             let result = try await body()
-            note(operation, className, context, .now - start, nil)
+            note(operation, className, context, since: start, nil)
             return result
         } catch {
-            note(operation, className, context, .now - start, Self.errorClass(of: error))
+            note(operation, className, context, since: start, error)
             throw error
         }
     }
 
-    private func note(
-        _ operation: DatabaseMeters.Operation, _ className: String, _ context: RequestContext?, _ duration: Duration,
-        _ errorClass: String?
+    /// Notes a call of the database that is over.
+    ///
+    /// - Parameter error: What it threw; nil for a success.
+    func note(
+        _ operation: DatabaseMeters.Operation, _ className: String, _ context: RequestContext?,
+        since start: ContinuousClock.Instant, _ error: (any Error)?
     ) {
+        let (duration, errorClass) = (ContinuousClock.now - start, error.flatMap { Self.errorClass(of: $0) })
         meters.database.add(operation, duration, errorClass: errorClass)
         if let trace = context?.facts?.trace { add(operation, className, to: trace, duration, errorClass) }
         guard let threshold = slowLog.threshold, duration >= threshold else { return }

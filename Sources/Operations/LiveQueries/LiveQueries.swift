@@ -25,6 +25,41 @@ public struct LiveQueries: Sendable {
         return query
     }
 
+    /// What is known of a change after a short comparison.
+    public enum ShortComparison: Sendable {
+        /// What the subscriber gets; nil for nothing.
+        case known(LiveQueryEvent?)
+        /// It takes longer to find out.
+        case unknown
+    }
+
+    /// What one subscription may cost in a short comparison.
+    private static let shortSteps = 1000
+
+    /// What a subscriber gets of a change, where that is found out with a few steps; nothing is learned or refused.
+    ///
+    /// - Parameter budget: What short comparisons of one change with all subscriptions of a client may take.
+    public func shortEvent(
+        of change: Change, for query: LiveQuery, _ context: RequestContext, _ budget: inout MatchBudget
+    ) -> ShortComparison {
+        guard isReady(query, context), let prepared = query.prepared else { return .unknown }
+        let links = backend.links(context)
+        do throws(FilterMatcherError) {
+            return .known(
+                try budget.lend(atMost: Self.shortSteps) { part throws(FilterMatcherError) in
+                    try Self.event(of: change, for: query, prepared, links, &part)
+                })
+        } catch {
+            return .unknown
+        }
+    }
+
+    /// Whether what was made ready for a caller still holds.
+    private func isReady(_ query: LiveQuery, _ context: RequestContext) -> Bool {
+        query.prepared?.caller == context.caller && query.prepared?.schemaVersion == catalog.version
+            && (!query.isRelative || query.prepared?.moment == context.now)
+    }
+
     /// What a subscriber gets of a change; nil for nothing.
     ///
     /// - Parameters:
@@ -35,9 +70,7 @@ public struct LiveQueries: Sendable {
     public func event(
         of change: Change, for query: inout LiveQuery, _ context: RequestContext, _ budget: inout MatchBudget
     ) throws(ParseError) -> LiveQueryEvent? {
-        if query.prepared?.caller != context.caller || query.prepared?.schemaVersion != catalog.version
-            || query.isRelative && query.prepared?.moment != context.now
-        {
+        if !isReady(query, context) {
             try prepare(&query, context)
             do throws(FilterMatcherError) { try budget.spend(query.weight >> 3) } catch { throw Self.refusal(error) }
         }

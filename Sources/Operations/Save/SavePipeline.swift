@@ -2,6 +2,7 @@ import JSON
 import ParseModel
 import ParseStorage
 import Rules
+import Telemetry
 
 /// The life of a save: authorize, load the original where a trigger before it wants it, before-triggers,
 /// complete and validate, make the fields that are missing, plan; store; what the class does then (caches, the session
@@ -74,9 +75,20 @@ public struct SavePipeline {
     }
 
     private func write(_ planned: PlannedSave) async throws -> WriteResult {
-        try await backend.timed(planned.save.isNew ? .create : .update, planned.save.className, planned.save.context) {
-            if let rules = planned.rules { return try await rules.over(backend).store(planned) }
-            return try await backend.saving.carryOut(planned)
+        let (save, start) = (planned.save, ContinuousClock.now)
+        let operation: DatabaseMeters.Operation = save.isNew ? .create : .update
+        do {
+            let result =
+                if let rules = planned.rules {
+                    try await rules.over(backend).store(planned)
+                } else {
+                    try await backend.saving.carryOut(planned)
+                }
+            backend.note(operation, save.className, save.context, since: start, nil)
+            return result
+        } catch {
+            backend.note(operation, save.className, save.context, since: start, error)
+            throw error
         }
     }
 

@@ -140,21 +140,25 @@ public struct ObjectStore: Sendable {
         -> [PostgresResult]
     {
         if session != nil { return try await group(statements) }
-        // Also after an error, which may say no more than that the answer was lost.
-        defer { replicas?.ownWrites.note() }
-        return try await noting(statements.first?.sql) {
-            if alone || schema.hasUniqueFields { return try await client.group(statements, conflictKey: objectId) }
-            return try await client.change(conflictKey: objectId, statements)
+        let start = ContinuousClock.now
+        defer {
+            // Also after an error, which may say no more than that the answer was lost.
+            replicas?.ownWrites.note()
+            Self.note(statements.first?.sql, since: start)
         }
+        if alone || schema.hasUniqueFields { return try await client.group(statements, conflictKey: objectId) }
+        return try await client.change(conflictKey: objectId, statements)
     }
 
     /// Notes for the log which statement took long, where one did.
     func noting<R>(_ sql: String?, _ body: () async throws -> R) async throws -> R {
         let start = ContinuousClock.now
-        defer {
-            if let sql, ContinuousClock.now - start >= Self.notable { CallerPresence.current?.note(slowStatement: sql) }
-        }
+        defer { Self.note(sql, since: start) }
         return try await body()
+    }
+
+    private static func note(_ sql: String?, since start: ContinuousClock.Instant) {
+        if let sql, ContinuousClock.now - start >= notable { CallerPresence.current?.note(slowStatement: sql) }
     }
 
     /// From how long on it is noted which statement it was.
