@@ -36,19 +36,26 @@ public enum FileStoreFactory {
         case .postgres(let options):
             return PostgresStorage(options, configuration, connectionString: database, logger: logger)
         case .s3(let bucket):
-            var outgoing = configuration.outgoing
-            if bucket.endpoint?.isLoopback == true { outgoing.proxy = nil }
             let provider = try CredentialChain.provider(
                 bucket.key, region: bucket.region, configuration.cloudVariables, configuration.outgoing)
-            // Mails and sign-ins have connections of their own, which files must not take.
-            let caller = try HTTPCaller(
-                outgoing, connectionsPerHost: 128, keptFor: .seconds(5), connectTime: .seconds(3))
-            let reader = try HTTPCaller(
-                outgoing, connectionsPerHost: DownloadPlaces.count, keptFor: .seconds(5), connectTime: .seconds(3))
-            return S3Storage(
-                S3Client(
-                    bucket, caller: caller, reader: reader,
-                    credentials: AWSCredentialSource(provider, logger: logger), logger: logger))
+            let signer = AWSSigner(
+                region: bucket.region, credentials: CredentialSource(provider, logger: logger))
+            return try storage(bucket, signer, configuration, logger: logger)
+        case .google(let store):
+            let signer = GoogleSigner(tokens: try CredentialSource(store, configuration, logger: logger))
+            return try storage(store.bucket, signer, configuration, logger: logger)
         }
+    }
+
+    private static func storage(
+        _ bucket: Configuration.S3, _ signer: any StoreSigner, _ configuration: Configuration, logger: Logger
+    ) throws -> S3Storage {
+        var outgoing = configuration.outgoing
+        if bucket.endpoint?.isLoopback == true { outgoing.proxy = nil }
+        // Mails and sign-ins have connections of their own, which files must not take.
+        let caller = try HTTPCaller(outgoing, connectionsPerHost: 128, keptFor: .seconds(5), connectTime: .seconds(3))
+        let reader = try HTTPCaller(
+            outgoing, connectionsPerHost: DownloadPlaces.count, keptFor: .seconds(5), connectTime: .seconds(3))
+        return S3Storage(S3Client(bucket, caller: caller, reader: reader, signer: signer, logger: logger))
     }
 }

@@ -79,9 +79,11 @@ public struct LogFileReader: Sendable {
         let size: Int
 
         init?(path: String) {
-            guard let handle = FileHandle(forReadingAtPath: path), let size = try? handle.seekToEnd() else {
-                return nil
-            }
+            // A pipe of that name would be waited for.
+            let type = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+            guard type == .typeRegular, let handle = FileHandle(forReadingAtPath: path),
+                let size = try? handle.seekToEnd()
+            else { return nil }
             self.handle = handle
             self.size = Int(size)
         }

@@ -26,8 +26,10 @@ public struct ParseDate: Hashable, Sendable, Comparable {
 
     /// Appends the text form, 24 bytes for years 0 to 9999, without quotes and without allocating.
     public func write(into writer: inout JSONWriter) {
-        let day = milliseconds >= 0 ? milliseconds / 86_400_000 : (milliseconds - 86_399_999) / 86_400_000
-        let time = UInt64(milliseconds - day * 86_400_000)
+        // Without a step beyond what 64 bits hold, which the least of them would take.
+        let (whole, rest) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
+        let day = rest < 0 ? whole - 1 : whole
+        let time = UInt64(rest < 0 ? rest + 86_400_000 : rest)
         let date = CivilDate(daysSince1970: Int(day))
         let year = UInt64(date.year.magnitude)
         if !(0...9999).contains(date.year) {

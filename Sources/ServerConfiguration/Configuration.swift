@@ -275,6 +275,8 @@ public struct Configuration: Sendable {
         cloudMain.main = cloudMain.main.map(resolved)
         logsFolder = logsFolder.map(resolved)
         push?.folder = folder
+        fileStore.resolvePaths(in: folder)
+        for index in fileStoreFallbacks.indices { fileStoreFallbacks[index].resolvePaths(in: folder) }
         guard var declared = schema else { return }
         declared.beforeMigration = declared.beforeMigration.map(resolved)
         declared.afterMigration = declared.afterMigration.map(resolved)

@@ -133,7 +133,7 @@ struct CredentialTests {
     @Test("Credentials are renewed before they end, one renewal for all, and nobody waits for it")
     func renewal() async throws {
         let short = Short()
-        let source = AWSCredentialSource(short, logger: TestServer.quietLogger)
+        let source = CredentialSource(short, logger: TestServer.quietLogger)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 { group.addTask { _ = try await source.current() } }
             try await group.waitForAll()
@@ -142,7 +142,7 @@ struct CredentialTests {
         #expect(first == 1)
         let isRenewed = try await eventually { try await source.current().accessKeyId == "2" }
         #expect(isRenewed)
-        let renewed = await source.renew()
+        let renewed = await source.renew(those: .now)
         #expect(renewed)
     }
 }

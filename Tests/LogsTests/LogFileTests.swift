@@ -122,6 +122,31 @@ struct LogFileTests {
         }
     }
 
+    @Test("A pipe or a folder of a file's name keeps no reader waiting")
+    func pipes() throws {
+        try Self.withFolder { folder in
+            var files = LogFiles(LogFiles.Settings(folder: folder, kept: .days(14)))
+            _ = files.write([try Self.line("2026-03-02T00:00:00.000Z", "a")])
+            #expect(mkfifo(folder + "/parse-server.info.2026-03-01", 0o600) == 0)
+            try FileManager.default.createDirectory(
+                atPath: folder + "/parse-server.info.2026-02-28", withIntermediateDirectories: false)
+            #expect(Self.texts(LogFileReader(folder: folder).lines(Self.query())) == ["a"])
+        }
+    }
+
+    @Test("No field takes the place of what each line has")
+    func ownNames() throws {
+        var bytes: [UInt8] = []
+        let time = "2026-03-01T00:00:00.000Z"
+        LogLine(
+            moment: try #require(ParseDate(iso: time)), level: .info, label: "roost", message: "words",
+            metadata: ["message": "other words", "timestamp": "never"]
+        ).write(as: .json, to: &bytes)
+        let line = try #require(try JSONValue(parsing: Array(bytes.dropLast())).objectValue)
+        #expect(line["message"] == "words" && line["message_"] == "other words")
+        #expect(line["timestamp"] == .string(time) && line["timestamp_"] == "never")
+    }
+
     @Test("Control characters of one and of two bytes steer no terminal and begin no line")
     func controlCharacters() throws {
         var bytes: [UInt8] = []

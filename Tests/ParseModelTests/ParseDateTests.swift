@@ -95,6 +95,11 @@ struct ParseDateTests {
         }
     }
 
+    @Test("Dates beyond all calendars have a text, too", arguments: [Int64.min, .min + 1, .max])
+    func ends(milliseconds: Int64) {
+        #expect(ParseDate(milliseconds: milliseconds).iso.hasSuffix("Z"))
+    }
+
     @Test("Dates are ordered by time, and travel as objects")
     func order() {
         #expect(ParseDate(milliseconds: -5) < ParseDate(milliseconds: 3))

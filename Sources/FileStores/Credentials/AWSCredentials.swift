@@ -1,9 +1,7 @@
 import Foundation
-import Logging
-import Synchronization
 
 /// What requests are signed with.
-struct AWSCredentials: Sendable, Equatable {
+struct AWSCredentials: StoreCredentials {
     var accessKeyId: String
     var secretAccessKey: String
     var sessionToken: String?
@@ -11,118 +9,5 @@ struct AWSCredentials: Sendable, Equatable {
     var expiration: Date?
 }
 
-/// Why there are no credentials. Holds nothing secret.
-struct CredentialFailure: Error, CustomStringConvertible {
-    let description: String
-}
-
-/// Where credentials come from.
-protocol AWSCredentialProvider: Sendable {
-    /// What it is called in the log.
-    var name: String { get }
-    /// Gets credentials.
-    ///
-    /// - Throws: `CredentialFailure`, `HTTPCallFailure`.
-    func credentials() async throws -> AWSCredentials
-    /// Closes what it has open.
-    func shutdown() async
-}
-
-extension AWSCredentialProvider {
-    func shutdown() async {}
-}
-
-/// Credentials, renewed in time: while new ones come, the old ones serve.
-final class AWSCredentialSource: Sendable {
-    private struct State {
-        var latest: AWSCredentials?
-        /// From when on new ones are fetched.
-        var renewsAt: Date?
-        var renewal: Task<AWSCredentials, any Error>?
-    }
-
-    private let state = Mutex(State())
-    private let provider: any AWSCredentialProvider
-    private let logger: Logger
-
-    init(_ provider: any AWSCredentialProvider, logger: Logger) {
-        self.provider = provider
-        self.logger = logger
-    }
-
-    /// Closes what the provider has open.
-    func shutdown() async {
-        state.withLock { $0.renewal }?.cancel()
-        await provider.shutdown()
-    }
-
-    /// The credentials of now.
-    ///
-    /// - Throws: `CredentialFailure` when there are none.
-    func current() async throws -> AWSCredentials {
-        let now = Date()
-        let (known, pending) = state.withLock { state -> (AWSCredentials?, Task<AWSCredentials, any Error>?) in
-            let isGood = state.latest.map { $0.expiration.map { $0 > now } ?? true } ?? false
-            if isGood, state.renewsAt.map({ $0 > now }) ?? true { return (state.latest, nil) }
-            let task = renewal(&state)
-            return isGood ? (state.latest, nil) : (nil, task)
-        }
-        if let known { return known }
-        do {
-            guard let pending else { throw CredentialFailure(description: "there are no credentials") }
-            return try await pending.value
-        } catch let failure as CredentialFailure {
-            throw failure
-        } catch {
-            throw CredentialFailure(description: "\(provider.name): \(error)")
-        }
-    }
-
-    /// Fetches new ones because the store has refused those of now.
-    ///
-    /// - Returns: Whether there are others now.
-    func renew() async -> Bool {
-        let (before, task) = state.withLock { ($0.latest, renewal(&$0)) }
-        guard let after = try? await task.value else { return false }
-        return after != before
-    }
-
-    /// The one renewal for all who wait.
-    private func renewal(_ state: inout State) -> Task<AWSCredentials, any Error> {
-        if let renewal = state.renewal { return renewal }
-        let task = Task { [self] in
-            do {
-                let fetched = try await provider.credentials()
-                keep(fetched)
-                return fetched
-            } catch {
-                self.state.withLock { state in
-                    state.renewal = nil
-                    // The old ones serve on; the next try is not at once.
-                    state.renewsAt = Date().addingTimeInterval(5)
-                }
-                logger.error("credentials cannot be renewed", metadata: ["from": "\(provider.name)"])
-                throw error
-            }
-        }
-        state.renewal = task
-        return task
-    }
-
-    private func keep(_ fetched: AWSCredentials) {
-        let isFirst = state.withLock { state in
-            defer {
-                state.latest = fetched
-                state.renewal = nil
-                // Five minutes before the end, or a third of a short life, and not all servers at once.
-                state.renewsAt = fetched.expiration.map { end in
-                    let life = end.timeIntervalSinceNow
-                    let before = min(300, life / 3)
-                    return end.addingTimeInterval(-before * Double.random(in: 1...1.2))
-                }
-            }
-            return state.latest == nil
-        }
-        if isFirst { logger.info("the file store signs with credentials", metadata: ["from": "\(provider.name)"]) }
-    }
-}
+/// Where credentials for Amazon's services come from.
+protocol AWSCredentialProvider: CredentialProvider where Credentials == AWSCredentials {}

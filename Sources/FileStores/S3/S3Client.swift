@@ -50,29 +50,31 @@ final class S3Client: Sendable {
     private let caller: HTTPCaller
     /// Sends downloads, for whose connections nothing else waits.
     private let reader: HTTPCaller
-    private let credentials: AWSCredentialSource
+    private let signer: any StoreSigner
     /// How many seconds the clock of the store is ahead.
     private let clockOffset = Mutex(0)
     private let budget = RetryBudget()
 
     init(
-        _ bucket: Configuration.S3, caller: HTTPCaller, reader: HTTPCaller, credentials: AWSCredentialSource,
-        logger: Logger
+        _ bucket: Configuration.S3, caller: HTTPCaller, reader: HTTPCaller, signer: any StoreSigner, logger: Logger
     ) {
         self.bucket = bucket
         self.caller = caller
         self.reader = reader
-        self.credentials = credentials
+        self.signer = signer
         self.logger = logger
         address = S3Address(bucket)
         breaker = StoreBreaker(name: bucket.bucket, logger: logger)
     }
 
+    /// Whether the store is Google's.
+    var isForGoogle: Bool { signer.isForGoogle }
+
     /// Closes the connections.
     func shutdown() async {
         await caller.shutdown()
         await reader.shutdown()
-        await credentials.shutdown()
+        await signer.shutdown()
     }
 
     /// Sends a request and gives an answer of success, whose body is not read yet.
@@ -86,6 +88,7 @@ final class S3Client: Sendable {
             try breaker.enter()
             let reason: any Error
             var wait: Double?
+            let moment = ContinuousClock.now
             do {
                 let answer = try await send(request)
                 if (200...299).contains(answer.status) || accepts.contains(answer.status) {
@@ -98,7 +101,7 @@ final class S3Client: Sendable {
                 failure.isOfHead = request.method == "HEAD"
                 if !failure.mayPass {
                     breaker.succeeded()
-                    if !isCorrected, try await correct(failure) {
+                    if !isCorrected, try await correct(failure, signed: moment) {
                         isCorrected = true
                         continue
                     }
@@ -158,24 +161,11 @@ final class S3Client: Sendable {
     }
 
     private func send(_ request: S3Request) async throws -> HTTPStream {
-        let known = try await credentials.current()
-        let signature = AWSSignature(
-            accessKeyId: known.accessKeyId, secretAccessKey: known.secretAccessKey, sessionToken: known.sessionToken,
-            region: bucket.region, service: "s3")
         let path = address.path(request.key)
-        // Only what the store must see unchanged is signed: proxies touch other fields.
-        let (signed, others) = (
-            request.headers.filter { Self.isSigned($0.name) }, request.headers.filter { !Self.isSigned($0.name) }
-        )
         let now = Date().addingTimeInterval(Double(clockOffset.withLock { $0 }))
-        let content = [(name: "x-amz-content-sha256", value: request.digest)]
-        let added = signature.headers(
-            for: AWSSignature.Request(
-                method: request.method, host: address.host, path: path, query: request.query,
-                headers: signed + content, payload: request.digest),
-            at: now)
         var call = HTTPCall(
-            request.method, address.url(path, request.query), headers: signed + others + content + added)
+            request.method, address.url(path, request.query),
+            headers: try await signer.headers(for: request, host: address.host, path: path, at: now))
         if request.content == nil, ["PUT", "POST"].contains(request.method) {
             call.headers.append(("Content-Length", "0"))
         }
@@ -183,15 +173,10 @@ final class S3Client: Sendable {
             call, content: request.content, headWithin: request.limit, silence: .seconds(20))
     }
 
-    private static func isSigned(_ name: String) -> Bool {
-        let name = name.asciiLowercased
-        return name.hasPrefix("x-amz-") || name == "range"
-    }
-
     /// Puts right what made the store refuse a request, where that can be.
     ///
     /// - Returns: Whether the request is to be sent again.
-    private func correct(_ failure: S3Failure) async throws -> Bool {
+    private func correct(_ failure: S3Failure, signed moment: ContinuousClock.Instant) async throws -> Bool {
         switch failure.code {
         case "RequestTimeTooSkewed":
             guard let seconds = failure.date.flatMap({ StoreDate.seconds(ofHTTPDate: $0) }) else { return false }
@@ -201,10 +186,8 @@ final class S3Client: Sendable {
                 "the clock of the file store differs: requests are signed with its time",
                 metadata: ["seconds": "\(offset)"])
             return true
-        case "ExpiredToken", "InvalidToken", "TokenRefreshRequired":
-            return await credentials.renew()
         default:
-            return false
+            return await signer.renew(after: failure, signed: moment)
         }
     }
 

@@ -11,6 +11,8 @@ import Rules
 /// tools read it; the rest is JSON in one more field.
 enum S3Details {
     private static let prefix = "x-amz-meta-"
+    /// The same at Google.
+    private static let googlePrefix = "x-goog-meta-"
     /// The field with what fits nowhere else.
     private static let rest = "roost-details"
     private static let mostBytes = 2048
@@ -62,10 +64,12 @@ enum S3Details {
         var details = FileDetails()
         for (field, value) in answer.headers {
             let field = field.asciiLowercased
-            guard field.hasPrefix(prefix), field != prefix + rest else { continue }
-            details.metadata[Name(String(field.dropFirst(prefix.count)))] = .string(decode(value))
+            for prefix in [prefix, googlePrefix] where field.hasPrefix(prefix) && field != prefix + rest {
+                details.metadata[Name(String(field.dropFirst(prefix.count)))] = .string(decode(value))
+            }
         }
-        if let text = answer.header(prefix + rest).flatMap({ PercentEncoding.decode($0) }) {
+        let others = answer.header(prefix + rest) ?? answer.header(googlePrefix + rest)
+        if let text = others.flatMap({ PercentEncoding.decode($0) }) {
             let others = FileDetails(parsing: Array(text.utf8))
             details.metadata.merge(others.metadata) { $1 }
             details.tags = others.tags

@@ -19,7 +19,8 @@ struct S3Failure: Error, CustomStringConvertible {
     /// - Parameter reason: What is wrong with an answer that is no error of the store's.
     init(_ answer: HTTPStream, body: [UInt8], reason: String? = nil) {
         self.init(
-            status: answer.status, body: body, reason: reason, requestID: answer.header("x-amz-request-id"),
+            status: answer.status, body: body, reason: reason,
+            requestID: answer.header("x-amz-request-id") ?? answer.header("x-guploader-uploadid"),
             region: answer.header("x-amz-bucket-region"), date: answer.header("Date"),
             retryAfter: answer.header("Retry-After").flatMap { Double($0) })
     }

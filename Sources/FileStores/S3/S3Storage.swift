@@ -27,7 +27,10 @@ public struct S3Storage: FileStorage {
     /// Says in the log whether the bucket can be used, and removes once a day what uploads left that were cut off.
     public func tend() async {
         do {
-            _ = try await client.exchange(S3Request("HEAD", nil))
+            // To look at a bucket is a right of its own at Google; to list it is needed anyway.
+            _ = try await client.exchange(
+                client.isForGoogle
+                    ? S3Request("GET", nil, query: ["list-type=2", "max-keys=1"]) : S3Request("HEAD", nil))
         } catch let failure as S3Failure {
             let reason =
                 failure.status == 404
@@ -139,9 +142,10 @@ public struct S3Storage: FileStorage {
         var token: String?
         repeat {
             var query = [
-                "encoding-type=url", "list-type=2", "max-keys=1000",
-                "prefix=\(AWSSignature.encode(whole, keepingSlashes: false))",
+                "list-type=2", "max-keys=1000", "prefix=\(AWSSignature.encode(whole, keepingSlashes: false))",
             ]
+            // Google does not say whether it encodes.
+            if !client.isForGoogle { query.insert("encoding-type=url", at: 0) }
             if let token { query.append("continuation-token=\(AWSSignature.encode(token, keepingSlashes: false))") }
             let body: [UInt8]
             do {

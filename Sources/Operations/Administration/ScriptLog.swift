@@ -65,8 +65,9 @@ public struct ScriptLog: Sendable {
     }
 
     private static func moment(_ value: JSONValue?) -> ParseDate? {
-        if let number = value?.numberValue, let milliseconds = Int64(exactly: number.rounded(.down)) {
-            return ParseDate(milliseconds: milliseconds)
+        // The dates that JavaScript has.
+        if let number = value?.numberValue, number.magnitude <= 8.64e15 {
+            return ParseDate(milliseconds: Int64(number.rounded(.down)))
         }
         return value?.stringValue.flatMap(ParseDate.init(iso:))
     }

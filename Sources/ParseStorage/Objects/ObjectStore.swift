@@ -177,9 +177,16 @@ public struct ObjectStore: Sendable {
             logger.debug("a statement was given up", metadata: ["message": "\(error.message)"])
         } else if answer.code == ParseError.internalServerError || error.sqlState.hasPrefix("42") {
             // A statement that PostgreSQL cannot read is a fault of the server also where the request is blamed for it.
-            logger.error(
-                "database failure",
-                metadata: ["sqlstate": "\(error.sqlState)", "message": "\(error.message)", "kind": "\(error.kind)"])
+            var fields: Logger.Metadata = ["sqlstate": "\(error.sqlState)", "kind": "\(error.kind)"]
+            if case .server = error.kind {
+                // The words of PostgreSQL quote what clients sent.
+                fields["table"] = "\(error.table ?? "")"
+                fields["constraint"] = "\(error.constraint ?? "")"
+                logger.debug("what PostgreSQL says", metadata: ["message": "\(error.message)"])
+            } else {
+                fields["reason"] = "\(error.message)"
+            }
+            logger.error("database failure", metadata: fields)
         }
         return answer
     }

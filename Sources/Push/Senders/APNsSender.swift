@@ -3,6 +3,7 @@ import JSON
 import NIOCore
 import NIOHPACK
 import NIOSSL
+import Outgoing
 import ServerConfiguration
 
 /// Apple's push service, for one app.

@@ -27,8 +27,12 @@ final class FCMSender: PushSender {
     ) throws {
         self.settings = settings
         let account = try ServiceAccount(settings.account, "\(option).firebaseServiceAccount", in: folder)
-        name = "FCM \(account.projectId)"
-        path = "/v1/projects/\(account.projectId)/messages:send"
+        guard let project = account.projectId else {
+            throw ConfigurationError(
+                "option \(option): FCM Configuration is invalid: the service account has no project_id")
+        }
+        name = "FCM \(project)"
+        path = "/v1/projects/\(project)/messages:send"
         token = AccessToken(account, caller: caller)
         guard let parts = URLComponents(string: settings.endpoint), let host = parts.host else {
             throw ConfigurationError("option \(option).endpoint is no address")
@@ -62,7 +66,7 @@ final class FCMSender: PushSender {
         do {
             _ = try await token.text()
         } catch {
-            return [("Google gives an access token", (error as? AccessToken.Failure)?.reason ?? "\(error)")]
+            return [("Google gives an access token", (error as? ServiceAccount.Failure)?.reason ?? "\(error)")]
         }
         return [("Google gives an access token", nil), await client.check(host)]
     }
@@ -91,13 +95,13 @@ final class FCMSender: PushSender {
 
     /// An access token. Where Google's service is not reached, it is asked again until it is too late.
     ///
-    /// - Throws: `AccessToken.Failure`.
+    /// - Throws: `ServiceAccount.Failure`.
     private func bearer(refused: String?, until expiry: Double?) async throws -> String {
         var pause = 1.0
         while true {
             do {
                 return try await token.text(refused: refused)
-            } catch let failure as AccessToken.Failure {
+            } catch let failure as ServiceAccount.Failure {
                 let end = expiry ?? .infinity
                 guard !failure.isFinal, Date.now.timeIntervalSince1970 + pause < end else { throw failure }
             }
@@ -114,7 +118,7 @@ final class FCMSender: PushSender {
         do {
             bearer = try await self.bearer(refused: refused, until: envelope.expiry)
         } catch {
-            let failure = error as? AccessToken.Failure
+            let failure = error as? ServiceAccount.Failure
             let reason = failure?.reason ?? "no access token"
             let outcome: PushOutcome = failure?.isFinal == true ? .unusable(reason) : .unreached(reason)
             return await report(indices.map { ($0, outcome) })

@@ -7,6 +7,8 @@ extension Configuration {
         case disk
         /// In a bucket of Amazon's, or of another service that speaks S3.
         case s3(S3)
+        /// In a bucket of Google Cloud Storage.
+        case google(GoogleStorage)
         /// In the database.
         case postgres(PostgresFiles)
 
@@ -23,6 +25,13 @@ extension Configuration {
             let reading = try FileStoreReader.read(
                 FileStoreReader.complete(json ?? .string(text), from: environment), path: "the store")
             return (reading.store, reading.folder)
+        }
+
+        /// Makes paths begin in a folder.
+        mutating func resolvePaths(in folder: String) {
+            guard case .google(var store) = self else { return }
+            store.folder = folder
+            self = .google(store)
         }
     }
 
@@ -48,12 +57,14 @@ extension Configuration {
 enum FileStoreReader {
     /// The modules that there are, by all names that parse-server's users wrote.
     private enum Module: CaseIterable {
-        case disk, s3, postgres
+        case disk, s3, google, postgres
 
         var names: [String] {
             switch self {
             case .disk: ["@parse/fs-files-adapter", "parse-server-fs-adapter", "fs"]
             case .s3: ["@parse/s3-files-adapter", "parse-server-s3-adapter", "S3Adapter", "./Files/S3Adapter.js", "s3"]
+            case .google:
+                ["@parse/gcs-files-adapter", "parse-server-gcs-adapter", "GCSAdapter", "./Files/GCSAdapter.js", "gcs"]
             case .postgres: ["postgres", "postgresql"]
             }
         }
@@ -66,11 +77,15 @@ enum FileStoreReader {
 
     /// Puts variables of the environment, which the adapters of parse-server read by themselves, where options are missing.
     static func complete(_ adapter: JSONValue, from environment: [String: String]) -> JSONValue {
-        guard let name = adapter.stringValue ?? adapter["module"]?.stringValue, Module(name) == .s3 else {
+        guard let name = adapter.stringValue ?? adapter["module"]?.stringValue, let module = Module(name) else {
             return adapter
         }
         var options = adapter["options"]?.objectValue ?? [:]
-        Configuration.S3.complete(&options, from: environment)
+        switch module {
+        case .s3: Configuration.S3.complete(&options, from: environment)
+        case .google: Configuration.GoogleStorage.complete(&options, from: environment)
+        case .disk, .postgres: return adapter
+        }
         return ["module": .string(name), "options": .object(options)]
     }
 
@@ -138,6 +153,7 @@ enum FileStoreReader {
             }
             reading.encryptionKey = try options.text("encryptionKey")
         case .s3: reading.store = .s3(try Configuration.S3(&options))
+        case .google: reading.store = .google(try Configuration.GoogleStorage(&options))
         case .postgres: reading.store = .postgres(try Configuration.PostgresFiles(&options))
         }
         try options.checkAllKnown()

@@ -33,11 +33,11 @@ extension Configuration {
         /// How long others may keep a file.
         public var cacheControl: String?
         /// How the server encrypts: `AES256` or `aws:kms`; nil where it is not asked to.
-        public var encryption: String?
+        public var encryption: String? = nil
         /// The key of `aws:kms`; nil for the bucket's own.
-        public var encryptionKeyId: String?
+        public var encryptionKeyId: String? = nil
         /// Nil where the environment or the machine has them.
-        public var key: Key?
+        public var key: Key? = nil
         /// How often a request that fails is tried.
         public var attempts: Int
         /// Whether tags of files become tags of objects; otherwise they are kept with the metadata.
@@ -61,14 +61,7 @@ extension Configuration.S3 {
 
     /// Puts the adapter's variables where options are missing or say nothing.
     static func complete(_ options: inout JSONObject, from environment: [String: String]) {
-        for (name, variable) in texts where Configuration.isHarmless(options[Name(name)] ?? .null) {
-            if let text = environment[variable], !text.isEmpty { options[Name(name)] = .string(text) }
-        }
-        for (name, variable) in flags where Configuration.isHarmless(options[Name(name)] ?? .null) {
-            if let text = environment[variable], !text.isEmpty {
-                options[Name(name)] = .bool(text == "true" || text == "1")
-            }
-        }
+        AdapterOptions.complete(&options, texts: texts, flags: flags, from: environment)
     }
 
     /// Reads the options of the adapter.
@@ -92,15 +85,9 @@ extension Configuration.S3 {
         guard let bucket = overrides.bucket ?? named else {
             throw ConfigurationError("S3Adapter requires option 'bucket' or env. variable S3_BUCKET")
         }
-        guard bucket.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#%@:".utf8.contains($0) }) else {
-            throw ConfigurationError("Key filesAdapter.options.bucket has an invalid value")
-        }
-        self.bucket = bucket
+        self.bucket = try Self.label(bucket, "bucket")
         let region = try options.text("region")
-        self.region = overrides.region ?? region ?? "us-east-1"
-        guard self.region.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#%@:".utf8.contains($0) }) else {
-            throw ConfigurationError("Key filesAdapter.options.region has an invalid value")
-        }
+        self.region = try Self.label(overrides.region ?? region ?? "us-east-1", "region")
         prefix = try options.text("bucketPrefix") ?? ""
         let allowsPlain = try options.flag("allowInsecureEndpoint") ?? false
         self.endpoint = try (overrides.endpoint ?? endpoint).map { text throws(ConfigurationError) in
@@ -123,6 +110,14 @@ extension Configuration.S3 {
         key = overrides.key ?? credentials ?? older
         attempts = overrides.attempts ?? 3
         storesTags = try options.flag("storeTags") ?? true
+    }
+
+    /// A text that stands in addresses.
+    static func label(_ text: String, _ option: String) throws(ConfigurationError) -> String {
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#%@:".utf8.contains($0) }) else {
+            throw ConfigurationError("Key filesAdapter.options.\(option) has an invalid value")
+        }
+        return text
     }
 
     /// Options of the client that the adapter uses.

@@ -56,7 +56,8 @@ extension Configuration {
         if preset >= 9, let first = unknown.first { throw ConfigurationError("error: unknown option \(first)") }
         warnings += unknown.map { "option \($0) has no effect: it is not known" }
         var configuration = try Configuration(preset: preset, values: values)
-        configuration.cloudVariables = environment.filter { $0.key.hasPrefix("AWS_") }
+        let names = ["GOOGLE_APPLICATION_CREDENTIALS", "GCE_METADATA_HOST"]
+        configuration.cloudVariables = environment.filter { $0.key.hasPrefix("AWS_") || names.contains($0.key) }
         return (configuration, warnings + configuration.warnings(values))
     }
 

@@ -25,6 +25,9 @@ struct LogFolderTests {
                 return answer.json.arrayValue?.contains { $0["power"] == "master" } ?? false
             }
             #expect(isThere)
+            for from in ["-9223372036854775808", "9e18", "1e300"] {
+                #expect(try await server.send("GET", "/scriptlog?from=\(from)", as: .master).status == 200)
+            }
             let before = try await server.send("GET", "/scriptlog?text=js9.8.7", as: .master)
             #expect(before.json.arrayValue?.count == 1)
             let id = try #require(before.json.arrayValue?.first?["id"]?.stringValue)

@@ -1,37 +1,9 @@
-import Crypto
 import Foundation
 import NIOSSL
+import Outgoing
 import ServerConfiguration
 
-/// A key or a certificate as configurations name it: a path, a PEM text, or either's bytes in Base64.
-struct KeyFile {
-    /// What it holds.
-    let bytes: [UInt8]
-
-    /// Reads one.
-    ///
-    /// - Parameters:
-    ///   - option: What to call it when it cannot be read.
-    ///   - folder: Where relative paths begin.
-    /// - Throws: `ConfigurationError` that says why.
-    init(_ text: String, _ option: String, in folder: String) throws {
-        if text.contains("-----BEGIN") || text.hasPrefix("{") {
-            // Variables of the environment often hold line feeds as two characters.
-            bytes = Array(text.replacing("\\n", with: text.hasPrefix("{") ? "\\n" : "\n").utf8)
-            return
-        }
-        let path = text.hasPrefix("/") ? text : "\(folder)/\(text)"
-        if let data = FileManager.default.contents(atPath: path) {
-            bytes = Array(data)
-        } else if let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters), data.count > 40,
-            text.utf8.count > 60
-        {
-            bytes = Array(data)
-        } else {
-            throw ConfigurationError("option \(option): there is no file \(path)")
-        }
-    }
-
+extension KeyFile {
     /// A certificate by which a sender says who it is.
     struct Client {
         let chain: [NIOSSLCertificateSource]
@@ -53,9 +25,6 @@ struct KeyFile {
                 ? nil : "option \(option): the certificate ends on \(end.ISO8601Format())"
         }
     }
-
-    /// What it holds, as a text.
-    var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// The certificate and the key of a sender, for TLS.
     ///

@@ -1,0 +1,119 @@
+import Foundation
+public import JSON
+import JWTKit
+import ServerConfiguration
+
+/// A service account of Google's: who it is, and the key that it signs by.
+public struct ServiceAccount: Sendable {
+    /// The project of the account; nil where the file names none.
+    public let projectId: String?
+    private let email: String
+    private let keyId: String
+    private let key: Insecure.RSA.PrivateKey
+    private let tokenAddress: String
+
+    /// Why there is no token. Holds nothing secret.
+    public struct Failure: Error, Sendable {
+        /// The message for the operator.
+        public var reason: String
+        /// Whether Google does not know the account.
+        public var isFinal: Bool
+    }
+
+    /// What Google gives for a signature.
+    public struct Token: Sendable {
+        /// What stands behind `Bearer`.
+        public var text: String
+        /// For how many seconds it is good.
+        public var lifetime: Double
+
+        /// Reads the answer of Google's that brings it; nil where it brings none.
+        public init?(_ reply: HTTPReply) {
+            guard reply.isSuccess, let text = reply.json?["access_token"]?.stringValue, !text.isEmpty,
+                text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+            else { return nil }
+            self.text = text
+            lifetime = min(reply.json?["expires_in"]?.numberValue ?? 3600, 86_400)
+        }
+    }
+
+    private struct Claims: JWTPayload {
+        var iss: String
+        var scope: String
+        var aud: String
+        var iat: Int
+        var exp: Int
+
+        func verify(using algorithm: some JWTAlgorithm) throws {}
+    }
+
+    /// Reads an account.
+    ///
+    /// - Parameters:
+    ///   - value: The JSON of it, or a path, or its text.
+    ///   - option: What to call it when it cannot be read.
+    ///   - folder: Where relative paths begin.
+    /// - Throws: `ConfigurationError` for what is none.
+    public init(_ value: JSONValue, _ option: String, in folder: String) throws {
+        var account = value.objectValue
+        if let text = value.stringValue {
+            let file = try KeyFile(text, option, in: folder)
+            account = try? JSONValue(parsing: file.bytes).objectValue
+        }
+        func member(_ names: Name...) -> String? {
+            for name in names { if let text = account?[name]?.stringValue, !text.isEmpty { return text } }
+            return nil
+        }
+        let type = member("type") ?? "service_account"
+        guard type == "service_account" else {
+            throw ConfigurationError(
+                "option \(option): credentials of the type \(type.prefix(40)) are not built, use those of a service account"
+            )
+        }
+        guard let email = member("client_email", "clientEmail"), let key = member("private_key", "privateKey") else {
+            throw ConfigurationError("option \(option): the service account has no client_email or private_key")
+        }
+        projectId = member("project_id", "projectId")
+        self.email = email
+        keyId = member("private_key_id", "privateKeyId") ?? ""
+        tokenAddress = member("token_uri", "tokenUri") ?? "https://oauth2.googleapis.com/token"
+        do {
+            self.key = try Insecure.RSA.PrivateKey(pem: key.replacing("\\n", with: "\n"))
+        } catch {
+            throw ConfigurationError("option \(option): the private_key of the service account cannot be read")
+        }
+    }
+
+    /// Asks Google for a token.
+    ///
+    /// - Parameter scope: What it is for, as Google names it, such as `devstorage.read_write`.
+    /// - Throws: ``Failure``.
+    public func token(for scope: String, by caller: HTTPCaller) async throws -> Token {
+        let now = Int(Date.now.timeIntervalSince1970)
+        let keys = JWTKeyCollection()
+        let id = JWKIdentifier(string: keyId)
+        await keys.add(rsa: key, digestAlgorithm: .sha256, kid: id)
+        let assertion = try await keys.sign(
+            Claims(
+                iss: email, scope: "https://www.googleapis.com/auth/\(scope)", aud: tokenAddress, iat: now,
+                exp: now + 3600), kid: id)
+        let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)"
+        let reply: HTTPReply
+        do {
+            reply = try await caller.send(
+                HTTPCall(
+                    "POST", tokenAddress,
+                    headers: [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")],
+                    body: Array(form.utf8)))
+        } catch let failure as HTTPCallFailure {
+            throw Failure(reason: "no access token: \(failure.description)", isFinal: false)
+        }
+        guard let token = Token(reply) else {
+            let code = reply.json?["error"]?.stringValue.map { " (\($0.prefix(40)))" } ?? ""
+            throw Failure(
+                reason: "no access token: the answer was \(reply.status)\(code)",
+                isFinal: reply.status == 400 || reply.status == 401)
+        }
+        return token
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import JSON
+import Subprocess
+import TestSupport
+import TestTools
+
+/// What Google adds to a store, before the bucket server: service accounts, tokens, names of header fields.
+struct GoogleStore: Sendable {
+    let folder: String
+    let port: Int
+
+    var address: String { "http://127.0.0.1:\(port)" }
+    var accountFile: String { folder + "/account.json" }
+
+    /// The options of the adapter for a bucket in which a test is alone.
+    func options(_ others: JSONObject = [:]) -> JSONObject {
+        var options: JSONObject = [
+            "projectId": "songs", "keyFilename": .string(accountFile), "bucket": "files",
+            "bucketPrefix": .string("\(UUID().uuidString)/"), "apiEndpoint": .string(address),
+        ]
+        options.merge(others) { $1 }
+        return options
+    }
+
+    /// The adapter.
+    func adapter(_ others: JSONObject = [:]) -> JSONObject {
+        ["filesAdapter": ["module": "@parse/gcs-files-adapter", "options": .object(options(others))]]
+    }
+
+    /// The requests that came.
+    var requests: [JSONValue] {
+        let text = (try? String(contentsOfFile: folder + "/requests", encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").compactMap { try? JSONValue(parsing: Array($0.utf8)) }
+    }
+
+    /// How many tokens were asked for.
+    var tokenRequests: Int { requests.count { $0["path"] == "/token" } }
+
+    /// Refuses all tokens of before.
+    func revoke() throws { try write("", "revoke") }
+
+    /// Gives tokens for so many seconds.
+    func setLifetime(_ seconds: Double) throws { try write("\(seconds)", "lifetime") }
+
+    private func write(_ text: String, _ name: String) throws {
+        try text.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
+    }
+
+    /// Starts one, runs `body`, and stops it.
+    static func run<R: Sendable>(_ body: @Sendable @escaping (GoogleStore) async throws -> R) async throws -> R {
+        let folder = FileManager.default.temporaryDirectory.path + "/roost-google-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let storePort = try await BucketServer.port
+        return try await withThrowingTaskGroup(of: R?.self) { group in
+            group.addTask {
+                let ended = try await Subprocess.run(
+                    .path("/usr/bin/python3"),
+                    arguments: [
+                        Checkout.path("Tests/FileStoresTests/Support/google_store.py"), folder, "\(storePort)",
+                    ],
+                    output: .discarded, error: .string(limit: 8192))
+                if !Task.isCancelled { throw BucketServer.Unavailable(reason: ended.standardError) }
+                return nil
+            }
+            group.addTask {
+                guard
+                    try await eventually(
+                        within: .seconds(30), { FileManager.default.fileExists(atPath: folder + "/port") })
+                else { throw BucketServer.Unavailable(reason: "it did not start") }
+                let port = Int(try String(contentsOfFile: folder + "/port", encoding: .utf8)) ?? 0
+                return try await body(GoogleStore(folder: folder, port: port))
+            }
+            defer { group.cancelAll() }
+            while let result = try await group.next() { if let result { return result } }
+            throw CancellationError()
+        }
+    }
+}
