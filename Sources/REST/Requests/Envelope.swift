@@ -49,6 +49,8 @@ public struct Envelope: Sendable {
     public var id: RequestID { origin.requestID }
     /// Who the caller says it is.
     public var credentials: Credentials { origin.credentials }
+    /// What the console asks for; nil for a request that did not come from there.
+    package var console: ConsoleRequest? { origin.console }
     /// What the caller's keys are worth.
     public var power: Caller.Power { origin.power }
     /// `scheme://host/mount`, for links to this server; `publicServerURL` if that is configured.
