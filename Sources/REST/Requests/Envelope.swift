@@ -27,6 +27,8 @@ public struct Envelope: Sendable {
     public var isBatchElement: Bool
     /// Whether it came as a POST that says in its body to be something else.
     public var isOverridden = false
+    /// What the console asks for besides; nil for the requests of clients.
+    public var console: ConsoleRequest?
 
     /// Puts a request together.
     public init(
