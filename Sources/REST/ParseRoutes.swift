@@ -91,7 +91,7 @@ public struct ParseRoutes: RequestHandler {
         var caller = Caller(power: envelope.power, installationId: envelope.credentials.installationID)
         let now = backend.clock.now
         if let console = envelope.console {
-            if let user = console.viewAs?.userId { caller.user = try await backend.sessions.viewer(user) }
+            if case .user(let id)? = console.viewAs { caller.user = try await backend.sessions.viewer(id) }
         } else if caller.power == .client, let token = envelope.credentials.sessionToken, !token.isEmpty,
             !traits.contains(.withoutSession)
         {

@@ -1,4 +1,3 @@
-public import JSON
 import Postgres
 
 /// Who may use the console.

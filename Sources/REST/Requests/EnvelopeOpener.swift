@@ -2,6 +2,7 @@ import Encoding
 import HTTP
 import JSON
 import ParseModel
+import Rules
 import ServerConfiguration
 
 /// Makes envelopes of requests.
