@@ -44,6 +44,7 @@ let package = Package(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .target(name: "CConsole", exclude: ["files"]),
         .target(name: "Encoding"),
         .target(name: "Tasks", dependencies: ["CMalloc", collections]),
         .target(name: "Telemetry", swiftSettings: stayOnExecutor),
@@ -111,6 +112,14 @@ let package = Package(
                 "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "Operations", "Pages", "ParseModel",
                 "ParseStorage", "Postgres", "Rules", "ServerConfiguration", "Tasks", "Telemetry", collections, logging,
                 .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: stayOnExecutor),
+        .target(
+            name: "Console",
+            dependencies: [
+                "CConsole", "CZlib", "Encoding", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "REST",
+                "Rules", "ServerConfiguration", logging,
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: stayOnExecutor),
         .target(
@@ -214,7 +223,7 @@ let package = Package(
         .target(
             name: "App",
             dependencies: [
-                "CMalloc", "CloudCode", "Encoding", "FileStorage", "FileStores", "HTTP", "JSON", "LiveQuery",
+                "CMalloc", "CloudCode", "Console", "Encoding", "FileStorage", "FileStores", "HTTP", "JSON", "LiveQuery",
                 "LocalPostgres", "Logs",
                 "Mail",
                 "Migration", "NodeHost", "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage", "Postgres",

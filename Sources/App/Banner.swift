@@ -14,6 +14,8 @@ struct Banner {
     let showsKeys: Bool
     /// Whether mails are shown here.
     var showsMails = false
+    /// Where the console is opened; nil where that is not shown.
+    var consoleAddress: String?
 
     /// Whether the keys may be shown: the output is a terminal, and the configuration is one of the examples.
     ///
@@ -51,6 +53,7 @@ struct Banner {
         add("master key", showsKeys ? configuration.masterKey : "as the option masterKey says")
         for (option, _, key) in clientKeys { add(option, showsKeys ? key : "as the option says") }
         if configuration.databaseURI == nil { add("data folder", dataFolder) } else { add("files folder", filesFolder) }
+        if let consoleAddress { add("console", consoleAddress) }
         if showsMails { add("mails", "shown here, since no emailAdapter is configured") }
         let key = clientKeys.first.map { " -H '\($0.header): \(showsKeys ? $0.key : "<\($0.option)>")'" } ?? ""
         lines += [

@@ -1,4 +1,5 @@
 import CloudCode
+import Console
 import FileStorage
 import FileStores
 import Foundation
@@ -48,6 +49,8 @@ public struct RoostServer: Service {
     /// Traces and their way to a collector; nil where nothing is traced.
     private let traces: TraceExport?
     private let monitoringRoutes: MonitoringRoutes
+    /// The administration page; nil where it is open to no client.
+    private let console: ConsoleSite?
     private let configuration: Configuration
     private let logger: Logger
 
@@ -176,10 +179,15 @@ public struct RoostServer: Service {
         limits.transferMemory = configuration.transferMemory
         limits.drain = .seconds(configuration.drainTime)
         monitoringRoutes = monitoring.routes()
+        let fileRoutes = FileRoutes(storage: files, resolver: routes, configuration: configuration, logger: logger)
+        console =
+            configuration.console.reach == .closed || configuration.readOnly
+            ? nil
+            : try ConsoleSite(
+                backend, ConsoleDispatcher(routes, files: fileRoutes), version: Version.text, logger: logger)
         let dispatcher = try Dispatcher(
-            configuration, handler: routes,
-            files: FileRoutes(storage: files, resolver: routes, configuration: configuration, logger: logger),
-            pages: PageRoutes(beside: routes), monitoring: monitoringRoutes, logger: logger)
+            configuration, handler: routes, files: fileRoutes, pages: PageRoutes(beside: routes),
+            monitoring: monitoringRoutes, console: console, logger: logger)
         if let changes {
             liveQueries = try LiveQueryServer(
                 backend, changes, address: { dispatcher.address(of: $0) },
@@ -224,6 +232,15 @@ public struct RoostServer: Service {
         get async throws { try await monitoring.boundPort }
     }
 
+    /// Where a person on this machine opens the console, once the server listens; nil where there is none.
+    ///
+    /// - Returns: An address that signs in by itself, once.
+    package func consoleAddress() async throws -> String? {
+        guard let console else { return nil }
+        console.serve(at: try await boundPort)
+        return try await console.ownAddress()
+    }
+
     /// Opens the database, installs what it lacks, and makes the classes that the configuration names.
     ///
     /// - Throws: `PostgresError` when the database cannot be reached, `UnknownDefinitions` for a name of none,
@@ -263,6 +280,7 @@ public struct RoostServer: Service {
         try await declared?.apply()
         if mailQueue != nil { try await backend.store.mails.prepare() }
         if pushQueue != nil { try await backend.store.pushes.prepare() }
+        if console != nil { try await backend.store.operators.prepare() }
         await backend.triggers.prepareChanges()
         // Cloud code may declare limits later.
         if configuration.rateLimitStore == .database { try await backend.store.requests.prepareCounts() }
@@ -319,6 +337,7 @@ public struct RoostServer: Service {
     /// certificate can name.
     private func announceAddress() async {
         guard let port = try? await http.boundPort else { return }
+        console?.serve(at: port)
         monitoring.readiness.enter(.serving)
         guard let nodeHost else { return }
         nodeHost.serve(at: Deployment.ownAddress(configuration, port: port))

@@ -84,12 +84,15 @@ package struct Server {
     }
 
     private func printBanner(_ server: RoostServer) async throws {
-        let banner = Banner(
+        let isTerminal = isatty(STDOUT_FILENO) == 1
+        var banner = Banner(
             configuration: configuration, port: try await server.boundPort, dataFolder: deployment.dataFolder,
             filesFolder: deployment.filesDirectory,
             showsKeys: Banner.mayShowKeys(
-                configurationFolder: deployment.configurationFolder, isTerminal: isatty(STDOUT_FILENO) == 1),
+                configurationFolder: deployment.configurationFolder, isTerminal: isTerminal),
             showsMails: showsMails)
+        // The address signs in: a log, which more people read, has none.
+        if isTerminal { banner.consoleAddress = try? await server.consoleAddress() }
         try? FileHandle.standardOutput.write(contentsOf: Data(banner.text.utf8))
     }
 }

@@ -14,7 +14,7 @@ struct Roost: AsyncParsableCommand {
         subcommands: [
             Serve.self, ImportCommand.self, ExportCommand.self, DoctorCommand.self, BackupCommand.self,
             RestoreCommand.self, FilesCommand.self,
-            MailCommand.self, PushCommand.self, PrintVersion.self,
+            MailCommand.self, PushCommand.self, ConsoleCommand.self, PrintVersion.self,
         ])
 
     /// Runs the command on the event loops themselves: a request then changes threads as seldom as it can.

@@ -119,6 +119,8 @@ public struct Backend: Sendable {
     var slowLog: SlowOperationLog { services.slowLog }
     /// The security report.
     public var securityReport: SecurityReport { SecurityReport(backend: self) }
+    /// Operators of the console.
+    public var operators: Operators { Operators(backend: self) }
     /// Removal of what is over.
     public var sweeps: Sweeps { Sweeps(backend: self) }
 

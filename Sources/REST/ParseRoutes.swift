@@ -90,7 +90,9 @@ public struct ParseRoutes: RequestHandler {
     func context(of envelope: Envelope, _ traits: Route.Traits = []) async throws -> RequestContext {
         var caller = Caller(power: envelope.power, installationId: envelope.credentials.installationID)
         let now = backend.clock.now
-        if caller.power == .client, let token = envelope.credentials.sessionToken, !token.isEmpty,
+        if let console = envelope.console {
+            if case .user(let id)? = console.viewAs { caller.user = try await backend.sessions.viewer(id) }
+        } else if caller.power == .client, let token = envelope.credentials.sessionToken, !token.isEmpty,
             !traits.contains(.withoutSession)
         {
             caller.user = try await backend.sessions.user(token: token, now: now)

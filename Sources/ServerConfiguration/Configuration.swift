@@ -149,6 +149,11 @@ public struct Configuration: Sendable {
     /// By what the server speaks TLS; nil for plain HTTP.
     public var https: HTTPS?
 
+    /// The administration page.
+    public var console = Console()
+    /// Where its files are read while they are worked on; nil for those in the binary.
+    public var consoleFolder: String?
+
     /// The classes whose changes live queries get, and who may subscribe.
     public var liveQuery = LiveQuery()
 
@@ -274,6 +279,7 @@ public struct Configuration: Sendable {
         accountMail.delivery?.templates.resolvePaths(resolved)
         cloudMain.main = cloudMain.main.map(resolved)
         logsFolder = logsFolder.map(resolved)
+        consoleFolder = consoleFolder.map(resolved)
         push?.folder = folder
         fileStore.resolvePaths(in: folder)
         for index in fileStoreFallbacks.indices { fileStoreFallbacks[index].resolvePaths(in: folder) }

@@ -55,6 +55,8 @@ public struct Reply: Sendable {
     public var body: Body
     /// The number of Parse's error, where it is one, for the log.
     var code: Int?
+    /// Whether it is for pages of the server's own origin alone.
+    package var isForOwnOrigin = false
 
     /// Makes an answer.
     public init(status: Int = 200, headers: [(String, String)] = [], body: Body) {

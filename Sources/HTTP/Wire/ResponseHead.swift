@@ -26,7 +26,7 @@ struct ResponseHead {
     /// - Parameter tag: The tag of the content, where it is known already.
     init(reply: Reply, request: IncomingRequest, tag: String? = nil, crossOrigin: CrossOrigin) {
         status = reply.status
-        self.crossOrigin = crossOrigin.lines(origin: request.headers[.origin])
+        self.crossOrigin = reply.isForOwnOrigin ? [] : crossOrigin.lines(origin: request.headers[.origin])
         fields = Self.ownFields(of: reply)
         fields.append(("Date", HTTPDate.now))
         fields.append((HeaderName.requestID.text, request.id.description))

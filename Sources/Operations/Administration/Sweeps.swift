@@ -30,6 +30,9 @@ public struct Sweeps: Sendable {
             if minute % 60 == 0 {
                 let end = ParseDate(milliseconds: clock.now.milliseconds - Int64(Self.sessionGrace))
                 await attempt("sessions") { try await store.sessions.remove(endedBefore: end) }
+                if configuration.console.reach != .closed {
+                    await attempt("audit") { try await store.audit.sweep(days: configuration.console.auditDays) }
+                }
             }
             minute += 1
             // Processes that started together do not go on together.

@@ -61,6 +61,13 @@ public struct ObjectStore: Sendable {
     /// Notifications that wait to be sent.
     public var pushes: PushRows { PushRows(store: self) }
 
+    /// Operators of the console.
+    public var operators: OperatorRows { OperatorRows(store: self) }
+    /// Sessions and tickets of the console.
+    public var operatorSessions: OperatorSessionRows { OperatorSessionRows(store: self) }
+    /// Who changed what by the console.
+    public var audit: AuditRows { AuditRows(store: self) }
+
     var isInTransaction: Bool { session != nil }
 
     /// Runs calls in one transaction, all or nothing.

@@ -30,9 +30,7 @@ extension ParseRoutes {
                 ParseError.invalidJSON,
                 "Batch request contains \(requests.count) sub-requests, which exceeds the limit of \(limit).")
         }
-        var elements: [Envelope] = []
-        let prefixes = prefixes
-        for request in requests { elements.append(try element(request, of: envelope, prefixes: prefixes)) }
+        let elements = try elements(requests, of: envelope)
         let passwords = elements.count { Users.computesHashes($0.path, isWrite: Self.writes($0), $0.body) }
         guard passwords <= Self.mostPasswords || context.caller.writesEverything else {
             throw ParseError(
@@ -58,6 +56,16 @@ extension ParseRoutes {
         }
         writer.byte(UInt8(ascii: "]"))
         return .json(writer.take())
+    }
+
+    /// The calls of a batch, with the credentials of the whole.
+    ///
+    /// - Throws: 107 when one leads nowhere, and 119 when the caller may not use a route.
+    func elements(_ requests: [JSONValue], of envelope: Envelope) throws(ParseError) -> [Envelope] {
+        var elements: [Envelope] = []
+        let prefixes = prefixes
+        for request in requests { elements.append(try element(request, of: envelope, prefixes: prefixes)) }
+        return elements
     }
 
     /// One call of a batch, with the credentials of the whole.

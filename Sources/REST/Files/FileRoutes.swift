@@ -217,7 +217,7 @@ struct FileRequest {
 
     /// The credentials that the headers hold.
     func headerCredentials() throws -> Credentials {
-        try opener.credentialReader.read(headers: request.headers)
+        try opener.credentials(of: request.headers)
     }
 
     /// An envelope of a request whose credentials have been found.

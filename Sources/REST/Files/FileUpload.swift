@@ -89,7 +89,7 @@ struct FileUpload {
             guard case .object(var body)? = try? JSONValue(parsing: bytes, maximumDepth: JSONBody.maximumDepth) else {
                 throw HTTPError.unauthorized
             }
-            let findings = try request.opener.credentialReader.complete(&credentials, from: &body)
+            let findings = try request.opener.complete(&credentials, from: &body)
             let envelope = try request.envelope(method: .post, credentials: credentials)
             return (envelope, try jsonContent(body, contentType: findings.contentType))
         }

@@ -15,6 +15,7 @@ package struct Dispatcher: HTTPHandler {
     private let files: FileRoutes?
     private let pages: PageRoutes?
     private let monitoring: MonitoringRoutes?
+    private let console: (any ConsoleHandler)?
     private let showsMetrics: Bool
     private let errors: ErrorReply
     private let opener: EnvelopeOpener
@@ -28,17 +29,19 @@ package struct Dispatcher: HTTPHandler {
     ///   - files: Answers the requests below `/files`; nil for none.
     ///   - pages: Answers the requests for pages; nil for none.
     ///   - monitoring: Answers who watches the server; nil for the word of `/health` alone.
+    ///   - console: Answers the requests of the console; nil for none.
     ///   - logger: Gets what callers do not get of an error.
     /// - Throws: The first address of the configuration that is none.
     package init(
         _ configuration: Configuration, handler: some RequestHandler, files: FileRoutes?, pages: PageRoutes? = nil,
-        monitoring: MonitoringRoutes? = nil, logger: Logger
+        monitoring: MonitoringRoutes? = nil, console: (any ConsoleHandler)? = nil, logger: Logger
     ) throws(AddressList.InvalidEntry) {
         mount = configuration.mount
         self.handler = handler
         self.files = files
         self.pages = pages
         self.monitoring = monitoring
+        self.console = console
         showsMetrics = configuration.metrics.onMainPort
         errors = ErrorReply(sanitizes: configuration.enableSanitizedErrorResponse, logger: logger)
         opener = try EnvelopeOpener(configuration)
@@ -100,6 +103,7 @@ package struct Dispatcher: HTTPHandler {
     private func note(_ request: IncomingRequest, _ row: MeasuredRoutes.Other) { request.record.note(row: row.number) }
 
     private func route(_ request: IncomingRequest) async throws -> Reply {
+        if let console, console.concerns(request.target), let reply = await console.answer(request) { return reply }
         guard let target = RequestTarget(request.target, mount: mount) else {
             throw HTTPError.noRoute(method: request.method, path: request.target.prefix { $0 != "?" })
         }
@@ -138,6 +142,15 @@ package struct Dispatcher: HTTPHandler {
             return try await handler.respond(to: envelope)
         }
     }
+}
+
+/// Answers the requests of the console, which lies beside the interface.
+package protocol ConsoleHandler: Sendable {
+    /// Whether a request may be one of the console's. Every request of the server is asked for this.
+    func concerns(_ target: String) -> Bool
+
+    /// Answers a request; nil for one that is answered as if there were no console.
+    func answer(_ request: IncomingRequest) async -> Reply?
 }
 
 /// Answers requests. The transport turns bytes into an ``Envelope``, and the ``Reply`` into bytes.

@@ -49,6 +49,8 @@ public struct Envelope: Sendable {
     public var id: RequestID { origin.requestID }
     /// Who the caller says it is.
     public var credentials: Credentials { origin.credentials }
+    /// What the console asks for besides; nil for the requests of clients.
+    public var console: ConsoleRequest? { origin.console }
     /// What the caller's keys are worth.
     public var power: Caller.Power { origin.power }
     /// `scheme://host/mount`, for links to this server; `publicServerURL` if that is configured.

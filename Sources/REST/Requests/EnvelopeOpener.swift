@@ -2,6 +2,7 @@ import Encoding
 import HTTP
 import JSON
 import ParseModel
+import Rules
 import ServerConfiguration
 
 /// Makes envelopes of requests.
@@ -9,9 +10,17 @@ struct EnvelopeOpener: Sendable {
     let keys: ApplicationKeys
     let trustProxy: Configuration.TrustProxy
     let maximumBodySize: Int
-    let credentialReader: CredentialReader
+    /// Who sends the requests, where a session of the console says it and no key of theirs counts.
+    var authority: Authority?
+    private let credentialReader: CredentialReader
     private let mountURLs: MountURLs
     private let applicationScan: ApplicationScan
+
+    /// What a session of the console gives a request.
+    struct Authority: Sendable {
+        let power: Caller.Power
+        let console: ConsoleRequest
+    }
 
     /// - Throws: The first address of the keys that is none.
     init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
@@ -29,9 +38,9 @@ struct EnvelopeOpener: Sendable {
     ///   `ParseError` when the context or a form is malformed.
     func open(_ request: IncomingRequest, body bytes: [UInt8], target: RequestTarget) throws -> Envelope {
         var (body, uploads) = try Self.parse(bytes, of: request, target: target)
-        let methodName = MethodOverride.apply(to: request.method, body: &body)
-        var credentials = try credentialReader.read(headers: request.headers)
-        try credentialReader.complete(&credentials, from: &body)
+        let methodName = authority == nil ? MethodOverride.apply(to: request.method, body: &body) : request.method
+        var credentials = try credentials(of: request.headers)
+        try complete(&credentials, from: &body)
         let origin = try origin(of: request, consume credentials)
         guard let method = Method(name: methodName) else {
             throw HTTPError.noRoute(method: methodName, path: target.path)
@@ -46,6 +55,27 @@ struct EnvelopeOpener: Sendable {
             guard !JSONBody.containsNull(envelope.query) else { throw JSONBody.nullCharacter }
         }
         return envelope
+    }
+
+    /// The credentials in the header fields.
+    ///
+    /// - Throws: `ParseError` 107 when the context is not a JSON object.
+    func credentials(of headers: RequestHeaders) throws -> Credentials {
+        guard authority != nil else { return try credentialReader.read(headers: headers) }
+        var credentials = Credentials()
+        credentials.applicationID = keys.applicationID
+        return credentials
+    }
+
+    /// Completes the credentials from a body, and takes them out of it.
+    ///
+    /// - Returns: What else the body said about the request.
+    /// - Throws: What ``CredentialReader`` throws.
+    @discardableResult
+    func complete(_ credentials: inout Credentials, from body: inout JSONObject) throws
+        -> CredentialReader.BodyFindings
+    {
+        try authority == nil ? credentialReader.complete(&credentials, from: &body) : .init()
     }
 
     /// The address under which clients see the mount path.
@@ -64,11 +94,11 @@ struct EnvelopeOpener: Sendable {
     /// - Throws: ``HTTPError`` when the keys are not good enough.
     func origin(of request: IncomingRequest, _ credentials: consuming Credentials) throws(HTTPError) -> RequestOrigin {
         let address = address(of: request)
-        let power = try keys.power(of: credentials, address: address)
+        let power = if let authority { authority.power } else { try keys.power(of: credentials, address: address) }
         return RequestOrigin(
             requestID: request.id, credentials: credentials, power: power, address: address,
             mountURL: mountURLs.url(for: request), headers: request.headers, record: request.record,
-            trace: request.trace)
+            trace: request.trace, isInternal: authority != nil, console: authority?.console)
     }
 
     /// A component of the path without percent-encoding.
@@ -99,7 +129,7 @@ struct EnvelopeOpener: Sendable {
 
     /// Checks the keys in the header fields, where these name the application: no body then says anything else.
     private func checkKeys(of request: IncomingRequest) throws {
-        let credentials = try credentialReader.read(headers: request.headers)
+        let credentials = try credentials(of: request.headers)
         if keys.serves(credentials.applicationID) { _ = try origin(of: request, credentials) }
     }
 
@@ -109,7 +139,7 @@ struct EnvelopeOpener: Sendable {
     /// - Throws: ``HTTPError/unauthorized``.
     func checkCanName(_ body: [UInt8], in request: IncomingRequest) throws {
         guard body.count >= RequestTurns.longSize else { return }
-        let credentials = try credentialReader.read(headers: request.headers)
+        let credentials = try credentials(of: request.headers)
         guard keys.serves(credentials.applicationID) || applicationScan.mayName(body) else {
             throw HTTPError.unauthorized
         }

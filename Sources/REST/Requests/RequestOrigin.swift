@@ -24,8 +24,10 @@ public final class RequestOrigin: Sendable {
     public let trace: RequestTrace?
     /// What cloud code that makes the request was called with; nil for a client's.
     private let parent: CloudParent?
-    /// Whether cloud code makes the request, inside of this server.
+    /// Whether cloud code makes the request inside of this server, or the console: limits of clients do not concern it.
     package let isInternal: Bool
+    /// What the console asks for; nil for a request that did not come from there.
+    package let console: ConsoleRequest?
 
     /// What is carried on of the call that code which makes a request was called by.
     package struct CloudParent: Sendable {
@@ -50,13 +52,14 @@ public final class RequestOrigin: Sendable {
     package init(
         requestID: RequestID, credentials: Credentials, power: Caller.Power, address: String, mountURL: String,
         headers: RequestHeaders?, record: RequestRecord? = nil, trace: RequestTrace? = nil, parent: CloudParent? = nil,
-        isInternal: Bool = false
+        isInternal: Bool = false, console: ConsoleRequest? = nil
     ) {
         self.record = record
         self.trace = trace
         self.headers = headers
         self.parent = parent
         self.isInternal = isInternal
+        self.console = console
         self.requestID = requestID
         self.credentials = credentials
         self.power = power

@@ -22,6 +22,7 @@ extension Configuration {
         pages.pagesEndpoint = pages.enableRouter ? try Pages.folder(pages.pagesEndpoint) : Pages().pagesEndpoint
         if accountRateLimit { rateLimits += RateLimitOptions.accounts(pages: pages.pagesEndpoint) }
         liveQuery = try LiveQuery(values: values, self)
+        try console.check(self)
         if values["silent"] == true { logLevel = "silent" } else if values["verbose"] == true { logLevel = "verbose" }
         guard Self.logLevels.contains(logLevel) else {
             throw ConfigurationError(

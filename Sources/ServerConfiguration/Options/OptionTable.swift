@@ -7,7 +7,7 @@ public enum OptionTable {
         ("Roost's own", roost), ("Essential", essential), ("Keys and access", access), ("Declared classes", [schema]),
         ("Users and sessions", users), ("Sign-in by others", signIn), ("Cloud code", webhooks),
         ("Mails for accounts", mails), ("Pages", pages), ("Cloud code in JavaScript", cloudMain), ("Jobs", jobs),
-        ("Files", files), ("Protection", protection + rateLimits), ("Live queries", liveQueries),
+        ("Files", files), ("Protection", protection + rateLimits), ("Console", console), ("Live queries", liveQueries),
         ("Push notifications", pushes), ("Logs", logs), ("Metrics and health", monitoring),
         ("Traces", traces),
         ("Reports", [security]), ("Not built", unbuilt), ("Without effect", ignored),

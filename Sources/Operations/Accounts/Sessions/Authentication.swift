@@ -37,6 +37,21 @@ extension Sessions {
         return entry
     }
 
+    /// A user with all roles, without a session: for who looks with the user's eyes.
+    ///
+    /// - Throws: 101 when there is no such user.
+    public func viewer(_ id: String) async throws -> SessionUser {
+        var request = ObjectStore.FindRequest(className: "_User")
+        request.filter = .field(FieldPath("objectId"), .equal(.string(id)))
+        request.keys = ["objectId"]
+        request.limit = 1
+        guard try await !store.find(request).objects.isEmpty else {
+            throw ParseError(ParseError.objectNotFound, "There is no user \(id).")
+        }
+        return SessionUser(
+            id: id, sessionId: "", token: "", roles: try await roles(of: id), isAnonymous: false)
+    }
+
     /// A user's roles, those inherited included, as `role:<name>`.
     func roles(of userId: String) async throws -> [Name] {
         try await store.sessions.roleNames(of: userId).map { Name("role:\($0)") }

@@ -1,0 +1,51 @@
+import Console
+import Logging
+import Operations
+import ParseStorage
+import Postgres
+import ServerConfiguration
+
+/// Ways to the console for who has the server's machine: a ticket, and operators.
+package struct ConsoleAccess {
+    private let deployment: Deployment
+
+    /// - Parameter deployment: Whose console it is.
+    package init(_ deployment: Deployment) { self.deployment = deployment }
+
+    /// The address of the console on this machine, which signs in by itself, once and for ten minutes.
+    ///
+    /// - Throws: `ConfigurationError` where the console is open to no client; what keeps the database from being used.
+    package func open() async throws -> String {
+        let configuration = deployment.configuration
+        guard configuration.console.reach != .closed, !configuration.readOnly else {
+            throw ConfigurationError("the console is closed: see the option console.enabled")
+        }
+        return try await withBackend { backend in
+            let ticket = try await ConsoleSignIn.ticket(in: backend.store)
+            return "\(configuration.scheme)://localhost:\(configuration.port)\(configuration.console.path)/#ticket=\(ticket)"
+        }
+    }
+
+    /// Adds an operator.
+    ///
+    /// - Throws: `ParseError` for a name, password or role that cannot be.
+    package func addOperator(name: String, password: String, role: String) async throws {
+        guard ConsoleRole(rawValue: role) != nil else {
+            throw ConfigurationError("a role is owner, developer, editor or viewer")
+        }
+        try await withBackend { backend in
+            _ = try await backend.operators.add(name: name, password: password, role: role, from: "")
+        }
+    }
+
+    private func withBackend<R: Sendable>(_ body: @Sendable (Backend) async throws -> R) async throws -> R {
+        let logger = LogOutput.quiet
+        return try await DatabaseAccess(deployment, logger: logger).withClient { client in
+            let catalog = SchemaCatalog(
+                client: client, senderId: Identifiers.hexadecimal(32), refusesMixedMembership: false, logger: logger)
+            let store = ObjectStore(client: client, catalog: catalog, logger: logger)
+            try await store.operators.prepare()
+            return try await body(Backend(configuration: deployment.configuration, store: store, logger: logger))
+        }
+    }
+}

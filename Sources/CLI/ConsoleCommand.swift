@@ -1,0 +1,64 @@
+import App
+import ArgumentParser
+import Foundation
+import ServerConfiguration
+
+/// `roost console`: opens the administration page, and adds operators.
+struct ConsoleCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "console",
+        abstract: "Opens the administration page, or adds an operator of it.",
+        subcommands: [ConsoleOpenCommand.self, ConsoleOperatorCommand.self])
+}
+
+/// `roost console open`: an address that signs in once.
+struct ConsoleOpenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "open",
+        abstract: "Prints an address that opens the administration page, signed in: once, within ten minutes.",
+        usage: "roost console open [configuration]",
+        discussion: "\(CommandRun.exitHelp). See docs/console.md.")
+
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
+    var arguments: [String] = []
+
+    func run() async throws {
+        let arguments = arguments
+        try await CommandRun.run(isForScripts: false) {
+            print(try await ConsoleAccess(CommandRun.deployment(arguments)).open())
+            return 0
+        }
+    }
+}
+
+/// `roost console operator`: adds an operator.
+struct ConsoleOperatorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "operator",
+        abstract: "Adds an operator of the administration page; the password is read from the standard input.",
+        usage: "roost console operator NAME ROLE [configuration]",
+        discussion: """
+            ROLE is owner, developer, editor or viewer.
+
+            \(CommandRun.exitHelp). See docs/console.md.
+            """)
+
+    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
+    var arguments: [String] = []
+
+    func run() async throws {
+        let (name, rest) = try CommandRun.target(arguments, called: "name of the operator")
+        let (role, others) = try CommandRun.target(rest, called: "name of the operator, and the second the role")
+        try await CommandRun.run(isForScripts: false) {
+            if isatty(STDIN_FILENO) == 1 { print("Password of \(name): ", terminator: "") }
+            fflush(nil)
+            guard let password = readLine(), !password.isEmpty else {
+                throw ConfigurationError("the standard input has no password")
+            }
+            try await ConsoleAccess(CommandRun.deployment(others)).addOperator(
+                name: name, password: password, role: role)
+            print("\(name) may sign in as \(role).")
+            return 0
+        }
+    }
+}

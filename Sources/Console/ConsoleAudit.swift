@@ -1,0 +1,162 @@
+import Encoding
+import JSON
+internal import Logging
+internal import Operations
+internal import ParseModel
+internal import ParseStorage
+internal import REST
+import Rules
+
+/// Keeps who changed what: the entry is there before anything is changed, and complete before the answer leaves.
+struct ConsoleAudit: Sendable {
+    let backend: Backend
+    let logger: Logger
+
+    /// How many ids an entry has at most.
+    private static let mostIds = 100
+    /// How many bytes of values it has at most, before and after each.
+    private static let mostBytes = 16 * 1024
+
+    /// An entry that has been begun.
+    struct Open: Sendable {
+        fileprivate let id: Int
+        fileprivate let entry: AuditEntry
+        /// What is read again once it is done, by class.
+        fileprivate let objects: [String: Objects]
+        /// What was sent, where no objects are read again.
+        fileprivate let sent: JSONValue?
+        fileprivate let creates: Bool
+    }
+
+    /// Objects of a class, and the fields that are set.
+    fileprivate struct Objects: Sendable {
+        var ids: [String] = []
+        var fields: Set<Name> = []
+        /// Whether some of them are removed, which concerns all fields.
+        var wantsAll = false
+    }
+
+    /// Begins an entry for calls of the interface.
+    ///
+    /// - Parameters:
+    ///   - calls: Those of a batch, or one.
+    ///   - envelope: The whole request.
+    func begin(_ calls: [Envelope], of envelope: Envelope, by session: StoredOperatorSession) async throws -> Open {
+        var entry = entry(
+            session, address: envelope.origin.address, requestId: "\(envelope.id)", method: envelope.method.rawValue,
+            path: ConsoleDispatcher.canonical(envelope.path).joined(separator: "/"))
+        entry.count = calls.count
+        var objects: [String: Objects] = [:]
+        var classes: Set<String> = []
+        var fields: Set<Name> = []
+        var creates = false
+        for call in calls {
+            guard let (className, objectId) = Self.target(of: call.path) else { continue }
+            classes.insert(className)
+            let names = call.method == .get || call.method == .delete ? [] : Array(call.body.keys)
+            fields.formUnion(names)
+            var known = objects[className] ?? Objects()
+            known.fields.formUnion(names.map { Name(String($0.text.prefix { $0 != "." })) })
+            if call.method == .delete { known.wantsAll = true }
+            if let objectId {
+                entry.ids.append(objectId)
+                if call.method != .get { known.ids.append(objectId) }
+            } else if call.method == .post {
+                creates = true
+            }
+            objects[className] = known
+        }
+        entry.className = classes.count == 1 ? classes.first : nil
+        entry.ids = Array(entry.ids.prefix(Self.mostIds))
+        entry.fields = fields.map(\.text).sorted()
+        let isAboutObjects = !classes.isEmpty
+        if isAboutObjects { entry.before = await values(of: objects) }
+        let sent: JSONValue? = isAboutObjects || envelope.body.isEmpty ? nil : bounded(.object(envelope.body))
+        return Open(
+            id: try await backend.store.audit.begin(entry), entry: entry, objects: objects, sent: sent,
+            creates: creates)
+    }
+
+    /// Completes an entry for calls of the interface.
+    ///
+    /// - Parameter answer: The answer as JSON; nil for one that is none.
+    func complete(_ open: Open, status: Int, answer: JSONValue?) async throws {
+        var ids = open.entry.ids
+        var objects = open.objects
+        if open.creates, let answer {
+            let made =
+                answer["objectId"]?.stringValue.map { [$0] }
+                ?? answer.arrayValue?.compactMap { $0["success"]?["objectId"]?.stringValue } ?? []
+            ids = Array((ids + made).prefix(Self.mostIds))
+            if let className = open.entry.className { objects[className]?.ids += made }
+        }
+        let after = status < 400 ? (open.sent == nil ? await values(of: objects) : open.sent) : nil
+        try await backend.store.audit.complete(open.id, status: status, ids: ids, after: after)
+    }
+
+    /// Keeps what is no call of the interface: log-ins, operators.
+    func note(_ entry: AuditEntry, status: Int) async throws {
+        let id = try await backend.store.audit.begin(entry)
+        try await backend.store.audit.complete(id, status: status, ids: nil, after: nil)
+    }
+
+    /// An entry that names an operator and a request.
+    func entry(
+        _ session: StoredOperatorSession, address: String, requestId: String, method: String, path: String
+    ) -> AuditEntry {
+        var entry = AuditEntry()
+        entry.operatorName = session.name
+        entry.role = session.role
+        entry.address = address
+        entry.requestId = requestId
+        entry.method = method
+        entry.path = String(path.prefix(1_000))
+        return entry
+    }
+
+    /// The class and the id that a path names; nil for what is about no objects.
+    private static func target(of path: [String]) -> (className: String, objectId: String?)? {
+        guard let first = path.first else { return nil }
+        let name = Name(first.asciiLowercased)
+        if name == ClassPath.classes { return path.count > 1 ? (path[1], path.count > 2 ? path[2] : nil) : nil }
+        return ClassPath.className(ofPath: name).map { ($0.text, path.count > 1 ? path[1] : nil) }
+    }
+
+    /// The values of fields now, by id where there are several objects. What cannot be read is left out: the change goes on.
+    private func values(of objects: [String: Objects]) async -> JSONValue? {
+        var found: JSONObject = [:]
+        for (className, wanted) in objects {
+            guard !wanted.ids.isEmpty, let schema = backend.catalog.schema(className) else { continue }
+            var request = ObjectStore.FindRequest(className: className)
+            request.filter = .field(
+                FieldPath("objectId"), .isIn(wanted.ids.prefix(Self.mostIds).map { .string($0) }))
+            let known = Set(schema.fields.keys).union(["ACL"])
+            request.keys = wanted.wantsAll ? known : wanted.fields.intersection(known)
+            request.limit = Self.mostIds
+            request.keys?.insert("objectId")
+            guard let rows = try? await backend.store.find(request).objects else { continue }
+            for row in rows {
+                guard let id = row["objectId"]?.stringValue else { continue }
+                let kept = row.filter { request.keys?.contains($0.key) == true && $0.key != "objectId" }
+                found[Name(id)] = .object(kept)
+            }
+            for name in wanted.fields where !known.contains(name) && name != "objectId" {
+                for id in wanted.ids where found[Name(id)] != nil {
+                    guard var row = found[Name(id)]?.objectValue else { continue }
+                    row[name] = SecretValues.removed(from: .object([name: .null]))[name]
+                    found[Name(id)] = .object(row)
+                }
+            }
+        }
+        guard !found.isEmpty else { return nil }
+        let isOne = objects.values.reduce(0) { $0 + $1.ids.count } == 1
+        return bounded(isOne ? found.values.first ?? .null : .object(found))
+    }
+
+    /// Values without secrets, or how large they are where they are too large.
+    private func bounded(_ value: JSONValue) -> JSONValue {
+        let value = SecretValues.removed(from: value)
+        let size = value.serialized().count
+        return size <= Self.mostBytes ? value : ["__type": "Shortened", "bytes": .number(Double(size))]
+    }
+}

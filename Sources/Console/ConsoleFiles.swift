@@ -1,0 +1,125 @@
+import CConsole
+import CZlib
+import Crypto
+import Encoding
+import Foundation
+import HTTP
+
+/// The files of the page: in the binary, or in a folder while they are worked on.
+struct ConsoleFiles: Sendable {
+    /// A file as it is answered.
+    private struct File: Sendable {
+        let type: String
+        let bytes: [UInt8]
+        /// The same, compressed; nil where that is of no use.
+        let packed: [UInt8]?
+    }
+
+    private let files: [String: File]
+    private let folder: String?
+    /// What the addresses of the files begin with, without a slash at the end: another for other files, so that browsers
+    /// keep them for good.
+    let address: String
+    private let shell: String
+
+    /// The files in the binary, once packed.
+    private static let embedded: (files: [String: File], hash: String) = {
+        var files: [String: File] = [:]
+        var hash = SHA256()
+        for number in 0..<console_file_count() {
+            guard let name = console_file_name(number).map({ String(cString: $0) }),
+                let start = console_file_bytes(number)
+            else { continue }
+            let bytes = Array(UnsafeBufferPointer(start: start, count: console_file_size(number)))
+            hash.update(data: Array(name.utf8) + [0])
+            hash.update(data: bytes)
+            files[name] = File(type: type(of: name), bytes: bytes, packed: Gzip.packed(bytes))
+        }
+        return (files, hash.finalize().prefix(8).hexadecimal)
+    }()
+
+    /// - Parameters:
+    ///   - path: The path of the console.
+    ///   - folder: Where the files are read; nil for those in the binary.
+    init(path: String, folder: String?) {
+        self.folder = folder
+        files = folder == nil ? Self.embedded.files : [:]
+        address = "\(path)/a/\(folder == nil ? Self.embedded.hash : "folder")"
+        shell = Self.shell(files["index.html"]?.bytes ?? [], address)
+    }
+
+    /// The names of the files in the binary.
+    static var names: Set<String> { Set(embedded.files.keys) }
+
+    /// The page into which everything else is loaded.
+    var index: String {
+        guard let folder else { return shell }
+        return Self.shell(Self.read("\(folder)/index.html") ?? [], address)
+    }
+
+    private static func shell(_ bytes: [UInt8], _ address: String) -> String {
+        String(decoding: bytes, as: UTF8.self).replacing("{{assets}}", with: address)
+    }
+
+    /// The answer with a file; nil where there is none.
+    ///
+    /// - Parameter path: The path below ``address``.
+    func reply(_ path: Substring, takesGzip: Bool) -> Reply? {
+        if let folder {
+            let components = path.split(separator: "/", omittingEmptySubsequences: false)
+            guard components.allSatisfy({ !$0.isEmpty && !$0.hasPrefix(".") && !$0.contains("%") }),
+                let bytes = Self.read("\(folder)/\(path)")
+            else { return nil }
+            return Reply(headers: [("Content-Type", Self.type(of: String(path)))], body: .json(bytes))
+        }
+        guard path != "index.html", let file = files[String(path)] else { return nil }
+        var reply = Reply(
+            headers: [
+                ("Content-Type", file.type), ("Cache-Control", "public, max-age=31536000, immutable"),
+                ("ETag", "\"\(address.suffix(16))\""), ("Vary", "Accept-Encoding"),
+            ], body: .json(file.bytes))
+        if takesGzip, let packed = file.packed {
+            reply.headers.append(("Content-Encoding", "gzip"))
+            reply.body = .json(packed)
+        }
+        return reply
+    }
+
+    private static func read(_ path: String) -> [UInt8]? { FileManager.default.contents(atPath: path).map { Array($0) } }
+
+    private static func type(of name: String) -> String {
+        switch name.split(separator: ".").last ?? "" {
+        case "html": "text/html; charset=utf-8"
+        case "js": "text/javascript; charset=utf-8"
+        case "css": "text/css; charset=utf-8"
+        case "json": "application/json; charset=utf-8"
+        case "svg": "image/svg+xml"
+        case "png": "image/png"
+        default: "application/octet-stream"
+        }
+    }
+}
+
+/// Compression as browsers undo it.
+enum Gzip {
+    /// The compressed bytes; nil where they are no fewer.
+    static func packed(_ bytes: [UInt8]) -> [UInt8]? {
+        var stream = z_stream()
+        guard deflate_begin(&stream, 9, 15 + 16) == Z_OK else { return nil }
+        defer { deflateEnd(&stream) }
+        var output = [UInt8](repeating: 0, count: Int(deflateBound(&stream, UInt(bytes.count))))
+        var input = bytes
+        let status = input.withUnsafeMutableBufferPointer { input in
+            output.withUnsafeMutableBufferPointer { output in
+                stream.next_in = input.baseAddress
+                stream.avail_in = UInt32(input.count)
+                stream.next_out = output.baseAddress
+                stream.avail_out = UInt32(output.count)
+                return deflate(&stream, Z_FINISH)
+            }
+        }
+        let size = Int(stream.total_out)
+        guard status == Z_STREAM_END, size < bytes.count else { return nil }
+        return Array(output.prefix(size))
+    }
+}

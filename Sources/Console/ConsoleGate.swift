@@ -1,0 +1,109 @@
+import Encoding
+import JSON
+package import ParseModel
+import Rules
+
+/// The one place where it is decided what a role may call of the interface.
+package struct ConsoleGate: Sendable {
+    /// A call of the interface.
+    package struct Call: Sendable {
+        /// The path with the names of routes as parse-server writes them.
+        package var path: [String]
+        /// The method that came, in capitals.
+        package var method: String
+        /// Whether the route writes nothing.
+        package var onlyReads: Bool
+        /// What the query and the body say.
+        package var parameters: JSONObject
+        /// The fields that the body sets.
+        package var fields: [Name]
+
+        /// Describes a call.
+        package init(
+            path: [String], method: String, onlyReads: Bool, parameters: JSONObject = [:], fields: [Name] = []
+        ) {
+            self.path = path
+            self.method = method
+            self.onlyReads = onlyReads
+            self.parameters = parameters
+            self.fields = fields
+        }
+
+        /// The class whose objects the call is about; nil for any other call.
+        var className: String? {
+            guard let first = path.first else { return nil }
+            let name = Name(first.asciiLowercased)
+            if name == ClassPath.classes { return path.count > 1 ? path[1] : nil }
+            return ClassPath.className(ofPath: name)?.text
+        }
+    }
+
+    /// Why a role may not make a call, in words; nil where it may.
+    ///
+    /// - Parameter schema: A class by its name; nil for one that there is not.
+    package static func refusal(of call: Call, for role: ConsoleRole, schema: (String) -> ClassSchema?) -> String? {
+        switch role {
+        case .owner, .developer: nil
+        case .editor:
+            call.onlyReads ? nil : refusalOfWrite(call, schema)
+        case .viewer:
+            !call.onlyReads || call.method != "GET"
+                ? "A viewer changes nothing." : TokenSearch.finds(in: call) ? TokenSearch.refusal : nil
+        }
+    }
+
+    /// What an editor may not write: whatever is no object or file, classes of the server's own, fields that there are
+    /// not.
+    private static func refusalOfWrite(_ call: Call, _ schema: (String) -> ClassSchema?) -> String? {
+        if call.path.first?.asciiLowercased == "files" || call.path == ["batch"] { return nil }
+        guard let className = call.className else { return "An editor changes objects and files." }
+        // The routes of accounts that stand beside those of objects, such as `users/me`, are no objects.
+        if className.hasPrefix("_"), !["_User", "_Role", "_Installation"].contains(className) {
+            return "An editor does not change objects of \(className)."
+        }
+        guard let schema = schema(className) else { return "An editor makes no classes." }
+        let unknown = call.fields.first { field in
+            !isKnown(Name(String(field.text.prefix { $0 != "." })), in: schema)
+        }
+        return unknown.map { "An editor makes no fields, and \(className) has no \($0)." }
+    }
+
+    private static func isKnown(_ field: Name, in schema: ClassSchema) -> Bool {
+        schema.fields[field] != nil || field.text.hasPrefix("_") || ["ACL", "password", "authData"].contains(field)
+    }
+}
+
+/// Whether a viewer asks for sessions by their tokens: answers with and without an object would spell one out, letter by
+/// letter, and with it the viewer could write as a user.
+enum TokenSearch {
+    static let refusal = "A viewer does not search by the tokens of sessions."
+
+    /// What names the fields of an answer, which has no tokens.
+    private static let harmless: Set<Name> = ["keys", "excludeKeys", "include"]
+
+    static func finds(in call: ConsoleGate.Call) -> Bool {
+        if call.path.first?.asciiLowercased == "aggregate" {
+            if call.path.last == "_Session" { return true }
+            return call.parameters.contains { names($0.value, ["sessionToken", "_session_token", "_Session"]) }
+        }
+        return call.parameters.contains { key, value in
+            !harmless.contains(key) && names(value, ["sessionToken", "_session_token"])
+        }
+    }
+
+    private static func names(_ value: JSONValue, _ words: [String]) -> Bool {
+        switch value {
+        case .string(let text):
+            if words.contains(where: text.contains) { return true }
+            // A text may be JSON once more, which writes a letter in several ways.
+            guard text.contains("\\"), let inner = try? JSONValue(parsing: Array(text.utf8)), inner != value else {
+                return false
+            }
+            return names(inner, words)
+        case .array(let list): return list.contains { names($0, words) }
+        case .object(let object):
+            return object.contains { key, value in words.contains(where: key.text.contains) || names(value, words) }
+        default: return false
+        }
+    }
+}

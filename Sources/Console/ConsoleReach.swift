@@ -1,0 +1,132 @@
+import HTTP
+package import ServerConfiguration
+
+/// To whom the console is open.
+package struct ConsoleReach: Sendable {
+    private let reach: Configuration.Console.Reach
+    private let addresses: AddressList
+    private let trustProxy: Configuration.TrustProxy
+    private let allowsPlainHTTP: Bool
+    private let speaksTLS: Bool
+    private static let loopback = try? AddressList(["127.0.0.0/8", "::1"])
+
+    /// - Throws: The first address of the option that is none.
+    package init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
+        reach = configuration.console.reach
+        addresses = try AddressList(configuration.console.addresses)
+        trustProxy = configuration.trustProxy
+        allowsPlainHTTP = configuration.console.allowsPlainHTTP
+        speaksTLS = configuration.https != nil
+    }
+
+    /// How a request came.
+    package struct Way: Sendable {
+        /// The other end of the connection.
+        package var peer: String
+        /// The client, as far as proxies are believed.
+        package var address: String
+        /// Whether a header field says that there is a proxy.
+        package var isForwarded = false
+        /// What a proxy says by which protocol it was asked.
+        package var forwardedProtocol: String?
+
+        /// Names the ends.
+        package init(
+            peer: String, address: String, isForwarded: Bool = false, forwardedProtocol: String? = nil
+        ) {
+            self.peer = peer
+            self.address = address
+            self.isForwarded = isForwarded
+            self.forwardedProtocol = forwardedProtocol
+        }
+    }
+
+    /// Whether the console answers a request.
+    package func admits(_ way: Way) -> Bool {
+        switch reach {
+        case .closed: return false
+        case .thisMachine: return !way.isForwarded && Self.isThisMachine(way.peer)
+        case .addresses:
+            // A proxy that is not believed stands for clients that are not known.
+            guard !way.isForwarded || trustProxy.trusts(peer: way.peer), addresses.contains(way.address) else {
+                return false
+            }
+            let isLocal = !way.isForwarded && Self.isThisMachine(way.peer)
+            return isLocal || allowsPlainHTTP || isSecure(way)
+        }
+    }
+
+    /// Whether the client's part of the way is encrypted, as far as proxies are believed.
+    package func isSecure(_ way: Way) -> Bool {
+        guard way.isForwarded, trustProxy.trusts(peer: way.peer), let scheme = way.forwardedProtocol else {
+            return speaksTLS
+        }
+        return scheme.prefix { $0 != "," } == "https"
+    }
+
+    /// Whether an address is one of this machine.
+    static func isThisMachine(_ address: String) -> Bool { loopback?.contains(address) ?? false }
+}
+
+/// Under which names the console is opened. A page of another name that leads here is a page of others.
+package struct ConsoleHosts: Sendable {
+    /// A name, with a port where it has one.
+    private struct Host: Sendable, Hashable {
+        var name: String
+        var port: Int?
+
+        init?(_ text: some StringProtocol) {
+            let text = text.lowercased()
+            if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+                name = String(text[...end])
+                let rest = text[text.index(after: end)...]
+                guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
+                port = rest.isEmpty ? nil : Int(rest.dropFirst())
+                if !rest.isEmpty, port == nil { return nil }
+            } else {
+                let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+                guard parts.count <= 2, !parts[0].isEmpty else { return nil }
+                name = String(parts[0])
+                port = parts.count == 2 ? Int(parts[1]) : nil
+                if parts.count == 2, port == nil { return nil }
+            }
+            let isPlain = name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ":"),
+                    UInt8(ascii: "["), UInt8(ascii: "]"):
+                    true
+                default: false
+                }
+            }
+            guard isPlain else { return nil }
+        }
+    }
+
+    private let others: [Host]
+    private static let own: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
+
+    /// The names of a configuration.
+    package init(_ configuration: Configuration) {
+        var others = configuration.console.hosts.compactMap { Host($0) }
+        if let url = configuration.publicServerURL, let scheme = url.range(of: "://"),
+            let host = Host(url[scheme.upperBound...].prefix { $0 != "/" })
+        {
+            others.append(host)
+        }
+        self.others = others
+    }
+
+    /// Whether a `Host` is one of the console's.
+    ///
+    /// - Parameters:
+    ///   - authority: The field, as it came.
+    ///   - port: The port on which the server listens.
+    ///   - isSecure: Whether it was asked by TLS.
+    package func accepts(_ authority: String?, port: Int, isSecure: Bool) -> Bool {
+        guard let authority, let host = Host(authority) else { return false }
+        let usual = isSecure ? 443 : 80
+        if Self.own.contains(host.name) { return host.port ?? usual == port }
+        return others.contains { $0.name == host.name && ($0.port == nil || $0.port == host.port ?? usual) }
+    }
+}

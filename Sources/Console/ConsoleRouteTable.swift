@@ -1,0 +1,167 @@
+import Encoding
+import HTTP
+import JSON
+internal import ParseModel
+internal import ParseStorage
+
+/// The routes of the console beside the session and the interface of apps.
+enum ConsoleRouteTable {
+    /// The routes.
+    static let all: [ConsoleRoute] = [
+        ConsoleRoute(.get, "audit", .viewer) { try await $0.audited() },
+        ConsoleRoute(.get, "operators", .owner) { try await $0.operators() },
+        ConsoleRoute(.post, "operators", .owner) { try await $0.addOperator() },
+        ConsoleRoute(.put, "operators/:id", .owner) { try await $0.changeOperator() },
+        ConsoleRoute(.delete, "operators/:id", .owner) { try await $0.removeOperator() },
+    ]
+
+    /// The route that answers a call, and what stands in the path where it has parameters.
+    static func match(_ method: Method, _ path: Substring) -> (route: ConsoleRoute, arguments: [String])? {
+        let components = path.split(separator: "/", omittingEmptySubsequences: false)
+        for route in all where route.method == method && route.path.count == components.count {
+            var arguments: [String] = []
+            let fits = zip(route.path, components).allSatisfy { wanted, given in
+                guard wanted.hasPrefix(":") else { return wanted == given }
+                guard let text = PercentEncoding.decode(given), !text.isEmpty else { return false }
+                arguments.append(text)
+                return true
+            }
+            if fits { return (route, arguments) }
+        }
+        return nil
+    }
+}
+
+/// One route: who may use it, and what answers.
+struct ConsoleRoute: Sendable {
+    let method: Method
+    let path: [String]
+    /// The least role that may use it.
+    let least: ConsoleRole
+    let handler: @Sendable (ConsoleCall) async throws -> Reply
+
+    /// - Parameter path: Components with slashes between them; those that begin with a colon are parameters.
+    init(
+        _ method: Method, _ path: String, _ least: ConsoleRole,
+        _ handler: @escaping @Sendable (ConsoleCall) async throws -> Reply
+    ) {
+        self.method = method
+        self.path = path.split(separator: "/").map { String($0) }
+        self.least = least
+        self.handler = handler
+    }
+}
+
+/// A call of a route whose role has been checked.
+struct ConsoleCall {
+    let interface: ConsoleInterface
+    let visit: ConsoleVisit
+    let session: StoredOperatorSession
+    let role: ConsoleRole
+    let arguments: [String]
+
+    /// The query, each value as JSON if it parses, else as a text.
+    var query: JSONObject {
+        visit.request.target.split(separator: "?", maxSplits: 1).dropFirst().first.map { FormEncoding.values($0) } ?? [:]
+    }
+
+    /// The body.
+    ///
+    /// - Throws: ``HTTPError`` for what is no JSON object.
+    func body() async throws -> JSONObject {
+        try await interface.dispatcher.body(of: visit.request, upTo: ConsoleInterface.largestBody)
+    }
+
+    /// Does something that changes the deployment, with an entry in the audit before and after.
+    ///
+    /// - Parameter describe: Adds what it is about.
+    func audited(
+        _ path: String, _ describe: (inout AuditEntry) -> Void = { _ in }, _ body: () async throws -> Reply
+    ) async throws -> Reply {
+        var entry = interface.entry(visit, session, path)
+        describe(&entry)
+        let rows = interface.backend.store.audit
+        let id = try await rows.begin(entry)
+        let reply: Reply
+        do {
+            reply = try await body()
+        } catch {
+            reply = interface.dispatcher.reply(to: error, visit.request)
+        }
+        try await rows.complete(id, status: reply.status, ids: nil, after: nil)
+        return reply
+    }
+
+    /// Who changed what.
+    fileprivate func audited() async throws -> Reply {
+        let query = query
+        var wanted = AuditQuery()
+        wanted.before = query["before"]?.numberValue.flatMap { Int(exactly: $0) }
+        wanted.operatorName = query["operator"]?.stringValue
+        wanted.className = query["className"]?.stringValue
+        let rows = try await interface.backend.store.audit.list(wanted)
+        var answer: JSONObject = ["rows": rows]
+        if let list = rows.arrayValue, list.count == wanted.limit, let last = list.last?["id"] { answer["next"] = last }
+        return .object(answer)
+    }
+}
+
+/// Operators, by an owner.
+extension ConsoleCall {
+    fileprivate func operators() async throws -> Reply {
+        let all = try await interface.backend.store.operators.all()
+        return .object([
+            "operators": .array(
+                all.map { ["id": .string($0.id), "name": .string($0.name), "role": .string($0.role)] })
+        ])
+    }
+
+    fileprivate func addOperator() async throws -> Reply {
+        let body = try await body()
+        let name = body["name"]?.stringValue ?? ""
+        let role = try role(body["role"]) ?? .viewer
+        try refuseLimits(body)
+        return try await audited("operators", { $0.fields = ["name", "role", "password"] }) {
+            let id = try await interface.backend.operators.add(
+                name: name, password: body["password"]?.stringValue ?? "", role: role.rawValue, from: visit.address)
+            return .object(["id": .string(id), "name": .string(name), "role": .string(role.rawValue)], status: 201)
+        }
+    }
+
+    fileprivate func changeOperator() async throws -> Reply {
+        let body = try await body()
+        let role = try role(body["role"])
+        try refuseLimits(body)
+        return try await audited(
+            "operators/\(arguments[0])", { $0.fields = body.keys.texts.filter { ["role", "password"].contains($0) } }
+        ) {
+            try await interface.backend.operators.change(
+                id: arguments[0], password: body["password"]?.stringValue, role: role?.rawValue, from: visit.address)
+            return .object([:])
+        }
+    }
+
+    fileprivate func removeOperator() async throws -> Reply {
+        try await audited("operators/\(arguments[0])") {
+            guard try await interface.backend.store.operators.remove(id: arguments[0]) else {
+                throw ParseError(ParseError.objectNotFound, "There is no such operator.")
+            }
+            return .object([:])
+        }
+    }
+
+    private func role(_ value: JSONValue?) throws -> ConsoleRole? {
+        guard let value, !value.isNull else { return nil }
+        guard let role = value.stringValue.flatMap(ConsoleRole.init(rawValue:)) else {
+            throw HTTPError(status: 400, message: "A role is owner, developer, editor or viewer.")
+        }
+        return role
+    }
+
+    /// Limits that would not hold everywhere are not taken.
+    private func refuseLimits(_ body: JSONObject) throws {
+        for name: Name in ["classes", "hidden"] where body[name]?.isNull == false {
+            throw HTTPError(status: 400, message: "Operators that are limited to classes or fields are not built.")
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import Encoding
+import HTTP
+import JSON
+package import Logging
+package import Operations
+internal import ParseModel
+internal import ParseStorage
+package import REST
+import Rules
+package import ServerConfiguration
+import Synchronization
+
+/// The console: its page, its files, and its interface for the page.
+package final class ConsoleSite: ConsoleHandler {
+    private let configuration: Configuration
+    private let path: String
+    private let prefix: [UInt8]
+    private let reach: ConsoleReach
+    private let hosts: ConsoleHosts
+    private let files: ConsoleFiles
+    private let dispatcher: ConsoleDispatcher
+    private let interface: ConsoleInterface
+    /// The port on which the server listens; 0 as long as it is not known.
+    private let port: Atomic<Int>
+
+    /// Makes the console.
+    ///
+    /// - Parameters:
+    ///   - backend: What it shows and changes.
+    ///   - dispatcher: The way to the routes of the interface.
+    ///   - version: The version of the server.
+    ///   - logger: Gets what browsers do not get of an error.
+    /// - Throws: The first address of the configuration that is none.
+    package init(_ backend: Backend, _ dispatcher: ConsoleDispatcher, version: String, logger: Logger)
+        throws(AddressList.InvalidEntry)
+    {
+        configuration = backend.configuration
+        path = configuration.console.path
+        prefix = Array(path.utf8)
+        reach = try ConsoleReach(configuration)
+        hosts = ConsoleHosts(configuration)
+        files = ConsoleFiles(path: path, folder: configuration.consoleFolder)
+        self.dispatcher = dispatcher
+        interface = ConsoleInterface(backend, dispatcher, version: version, logger: logger)
+        port = Atomic(configuration.port)
+    }
+
+    /// Notes on which port the server listens.
+    package func serve(at port: Int) { self.port.store(port, ordering: .relaxed) }
+
+    /// The address to open, which signs in by itself once; on this machine.
+    package func address(ticket: String?) -> String {
+        let fragment = ticket.map { "#ticket=\($0)" } ?? ""
+        return "\(configuration.scheme)://localhost:\(port.load(ordering: .relaxed))\(path)/\(fragment)"
+    }
+
+    /// The same with a new ticket, where sessions need one.
+    package func ownAddress() async throws -> String {
+        if configuration.console.signIn == .thisMachine { return address(ticket: nil) }
+        return address(ticket: try await interface.signIn.ticket())
+    }
+
+    package func concerns(_ target: String) -> Bool {
+        let bytes = target.utf8
+        return bytes.starts(with: prefix) || bytes.count == 1
+    }
+
+    package func answer(_ request: IncomingRequest) async -> Reply? {
+        let fields = ConsoleFields(request.headers)
+        let way = ConsoleReach.Way(
+            peer: request.peer, address: dispatcher.address(of: request), isForwarded: fields.isForwarded,
+            forwardedProtocol: request.headers[.forwardedProtocol])
+        guard reach.admits(way) else { return nil }
+        let target = request.target.prefix { $0 != "?" && $0 != "#" }
+        if target == "/" {
+            guard fields.takesPages, request.isConditional else { return nil }
+            return Reply(status: 302, headers: [("Location", path + "/")], body: .empty)
+        }
+        let rest = target.dropFirst(path.count)
+        guard rest.isEmpty || rest.hasPrefix("/") else { return nil }
+        var reply = await answer(request, rest, fields, way)
+        reply.isForOwnOrigin = true
+        reply.headers += ConsoleHeaders.common
+        return reply
+    }
+
+    private func answer(
+        _ request: IncomingRequest, _ rest: Substring, _ fields: ConsoleFields, _ way: ConsoleReach.Way
+    ) async -> Reply {
+        let isSecure = reach.isSecure(way)
+        let forwarded = way.isForwarded ? request.headers[.forwardedHost]?.prefix { $0 != "," }.trimmingSpaces() : nil
+        let authority =
+            configuration.trustProxy.trusts(peer: request.peer) ? forwarded.map { String($0) } ?? request.authority
+            : request.authority
+        let port = port.load(ordering: .relaxed)
+        guard let authority, hosts.accepts(authority, port: port, isSecure: isSecure) else {
+            return Self.text("The console is not opened under this name: see the option console.hosts.\n", status: 421)
+        }
+        let visit = ConsoleVisit(
+            request: request, fields: fields, address: way.address,
+            isLocal: !way.isForwarded && ConsoleReach.isThisMachine(way.peer),
+            origin: (isSecure ? "https://" : "http://") + authority, isSecure: isSecure, path: path,
+            cookieName: ConsoleSecrets.cookieName(port: port, isSecure: isSecure))
+        if rest.hasPrefix("/api/") { return await interface.answer(visit, rest.dropFirst("/api/".count)) }
+        guard request.isConditional else {
+            var reply = Self.text("Method not allowed.\n", status: 405)
+            reply.headers.append(("Allow", "GET, HEAD"))
+            return reply
+        }
+        if rest.isEmpty { return Reply(status: 302, headers: [("Location", path + "/")], body: .empty) }
+        if rest.hasPrefix("/a/") {
+            request.record.keepQuiet()
+            let start = files.address.dropFirst(path.count) + "/"
+            guard rest.hasPrefix(start),
+                let reply = files.reply(rest.dropFirst(start.count), takesGzip: fields.takesGzip)
+            else { return Self.text("There is no such file.\n", status: 404) }
+            return reply
+        }
+        return shell(visit)
+    }
+
+    private func shell(_ visit: ConsoleVisit) -> Reply {
+        let index = files.index
+        // The policy names the host, so that the page of one is not that of another.
+        let tag = EntityTag.weak(Array((index + visit.origin).utf8))
+        var reply = Reply(body: .text(index, contentType: "text/html; charset=utf-8"))
+        reply.headers =
+            [("Cache-Control", "no-cache"), ("ETag", tag)] + ConsoleHeaders.shell(origin: visit.origin, path: path)
+        return reply
+    }
+
+    private static func text(_ text: String, status: Int) -> Reply {
+        Reply(status: status, body: .text(text, contentType: "text/plain; charset=utf-8"))
+    }
+}
+
+/// A request that may see the console.
+struct ConsoleVisit {
+    let request: IncomingRequest
+    let fields: ConsoleFields
+    /// Where it comes from, as far as proxies are believed.
+    let address: String
+    /// Whether the browser is on this machine.
+    let isLocal: Bool
+    /// The origin of the page.
+    let origin: String
+    let isSecure: Bool
+    /// The path of the console.
+    let path: String
+    let cookieName: String
+
+    /// Whether no page of another origin makes the request, as far as the browser says.
+    var isOfOwnPage: Bool {
+        (fields.fetchSite ?? "same-origin") == "same-origin" && (request.headers[.origin] ?? origin) == origin
+    }
+}

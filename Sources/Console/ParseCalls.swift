@@ -1,0 +1,110 @@
+import Encoding
+import HTTP
+import JSON
+internal import ParseModel
+internal import ParseStorage
+internal import REST
+import Rules
+
+/// A call of the interface of apps by the console: judged, carried out with the power of the session, and kept where it
+/// changes something.
+struct ParseCalls {
+    private let interface: ConsoleInterface
+    private let visit: ConsoleVisit
+    private let session: StoredOperatorSession
+    private let role: ConsoleRole
+
+    init(
+        _ interface: ConsoleInterface, _ visit: ConsoleVisit, _ session: StoredOperatorSession, _ role: ConsoleRole
+    ) {
+        self.interface = interface
+        self.visit = visit
+        self.session = session
+        self.role = role
+    }
+
+    /// Answers the call.
+    ///
+    /// - Parameter path: The path below the mount, with a slash before it.
+    /// - Throws: What the routes throw; ``HTTPError`` for what the role may not do.
+    func answer(_ path: Substring) async throws -> Reply {
+        let query = visit.request.target.firstIndex(of: "?").map { visit.request.target[$0...] } ?? ""
+        guard let target = RequestTarget("\(path)\(query)", mount: "") else {
+            throw HTTPError.noRoute(method: visit.request.method, path: path)
+        }
+        // Who may not write is refused before a body is read.
+        if role == .viewer, !["GET", "HEAD"].contains(visit.request.method) {
+            throw HTTPError(status: 403, message: "A viewer changes nothing.")
+        }
+        let console = try consoleRequest()
+        let power: Caller.Power =
+            console.viewAs != nil ? .client : role == .viewer ? .readOnlyMaster : .master
+        return try await interface.dispatcher.answer(visit.request, target, power, console) { envelope, answer in
+            try await carryOut(envelope, isView: console.viewAs != nil, answer)
+        }
+    }
+
+    /// What the header fields of the console ask for.
+    private func consoleRequest() throws -> ConsoleRequest {
+        let fields = visit.fields
+        var viewAs: ConsoleRequest.ViewAs?
+        if let user = fields.viewAs {
+            guard ["GET", "HEAD"].contains(visit.request.method) else {
+                throw HTTPError(status: 400, message: "Nothing is written with X-Roost-View-As.")
+            }
+            viewAs = user == "anonymous" ? .anonymous : .user(id: user)
+        }
+        var ifUpdatedAt: ParseDate?
+        if let text = fields.ifUpdatedAt {
+            guard let date = ParseDate(iso: text) else {
+                throw HTTPError(status: 400, message: "X-Roost-If-Updated-At is no date.")
+            }
+            ifUpdatedAt = date
+        }
+        var shorten: Int?
+        if let text = fields.shorten {
+            guard let size = Int(text), (1...1_048_576).contains(size) else {
+                throw HTTPError(status: 400, message: "X-Roost-Shorten is no number of bytes.")
+            }
+            shorten = size
+        }
+        return ConsoleRequest(viewAs: viewAs, ifUpdatedAt: ifUpdatedAt, shorten: shorten, operatorName: session.name)
+    }
+
+    private func carryOut(_ envelope: Envelope, isView: Bool, _ answer: () async throws -> Reply) async throws -> Reply {
+        let calls = try interface.dispatcher.calls(of: envelope)
+        for call in calls {
+            try check(call)
+        }
+        if calls.allSatisfy(ConsoleDispatcher.onlyReads), !isView {
+            return withoutTokens(try await answer())
+        }
+        let entry = try await interface.audit.begin(calls, of: envelope, by: session)
+        var reply: Reply
+        do {
+            reply = withoutTokens(try await answer())
+        } catch {
+            reply = interface.dispatcher.reply(to: error, visit.request)
+        }
+        let value: JSONValue? =
+            if case .json(let bytes) = reply.body, !isView { try? JSONValue(parsing: bytes) } else { nil }
+        try await interface.audit.complete(entry, status: reply.status, answer: value)
+        return reply
+    }
+
+    private func check(_ call: Envelope) throws {
+        let judged = ConsoleGate.Call(
+            path: ConsoleDispatcher.canonical(call.path), method: call.method.rawValue,
+            onlyReads: ConsoleDispatcher.onlyReads(call), parameters: call.parameters, fields: Array(call.body.keys))
+        if let refusal = ConsoleGate.refusal(of: judged, for: role, schema: { interface.backend.catalog.schema($0) }) {
+            throw HTTPError(status: 403, message: refusal)
+        }
+    }
+
+    private func withoutTokens(_ reply: Reply) -> Reply {
+        guard case .json(let bytes) = reply.body else { return reply }
+        var reply = reply
+        reply.body = .json(SecretValues.withoutTokens(bytes))
+        return reply
+    }
+}

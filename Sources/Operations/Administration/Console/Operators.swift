@@ -1,0 +1,59 @@
+import ParseModel
+import ParseStorage
+
+/// Operators of the console: their names and passwords.
+public struct Operators: Sendable {
+    let backend: Backend
+    var store: ObjectStore { backend.store }
+    var passwords: Passwords { backend.passwords }
+
+    /// How many characters the password of an operator has at least.
+    public static let shortestPassword = 8
+
+    /// The operator whose name and password these are; nil where one of them is wrong, which takes as long for a name that
+    /// there is as for any other.
+    ///
+    /// - Throws: `ServiceUnavailable` when too many hashes wait to be computed.
+    public func verify(name: String, password: String, from address: String) async throws -> StoredOperator? {
+        let known = try await store.operators.find(name: name)
+        let isRight = try await passwords.verify(
+            password, hash: known.flatMap { BcryptHash($0.hash) }, from: address)
+        return isRight ? known : nil
+    }
+
+    /// Adds an operator.
+    ///
+    /// - Returns: The id.
+    /// - Throws: `ParseError` for a name or password that cannot be, and for a name that is taken.
+    public func add(name: String, password: String, role: String, from address: String) async throws -> String {
+        guard (1...100).contains(name.utf8.count), !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw ParseError(ParseError.usernameMissing, "The name of an operator has 1 to 100 characters.")
+        }
+        let hash = try await hash(password, from: address)
+        let id = Identifiers.alphanumeric(10)
+        guard try await store.operators.add(id: id, name: name, hash: hash, role: role) else {
+            throw ParseError(ParseError.usernameTaken, "There is an operator \(name) already.")
+        }
+        return id
+    }
+
+    /// Changes the password or the role of an operator, whose sessions end by that.
+    ///
+    /// - Throws: `ParseError` for a password that cannot be, and where there is no such operator.
+    public func change(id: String, password: String?, role: String?, from address: String) async throws {
+        var changed: String?
+        if let password { changed = try await hash(password, from: address) }
+        guard try await store.operators.change(id: id, hash: changed, role: role) else {
+            throw ParseError(ParseError.objectNotFound, "There is no such operator.")
+        }
+    }
+
+    private func hash(_ password: String, from address: String) async throws -> String {
+        guard password.count >= Self.shortestPassword, !password.utf8.contains(0) else {
+            throw ParseError(
+                ParseError.passwordMissing,
+                "The password of an operator has at least \(Self.shortestPassword) characters.")
+        }
+        return try await passwords.hash(password, from: address)
+    }
+}

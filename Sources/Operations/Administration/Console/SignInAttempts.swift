@@ -1,0 +1,74 @@
+import Encoding
+import ParseStorage
+import Synchronization
+import Tasks
+
+/// How often somebody tried in vain to sign in to the console, for each address and each name.
+///
+/// An attempt counts from its beginning on, so that many at once gain nothing; one that succeeds is taken back.
+public final class SignInAttempts: Sendable {
+    /// How many may fail within ``window``.
+    public static let most = 10
+    /// In milliseconds.
+    public static let window = 300_000
+    /// How many counts are kept at most.
+    private static let capacity = 10_000
+
+    private struct Count {
+        var attempts: Int
+        var end: ContinuousClock.Instant
+    }
+
+    private let shared: ObjectStore?
+    private let counts = Mutex(BoundedTable<[UInt8], Count>(capacity: capacity))
+
+    /// Counts from nothing on.
+    ///
+    /// - Parameter backend: Its option `rateLimitStore` says whether all processes count together.
+    public init(_ backend: Backend) {
+        shared = backend.configuration.rateLimitStore == .database ? backend.store : nil
+    }
+
+    /// Takes an attempt.
+    ///
+    /// - Parameters:
+    ///   - name: What is signed in with; nil for keys and tickets, which have none.
+    ///   - address: Where it comes from.
+    /// - Returns: After how many seconds there may be another, where there were too many; nil where this one is allowed.
+    /// - Throws: `ParseError` for failures of the database.
+    public func begin(name: String?, from address: String) async throws -> Int? {
+        let counted = try await count(keys(name, address), by: 1)
+        let refused = counted.filter { $0.attempts > Self.most }.map(\.remaining).max()
+        return refused.map { max(1, ($0 + 999) / 1000) }
+    }
+
+    /// Takes an attempt back, which succeeded.
+    public func succeed(name: String?, from address: String) async throws {
+        _ = try await count(keys(name, address), by: -1)
+    }
+
+    private func keys(_ name: String?, _ address: String) -> [[UInt8]] {
+        let address = Array("console address ".utf8) + ClientNetwork.network(of: address)
+        return [address] + (name.map { [Array("console name \($0)".utf8)] } ?? [])
+    }
+
+    private func count(_ keys: [[UInt8]], by amount: Int) async throws -> [(attempts: Int, remaining: Int)] {
+        guard let shared else { return countHere(keys, by: amount) }
+        let counted = try await shared.requests.countAll(
+            keys.map { CountedRequests(key: $0.hexadecimal, amount: amount, window: Self.window) })
+        return counted.map { ($0.requests, $0.remaining) }
+    }
+
+    private func countHere(_ keys: [[UInt8]], by amount: Int) -> [(attempts: Int, remaining: Int)] {
+        let now = ContinuousClock.now
+        return counts.withLock { counts in
+            keys.map { key in
+                var count = Count(attempts: 0, end: now + .milliseconds(Self.window))
+                if let known = counts.value(of: key), known.end > now { count = known }
+                count.attempts = max(0, count.attempts + amount)
+                _ = counts.set(count, for: key)
+                return (count.attempts, Int((count.end - now) / .milliseconds(1)))
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+public import JSON
+import Postgres
+
+/// What is kept of a call of the console that changes something.
+public struct AuditEntry: Sendable {
+    public var operatorName = ""
+    public var role = ""
+    public var address = ""
+    public var requestId = ""
+    public var method = ""
+    public var path = ""
+    /// The class; nil where it is about none, or about several.
+    public var className: String?
+    /// How many objects it is about.
+    public var count = 1
+    /// The first of their ids.
+    public var ids: [String] = []
+    /// The fields that it sets.
+    public var fields: [String] = []
+    /// The values of these fields before.
+    public var before: JSONValue?
+
+    /// An entry that says nothing.
+    public init() {}
+}
+
+/// Which entries are asked for.
+public struct AuditQuery: Sendable {
+    /// Those with smaller numbers.
+    public var before: Int?
+    public var operatorName: String?
+    public var className: String?
+    public var limit = 100
+
+    /// All of them.
+    public init() {}
+}
+
+/// Who changed what by the console. There is no way to change an entry but to complete it, once.
+public struct AuditRows: Sendable {
+    let store: ObjectStore
+
+    /// Adds an entry whose result is not known yet.
+    ///
+    /// - Returns: Its number.
+    public func begin(_ entry: AuditEntry) async throws -> Int {
+        let rows = try await store.query(
+            Statement(
+                """
+                INSERT INTO "_roost_audit" ("operator", "role", "address", "requestId", "method", "path", "className", "count",
+                    "ids", "fields", "before") VALUES ($1, $2, $3, $4, $5, $6, $7, $8::bigint, $9, $10, $11) RETURNING "id"
+                """,
+                [
+                    .text(entry.operatorName), .text(entry.role), .text(entry.address), .text(entry.requestId),
+                    .text(entry.method), .text(entry.path), entry.className.map { .text($0) } ?? .null(.text),
+                    .int(Int64(entry.count)), .textArray(entry.ids), .textArray(entry.fields), Self.json(entry.before),
+                ]))
+        guard let id = rows.int(0, 0) else { throw PostgresError(.server, "an entry of the audit has no number") }
+        return Int(id)
+    }
+
+    /// Adds the result to an entry that has none.
+    ///
+    /// - Parameters:
+    ///   - ids: The ids of what was made; nil where they were known before.
+    ///   - after: The values of the fields now.
+    public func complete(_ id: Int, status: Int, ids: [String]?, after: JSONValue?) async throws {
+        _ = try await store.query(
+            Statement(
+                """
+                UPDATE "_roost_audit" SET "status" = $2::bigint, "ids" = coalesce($3, "ids"), "after" = $4
+                WHERE "id" = $1 AND "status" IS NULL
+                """,
+                [
+                    .int(Int64(id)), .int(Int64(status)), ids.map { .textArray($0) } ?? .null(.textArray),
+                    Self.json(after),
+                ]))
+    }
+
+    private static func json(_ value: JSONValue?) -> PostgresParameter {
+        value.map { .jsonb($0.serialized()) } ?? .null(.jsonb)
+    }
+
+    /// Entries, the latest first, as JSON.
+    public func list(_ query: AuditQuery) async throws -> JSONValue {
+        let rows = try await store.query(
+            Statement(
+                """
+                SELECT coalesce(jsonb_agg(to_jsonb(found) || jsonb_build_object('at',
+                    to_char(found."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) ORDER BY found."id" DESC), '[]')
+                FROM (SELECT * FROM "_roost_audit"
+                    WHERE ($1::bigint IS NULL OR "id" < $1) AND ($2::text IS NULL OR "operator" = $2)
+                        AND ($3::text IS NULL OR "className" = $3)
+                    ORDER BY "id" DESC LIMIT $4::bigint) AS found
+                """,
+                [
+                    query.before.map { .int(Int64($0)) } ?? .null(.int8),
+                    query.operatorName.map { .text($0) } ?? .null(.text),
+                    query.className.map { .text($0) } ?? .null(.text), .int(Int64(query.limit)),
+                ]))
+        return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) } ?? []
+    }
+
+    /// Removes entries that are older than so many days.
+    public func sweep(days: Int) async throws {
+        _ = try await store.query(
+            Statement(
+                "DELETE FROM \"_roost_audit\" WHERE \"at\" < now() - make_interval(days => $1::bigint::integer)",
+                [.int(Int64(days))]))
+    }
+}

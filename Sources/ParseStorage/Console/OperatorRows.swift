@@ -1,0 +1,99 @@
+import Postgres
+
+/// Who may use the console.
+public struct StoredOperator: Sendable {
+    /// The id.
+    public let id: String
+    /// The name to sign in with.
+    public let name: String
+    /// What the operator may do: owner, developer, editor or viewer.
+    public let role: String
+    /// The hash of the password.
+    public let hash: String
+}
+
+/// Operators of the console, in a table beside the classes that no route of the interface reads.
+public struct OperatorRows: Sendable {
+    let store: ObjectStore
+
+    /// Makes the tables of the console, if there are none.
+    public func prepare() async throws {
+        try await store.client.execute(
+            script: """
+                BEGIN;
+                SELECT pg_advisory_xact_lock(\(ProcessLock.schemaChange.rawValue));
+                CREATE TABLE IF NOT EXISTS "_roost_operator" (
+                    "id" text PRIMARY KEY, "name" text NOT NULL UNIQUE, "hash" text NOT NULL, "role" text NOT NULL,
+                    "createdAt" timestamptz NOT NULL DEFAULT now());
+                CREATE TABLE IF NOT EXISTS "_roost_operator_session" (
+                    "token" bytea PRIMARY KEY, "cookie" bytea, "operator" text REFERENCES "_roost_operator" ON DELETE CASCADE,
+                    "name" text NOT NULL, "role" text NOT NULL, "createdAt" timestamptz NOT NULL DEFAULT now(),
+                    "usedAt" timestamptz NOT NULL DEFAULT now(), "until" timestamptz NOT NULL, "address" text NOT NULL,
+                    "agent" text NOT NULL);
+                CREATE TABLE IF NOT EXISTS "_roost_audit" (
+                    "id" bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "at" timestamptz NOT NULL DEFAULT now(),
+                    "operator" text NOT NULL, "role" text NOT NULL, "address" text NOT NULL, "requestId" text NOT NULL,
+                    "method" text NOT NULL, "path" text NOT NULL, "className" text, "count" integer NOT NULL DEFAULT 1,
+                    "ids" text[] NOT NULL DEFAULT '{}', "fields" text[] NOT NULL DEFAULT '{}', "before" jsonb,
+                    "after" jsonb, "status" integer);
+                CREATE INDEX IF NOT EXISTS "_roost_audit_at" ON "_roost_audit" ("at");
+                COMMIT;
+                """)
+    }
+
+    /// Whether there is no operator yet.
+    public func isEmpty() async throws -> Bool {
+        try await store.query("SELECT EXISTS (SELECT FROM \"_roost_operator\")").bool(0, 0) != true
+    }
+
+    /// The operator of a name; nil where there is none.
+    public func find(name: String) async throws -> StoredOperator? {
+        try await list("WHERE \"name\" = $1", [.text(name)]).first
+    }
+
+    /// All operators, in the order of their names.
+    public func all() async throws -> [StoredOperator] { try await list("ORDER BY \"name\"", []) }
+
+    private func list(_ condition: String, _ parameters: [PostgresParameter]) async throws -> [StoredOperator] {
+        let rows = try await store.query(
+            "SELECT \"id\", \"name\", \"role\", \"hash\" FROM \"_roost_operator\" \(condition)", parameters)
+        return (0..<rows.rowCount).map { row in
+            StoredOperator(
+                id: rows.string(row, 0) ?? "", name: rows.string(row, 1) ?? "", role: rows.string(row, 2) ?? "",
+                hash: rows.string(row, 3) ?? "")
+        }
+    }
+
+    /// Adds an operator.
+    ///
+    /// - Returns: Whether the name was free.
+    public func add(id: String, name: String, hash: String, role: String) async throws -> Bool {
+        try await store.query(
+            Statement(
+                """
+                INSERT INTO "_roost_operator" ("id", "name", "hash", "role") VALUES ($1, $2, $3, $4)
+                ON CONFLICT DO NOTHING
+                """, [.text(id), .text(name), .text(hash), .text(role)])
+        ).affectedRows > 0
+    }
+
+    /// Changes the role or the password of an operator, whose sessions end by that.
+    ///
+    /// - Returns: Whether there is one with the id.
+    public func change(id: String, hash: String?, role: String?) async throws -> Bool {
+        try await store.query(
+            Statement(
+                """
+                WITH ended AS (DELETE FROM "_roost_operator_session" WHERE "operator" = $1)
+                UPDATE "_roost_operator" SET "hash" = coalesce($2, "hash"), "role" = coalesce($3, "role") WHERE "id" = $1
+                """, [.text(id), hash.map { .text($0) } ?? .null(.text), role.map { .text($0) } ?? .null(.text)])
+        ).affectedRows > 0
+    }
+
+    /// Removes an operator, with all sessions.
+    ///
+    /// - Returns: Whether there was one with the id.
+    public func remove(id: String) async throws -> Bool {
+        try await store.query(Statement("DELETE FROM \"_roost_operator\" WHERE \"id\" = $1", [.text(id)])).affectedRows > 0
+    }
+}

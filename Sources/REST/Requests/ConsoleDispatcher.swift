@@ -1,0 +1,109 @@
+import Encoding
+import HTTP
+import JSON
+import Logging
+import ParseModel
+import Rules
+package import ServerConfiguration
+
+/// The way of the console to the routes of the interface: the same routes and answers, with the power of a session in the
+/// place of keys.
+package struct ConsoleDispatcher: Sendable {
+    private let routes: ParseRoutes
+    private let files: FileRoutes
+    private let opener: EnvelopeOpener
+    private let turns = RequestTurns()
+
+    /// Makes a way to routes.
+    ///
+    /// - Throws: The first address of the configuration that is none.
+    package init(_ routes: ParseRoutes, files: FileRoutes) throws(AddressList.InvalidEntry) {
+        self.routes = routes
+        self.files = files
+        opener = try EnvelopeOpener(routes.configuration)
+    }
+
+    /// Answers a request to the routes.
+    ///
+    /// - Parameters:
+    ///   - target: The path below the mount, and the query.
+    ///   - around: What is done before and after the routes answer. It is given the request, and what answers it.
+    /// - Throws: What the routes throw.
+    package func answer(
+        _ request: IncomingRequest, _ target: RequestTarget, _ power: Caller.Power, _ console: ConsoleRequest,
+        around: (Envelope, _ answer: () async throws -> Reply) async throws -> Reply
+    ) async throws -> Reply {
+        var opener = opener
+        opener.authority = EnvelopeOpener.Authority(power: power, console: console)
+        if target.components.first?.asciiLowercased == "files" {
+            let fileRequest = FileRequest(request: request, target: target, opener: opener, turns: turns)
+            guard let method = Method(name: request.method) else {
+                throw HTTPError.noRoute(method: request.method, path: target.path)
+            }
+            let envelope = try fileRequest.envelope(
+                method: method, credentials: fileRequest.headerCredentials())
+            return try await around(envelope) {
+                guard let reply = try await files.respond(to: fileRequest) else {
+                    throw HTTPError.noRoute(method: request.method, path: target.path)
+                }
+                return reply
+            }
+        }
+        let body = try await opener.readBody(of: request, target)
+        return try await turns.take(bytes: body.count + request.target.utf8.count) {
+            let envelope = try opener.open(request, body: body, target: target)
+            return try await around(envelope) { try await routes.respond(to: envelope) }
+        }
+    }
+
+    /// The calls of a batch; the request itself where it is none.
+    ///
+    /// - Throws: `ParseError` when one leads nowhere.
+    package func calls(of envelope: Envelope) throws -> [Envelope] {
+        guard envelope.path.count == 1, envelope.path[0].asciiLowercased == "batch" else { return [envelope] }
+        return try routes.elements(envelope.body["requests"]?.arrayValue ?? [], of: envelope)
+    }
+
+    /// The body of a request that is none of the interface's.
+    ///
+    /// - Throws: ``HTTPError`` for what is no JSON object, or is larger than `limit`.
+    package func body(of request: IncomingRequest, upTo limit: Int) async throws -> JSONObject {
+        guard !request.body.isComplete else { return [:] }
+        try EnvelopeOpener.refuseEncodings(request.headers)
+        return try JSONBody.parse(try await request.body.collect(upTo: limit), contentType: "application/json")
+    }
+
+    /// Whether the way to a request writes nothing, however it is asked.
+    package static func onlyReads(_ envelope: Envelope) -> Bool {
+        guard envelope.method == .get else { return false }
+        if envelope.path.first?.asciiLowercased == "files" { return true }
+        return RouteTable.match(envelope.method, envelope.path)?.route.onlyReads ?? true
+    }
+
+    /// A path with the names of routes as parse-server writes them.
+    package static func canonical(_ path: [String]) -> [String] { RouteTable.canonical(path) }
+
+    /// The address of a client, as far as proxies are believed.
+    package func address(of request: IncomingRequest) -> String { opener.address(of: request) }
+
+    /// What a key is worth at an address; nil for a wrong one.
+    package func power(ofKey key: String, from address: String) -> Caller.Power? {
+        var credentials = Credentials()
+        credentials.applicationID = opener.keys.applicationID
+        credentials.masterKey = key
+        let power = try? opener.keys.power(of: credentials, address: address)
+        return power == .master || power == .readOnlyMaster ? power : nil
+    }
+
+    /// The answer for an error.
+    package func reply(to error: any Error, _ request: IncomingRequest) -> Reply {
+        let reply = routes.errors.reply(to: error, requestID: request.id)
+        guard case .json(let bytes) = reply.body, var object = (try? JSONValue(parsing: bytes))?.objectValue else {
+            return reply
+        }
+        object["requestId"] = .string("\(request.id)")
+        var named = Reply.object(object, status: reply.status)
+        named.headers = reply.headers
+        return named
+    }
+}

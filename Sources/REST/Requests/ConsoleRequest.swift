@@ -1,0 +1,32 @@
+public import ParseModel
+
+/// What the console asks for with a request besides what the REST interface has. Only the console's dispatcher makes
+/// one: no header field of a client becomes any of it.
+public final class ConsoleRequest: Sendable {
+    /// With whose eyes a read is answered.
+    public enum ViewAs: Sendable, Hashable {
+        /// As a user sees it, who need not be logged in.
+        case user(id: String)
+        /// As a client without a user sees it.
+        case anonymous
+    }
+
+    /// With whose eyes a read is answered; nil with those of the operator's role.
+    public let viewAs: ViewAs?
+    /// When the object that is changed or removed was changed last, as far as the operator saw; nil for at any time.
+    public let ifUpdatedAt: ParseDate?
+    /// From how many bytes on values are shortened; nil for never.
+    public let shorten: Int?
+    /// The operator's name, under which the trash keeps what is removed; nil where removals are final.
+    public let operatorName: String?
+
+    /// Puts together what the console asks for.
+    public init(
+        viewAs: ViewAs? = nil, ifUpdatedAt: ParseDate? = nil, shorten: Int? = nil, operatorName: String? = nil
+    ) {
+        self.viewAs = viewAs
+        self.ifUpdatedAt = ifUpdatedAt
+        self.shorten = shorten
+        self.operatorName = operatorName
+    }
+}

@@ -1,0 +1,132 @@
+import JSON
+
+extension OptionTable {
+    /// The administration page.
+    static let console: [OptionDefinition] = [
+        OptionDefinition(
+            "console", "ROOST_CONSOLE", .object,
+            "The administration page at /console: enabled is thisMachine (the default: for browsers on this machine), true "
+                + "or false; addresses and hosts say from where and under which names it is opened",
+            members: [
+                .custom("enabled", nil, .any, \.console.reach) { value, name throws(ConfigurationError) in
+                    switch value {
+                    case .bool(true), .string("true"): .addresses
+                    case .bool(false), .string("false"): .closed
+                    case .string("thisMachine"): .thisMachine
+                    default: throw .invalid(name, value.text)
+                    }
+                },
+                .custom("path", nil, .string, \.console.path) { value, name throws(ConfigurationError) in
+                    try Configuration.Console.path(value.stringValue ?? "", name)
+                },
+                .addresses("addresses", nil, \.console.addresses, ""),
+                .texts("hosts", nil, \.console.hosts),
+                .choice("signIn", \.console.signIn),
+                .flag("allowPlainHTTP", nil, \.console.allowsPlainHTTP),
+                .whole("sessionLength", nil, \.console.sessionLength, in: 60...604_800),
+                .whole("auditDays", nil, \.console.auditDays, in: 1...36_500),
+            ], variables: .init(prefix: "ROOST_CONSOLE")),
+        .text(
+            "consoleFolder", "ROOST_CONSOLE_FOLDER", \.consoleFolder,
+            "The folder from which the files of the console are read at each request, for work on them; default those in "
+                + "the binary"),
+    ]
+}
+
+extension Configuration {
+    /// The administration page: who is let in, and how.
+    public struct Console: Sendable {
+        /// To whom the page is open.
+        public enum Reach: Sendable, Equatable {
+            /// Browsers on this machine that come without a proxy.
+            case thisMachine
+            /// The addresses of the list.
+            case addresses
+            /// No client.
+            case closed
+        }
+
+        /// How a session begins.
+        public enum SignIn: String, Sendable, CaseIterable {
+            /// With a name, the master key, or a ticket.
+            case operators
+            /// Without a form, for browsers on this machine.
+            case thisMachine
+        }
+
+        /// To whom the page is open.
+        public var reach = Reach.thisMachine
+        /// The path of the page, without a trailing slash.
+        public var path = "/console"
+        /// Addresses and networks from which it may be opened, where ``reach`` is ``Reach/addresses``.
+        public var addresses = Configuration.thisMachine
+        /// Names under which it may be opened besides those of this machine and of `publicServerURL`.
+        public var hosts: [String] = []
+        /// How a session begins.
+        public var signIn = SignIn.operators
+        /// Whether other machines may open it without TLS.
+        public var allowsPlainHTTP = false
+        /// After how many seconds without a request a session ends.
+        public var sessionLength = 43_200
+        /// For how many days it is kept who changed what.
+        public var auditDays = 90
+
+        /// Opens the page to browsers on this machine.
+        init() {}
+
+        /// A path without trailing slash.
+        ///
+        /// - Throws: `ConfigurationError` for what cannot stand in the addresses of the page, or is the root.
+        static func path(_ text: String, _ name: String) throws(ConfigurationError) -> String {
+            let components = text.split(separator: "/")
+            let isPlain = components.allSatisfy { component in
+                component != "." && component != ".."
+                    && component.utf8.allSatisfy { byte in
+                        switch byte {
+                        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+                            UInt8(ascii: "."):
+                            true
+                        default: false
+                        }
+                    }
+            }
+            guard !components.isEmpty, isPlain else { throw .invalid(name, text) }
+            return components.map { "/" + $0 }.joined()
+        }
+
+        /// Checks it beside the other options.
+        ///
+        /// - Throws: `ConfigurationError` where it would open the data to others, or lies where the interface is.
+        func check(_ configuration: Configuration) throws(ConfigurationError) {
+            guard reach != .closed else { return }
+            if (configuration.mount + "/").hasPrefix(path + "/") {
+                throw ConfigurationError("option console.path: the interface of the server is at \(configuration.mount)")
+            }
+            guard signIn == .thisMachine else { return }
+            let other: String? =
+                if reach == .addresses {
+                    "console.enabled true"
+                } else if configuration.trustProxy != .nobody {
+                    "trustProxy"
+                } else if let url = configuration.publicServerURL, !Self.isOfThisMachine(url) {
+                    "publicServerURL \(url)"
+                } else {
+                    nil
+                }
+            if let other {
+                throw ConfigurationError(
+                    "option console.signIn: thisMachine lets everybody on this machine do everything, and is refused "
+                        + "beside \(other)")
+            }
+        }
+
+        /// Whether an address is one of this machine alone.
+        private static func isOfThisMachine(_ url: String) -> Bool {
+            guard let scheme = url.range(of: "://") else { return false }
+            let authority = url[scheme.upperBound...].prefix { $0 != "/" }
+            if authority.hasPrefix("[::1]") { return true }
+            return ["localhost", "127.0.0.1"].contains(authority.prefix { $0 != ":" })
+        }
+    }
+}
